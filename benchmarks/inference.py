@@ -27,7 +27,6 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.annotate.queries import annotate
-from lib.annotate.rules.engine import by_rules
 from lib.core.records import Query
 from lib.core.text import listed
 from lib.infer.answers import in_batches, load
@@ -37,6 +36,7 @@ from lib.infer.loglik import after_question, likelihoods
 from lib.infer.prompts import encoded, prompt_for
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import make_records
+from lib.lab.engines import ask_facts
 from lib.lab.products import ATTRIBUTES, make_products
 from lib.run.provenance import machine
 from lib.train.packing import pack
@@ -79,8 +79,8 @@ class Way:
 
 def questions() -> list[Query]:
     """Return the laboratory's questions on its private records."""
-    documents, _ = make_records(make_products(60, seed=11), seed=11, public=False)
-    return annotate(documents, by_rules, max_queries=len(ATTRIBUTES))[0]
+    documents, facts = make_records(make_products(60, seed=11), seed=11, public=False)
+    return annotate(documents, ask_facts(facts), max_queries=len(ATTRIBUTES))[0]
 
 
 def trained_model(queries: Sequence[Query], folder: Path, epochs: int = 12) -> str:

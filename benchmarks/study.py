@@ -77,29 +77,28 @@ def _chain(factor: int):
     import torch  # imported here, so that the parent of the measured processes stays small
 
     from lib.annotate import queries as annotate
-    from lib.annotate.rules import engine as annotate_rules
     from lib.infer import answers as inference
     from lib.judge import rules as judging
     from lib.judge import verdicts as judge
     from lib.lab import base_model as laboratory_base
     from lib.lab.documents import make_records
+    from lib.lab.engines import ask_facts, rewrite_facts
     from lib.lab.products import ATTRIBUTES, make_products
     from lib.normalize import rewrite as normalize
     from lib.normalize import segments
-    from lib.normalize.rules import engine as normalize_rules
     from lib.train import packing
     from lib.train import trainer as training
     from lib.train.recipe import Recipe
 
     yield {}
-    documents, _ = make_records(make_products(PRODUCTS * factor, 11), 11, public=False)
+    documents, facts = make_records(make_products(PRODUCTS * factor, 11), 11, public=False)
     few = [document.text for document in documents[: PRODUCTS * FACTORS[0]]]
     tokenizer = laboratory_base.train_tokenizer(few, 1536)  # of the same size whatever the factor
     yield {}
-    queries, _ = annotate.annotate(documents, annotate_rules.by_rules, len(ATTRIBUTES))
+    queries, _ = annotate.annotate(documents, ask_facts(facts), len(ATTRIBUTES))
     yield {}
     pieces = segments.segment(documents, tokenizer)
-    rewritten = normalize.normalize(pieces, documents, normalize_rules.by_rules)
+    rewritten = normalize.normalize(pieces, documents, rewrite_facts(facts))
     yield {}
     blocks = packing.pack([row.text for row in rewritten if row.text], tokenizer, BLOCK, "document")
     counts = {"documents": len(documents), "queries": len(queries), "tokens": blocks.n_tokens}

@@ -36,7 +36,7 @@ if study.source == "documents":
 
 
 rule annotate:
-    input: rows("documents")
+    input: rows("documents"), facts
     output: rows("queries", "queries_rejected"), records("01_annotate")
     params: **stage("01_annotate")
     shell: RUN

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lib.core.records import Grounding
 from lib.core.structures import STRUCTURES, prose, structure_of
 from lib.documents.blocks import sentences
+from lib.documents.phrases import folded, words
 
 MAX_SHORT_WORDS = 14  # natural and tabular answers are a word or a short phrase
 MAX_QUESTION_WORDS = 45
@@ -23,8 +24,6 @@ _REASONING = re.compile(
 _POINTS_BACK = re.compile(
     r"\A(?:it|this|these|those|they|them|one|that|such)\b|"
     r"\b(?:above|below|as follows|the following|this|these|those)\b", re.I)
-_LINK_TARGET = re.compile(
-    r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|</?[a-zA-Z][^>]*>")
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 _NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")  # Thai, Japanese, Chinese
 _FILLER = ("a an the of in on at for to and or is are was were be by with as from what which when "
@@ -35,15 +34,15 @@ _FILLER = ("a an the of in on at for to and or is are was were be by with as fro
 class Candidate:
     """A proposed question; document.text[start:end] is its source reference."""
 
-    forms: tuple[str, ...]  # the question, from the shortest to the one that says most of its place
+    question: str
     answer: str  # one entity per line in an entity list
     kind: str  # of the block that the answer is in: prose, list or table
     start: int
     end: int
-    rank: int = 1  # 0 is chosen first; 2 and more only where a document has little else
     header: str = ""  # the header row of a cell's table, verbatim
     grounding: Grounding = "exact"  # how a model's source reference was found
     grounding_score: float = 1.0
+    rule: str = ""  # the family of rules that asks, "" for a model
 
     @property
     def structure(self) -> str:
@@ -51,9 +50,9 @@ class Candidate:
         return structure_of(self.kind).name
 
 
-def violation(asked: str, candidate: Candidate, text: str) -> str:
-    """Return the first constraint that `candidate`, asked as `asked`, breaks, "" if none."""
-    answer, structure = candidate.answer, candidate.structure
+def violation(candidate: Candidate, text: str) -> str:
+    """Return the first constraint that `candidate` breaks in the document `text`, "" if none."""
+    asked, answer, structure = candidate.question, candidate.answer, candidate.structure
     unquoted = _QUOTED.sub("", asked)  # a quoted heading is a name, whatever words it contains
     is_list, lines = STRUCTURES[structure].has_entities, answer.split("\n")
     start, end = candidate.start, candidate.end
@@ -88,13 +87,3 @@ def _is_in(answer: str, source: str) -> bool:
     if _NO_SPACES.search(answer):
         return answer.replace(" ", "") in source.replace(" ", "")
     return f" {answer} " in source
-
-
-def words(text: str) -> list[str]:
-    """Return the words and numbers of `text` in lower case, without link targets and tags."""
-    return re.findall(r"[^\W_]+", _LINK_TARGET.sub(" ", text).lower())
-
-
-def folded(text: str) -> str:
-    """Return the words of `text`, joined, to compare two questions or two answers."""
-    return " ".join(words(text))

@@ -1,13 +1,19 @@
 """Turn documents into queries: propose, check every constraint, choose evenly (paper, 3.1)."""
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
-from itertools import pairwise
 
-from lib.annotate.constraints import Candidate, folded, violation
+import pandas as pd
+
+from lib.annotate.constraints import Candidate, violation
 from lib.core.records import Document, Query, Rejected
 from lib.core.structures import STRUCTURES
+from lib.documents.phrases import folded
+
+MAX_SAME_ANSWERS = 3  # questions of a document
+FEW = 20  # questions of a structure; fewer give wide intervals
+KEPT = "kept"
 
 # An engine: (documents, max_queries) -> for each document, candidates and what was left out.
 Propose = Callable[[list[Document], int], list[tuple[list[Candidate], list[Rejected]]]]
@@ -32,12 +38,16 @@ def annotate(documents: list[Document], propose: Propose,
     if max_queries < 1:
         raise ValueError(f"max_queries is {max_queries}: ask for at least 1 query per document")
     proposals = propose(documents, max_queries)
-    asked = iter(_told_apart([one for candidates, _ in proposals for one in candidates]))
+    answers = defaultdict(set)
+    for candidate in (one for candidates, _ in proposals for one in candidates):
+        answers[folded(candidate.question)].add(_as_set(candidate))
     queries, rejected = [], []
     for document, (candidates, unread) in zip(documents, proposals, strict=True):
-        kept, left_out = _chosen(document, [(next(asked), one) for one in candidates], max_queries)
-        queries += kept
-        rejected += unread + left_out
+        kept, left_out = _chosen(document, candidates, answers, max_queries)
+        queries += [_query(document, number, one) for number, one in enumerate(kept, 1)]
+        rejected += unread + [
+            Rejected(document_id=document.document_id, item=one.question, reason=reason,
+                     structure=one.structure, rule=one.rule) for one, reason in left_out]
         if not candidates and not unread:
             reason = "no question pattern fits any block of this document"
             rejected.append(Rejected(document_id=document.document_id, item=document.title,
@@ -45,21 +55,17 @@ def annotate(documents: list[Document], propose: Propose,
     return queries, rejected
 
 
-# A form that two candidates answer differently is used for neither
-def _told_apart(candidates: list[Candidate]) -> list[str]:
-    levels, answers, ambiguous = [0] * len(candidates), defaultdict(set), {""}
-    waiting = list(range(len(candidates)))
-    while waiting:
-        for at in waiting:
-            answers[folded(candidates[at].forms[levels[at]])].add(_as_set(candidates[at]))
-        ambiguous |= {form for form, given in answers.items() if len(given) > 1}
-        waiting = [at for at, one in enumerate(candidates)
-                   if levels[at] < len(one.forms) and folded(one.forms[levels[at]]) in ambiguous]
-        for at in waiting:
-            levels[at] += 1
-        waiting = [at for at in waiting if levels[at] < len(candidates[at].forms)]
-    return [one.forms[level] if level < len(one.forms) else ""
-            for one, level in zip(candidates, levels, strict=True)]
+def yields(queries: list[Query], rejected: list[Rejected], by: str) -> pd.DataFrame:
+    """Return the questions asked, kept and refused by each constraint, in columns by structure
+    or by rule (`by`); what no question was made of is left out."""
+    rows = [(getattr(one, by) or "none", KEPT) for one in queries]
+    rows += [(getattr(one, by) or "none", f"refused: {one.reason.split(': ')[0]}")
+             for one in rejected if not one.item.startswith("blocks:")]
+    table = pd.crosstab(*zip(*[(what, group) for group, what in rows], strict=True)) if rows else (
+        pd.DataFrame(index=[KEPT]))
+    table.loc["asked"] = table.sum()
+    order = [name for name in ("asked", KEPT) if name in table.index]
+    return table.loc[[*order, *sorted(set(table.index) - set(order))]].rename_axis(None)
 
 
 # the order of entities does not make another answer
@@ -67,41 +73,34 @@ def _as_set(candidate: Candidate) -> str:
     return "; ".join(sorted(map(folded, candidate.answer.split("\n"))))
 
 
-def _chosen(document: Document, asked: list[tuple[str, Candidate]],
-            max_queries: int) -> tuple[list[Query], list[Rejected]]:
-    fit: dict[str, tuple[str, Candidate]] = {}
-    left_out = []
-    for question, candidate in asked:
-        reason = "the question has another answer elsewhere in the documents"
-        if question:
-            reason = violation(question, candidate, document.text)
-        if not reason and folded(question) in fit:
+def _chosen(document: Document, candidates: list[Candidate], answers: dict[str, set[str]],
+            max_queries: int) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
+    fit: dict[str, Candidate] = {}
+    left_out, same = [], Counter()
+    for one in candidates:
+        question, answer = folded(one.question), _as_set(one)
+        reason = violation(one, document.text)
+        if not reason and len(answers[question]) > 1:
+            reason = "the question has another answer elsewhere in the documents"
+        if not reason and question in fit:
             reason = "the same question is asked already"
-        if not reason:
-            fit[folded(question)] = (question, candidate)
+        if not reason and same[answer] == MAX_SAME_ANSWERS:
+            reason = f"{MAX_SAME_ANSWERS} questions of the document have this answer already"
+        if reason:
+            left_out.append((one, reason))
         else:
-            left_out.append((question or candidate.forms[-1], reason))
-    chosen = _spread(list(fit.values()), max_queries)
+            fit[question] = one
+            same[answer] += 1
+    chosen = sorted(_evenly(list(fit.values()), max_queries),
+                    key=lambda one: (one.start, one.end, one.question))
     full = f"fits, but the document already has its {max_queries} queries"
-    taken = {question for question, _ in chosen}
-    left_out += [(question, full) for question, _ in fit.values() if question not in taken]
-    return ([_query(document, number, *one) for number, one in enumerate(chosen, 1)],
-            [Rejected(document_id=document.document_id, item=item, reason=reason)
-             for item, reason in left_out])
+    return chosen, left_out + [(one, full) for one in fit.values() if one not in chosen]
 
 
-def _spread(fit: list[tuple[str, Candidate]], count: int) -> list[tuple[str, Candidate]]:
-    chosen: list[tuple[str, Candidate]] = []
-    for ranks in ((0, 1), (2,), (3,)):
-        tier = [one for one in fit if one[1].rank in ranks]
-        chosen += _evenly(tier, count - len(chosen))
-    return sorted(chosen, key=lambda one: (one[1].start, one[1].end, one[0]))
-
-
-def _evenly(fit: list[tuple[str, Candidate]], count: int) -> list[tuple[str, Candidate]]:
-    pools: dict[str, list[tuple[str, Candidate]]] = {structure: [] for structure in STRUCTURES}
-    for one in sorted(fit, key=lambda one: one[1].start):
-        pools[one[1].structure].append(one)
+def _evenly(fit: list[Candidate], count: int) -> list[Candidate]:
+    pools: dict[str, list[Candidate]] = {structure: [] for structure in STRUCTURES}
+    for one in sorted(fit, key=lambda one: one.start):
+        pools[one.structure].append(one)
     shares = dict.fromkeys(STRUCTURES, 0)
     for _ in range(min(count, len(fit))):
         not_empty = [name for name in STRUCTURES if shares[name] < len(pools[name])]
@@ -110,18 +109,17 @@ def _evenly(fit: list[tuple[str, Candidate]], count: int) -> list[tuple[str, Can
     for structure, pool in pools.items():
         n_parts = shares[structure]
         edges = [round(part * len(pool) / max(n_parts, 1)) for part in range(n_parts + 1)]
-        chosen += [min(pool[left:right], key=lambda one: one[1].rank)
-                   for left, right in pairwise(edges)]
+        chosen += [pool[left] for left in edges[:-1]]
     return chosen
 
 
-def _query(document: Document, number: int, question: str, candidate: Candidate) -> Query:
+def _query(document: Document, number: int, candidate: Candidate) -> Query:
     is_list = STRUCTURES[candidate.structure].has_entities
     count = len(candidate.answer.split("\n")) if is_list else None
     return Query(
         query_id=f"{document.document_id}-q{number:03d}", document_id=document.document_id,
-        question=question, answer=candidate.answer, structure=candidate.structure,
+        question=candidate.question, answer=candidate.answer, structure=candidate.structure,
         source_reference=document.text[candidate.start:candidate.end], start=candidate.start,
         end=candidate.end, entity_count=count, block_type=candidate.kind,
-        source_header=candidate.header,
+        source_header=candidate.header, rule=candidate.rule,
         grounding=candidate.grounding, grounding_score=candidate.grounding_score)

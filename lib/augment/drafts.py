@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lib.annotate.constraints import folded
 from lib.core.prompts import prompt_template
 from lib.core.records import Augmented, Document, Query, Segment
+from lib.documents.phrases import folded
 from lib.normalize.audit import SegmentAudit, audit_texts
 
 TESTED = "asks what a question of the test asks"
@@ -45,11 +45,9 @@ def augment(segments: list[Segment], documents: list[Document], queries: list[Qu
             k: int) -> tuple[list[Augmented], list[SegmentAudit]]:
     """Return the texts of all strategies, and the audit of each row that has a text.
 
-    `engine` is `lib.augment.rules.BY_RULES` or `lib.augment.model.by_model(…)`; `k` is the number
-    of variants per segment. A text is dropped, with its reason, if it contains a query's question
-    or asks about a passage that overlaps a query's source reference, or if the audit finds a word
-    in it that carries a fact and is nowhere in its document. Raises ValueError for a strategy that
-    `engine` lacks, and whatever a strategy raises.
+    `engine` is what `lib.augment.rules.by_questions` or `lib.augment.model.by_model` returns. A
+    text is dropped if it asks what a query asks, of the same passage, or if it states what is
+    nowhere in its document. Raises ValueError for a strategy that `engine` lacks.
     """
     if not engine:
         return [], []

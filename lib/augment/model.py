@@ -84,7 +84,7 @@ def read_texts(reply: str) -> list[str]:
 def _pairs(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
     candidates, rejected = read_reply(reply, document, _blocks(document.text), segment.start,
                                       segment.end)
-    drafts = [Draft(segment.segment_id, pair_text(one.forms[0], one.answer),
-                    violation(one.forms[0], one, document.text), (one.start, one.end))
+    drafts = [Draft(segment.segment_id, pair_text(one.question, one.answer),
+                    violation(one, document.text), (one.start, one.end))
               for one in candidates]
     return drafts + [Draft(segment.segment_id, "", row.reason) for row in rejected]

@@ -33,6 +33,8 @@ class Rejected(Record):
     document_id: str
     item: str  # a file's name, a question, a raw reply
     reason: str
+    structure: str = ""  # of a question's block; "" if it is not known
+    rule: str = ""  # the family of rules that asked, "" for a model
 
 
 class Query(Record):

@@ -16,8 +16,8 @@ class Structure:
     name: str  # in files and tables
     label: str  # in figures
     kind: str  # of the parsed blocks that are its own (lib.documents.reader.Block)
-    ask: Callable[..., Iterator]  # questions by rules on a block (lib.annotate.rules.places.Site)
-    rewrite: Callable[..., Iterator]  # a block's parts of prose (lib.normalize.rules.parts.Source)
+    ask: Callable[..., Iterator]  # lib.documents.sites.Site -> candidates by rules
+    rewrite: Callable[..., Iterator]  # Site -> places and sentences; none: the block stays as it is
     write: Callable[..., Body]  # what a laboratory states (lib.lab.documents.Statement)
     sections: tuple[str, ...]  # titles of a laboratory's sections
     called: tuple[str, ...] = ()

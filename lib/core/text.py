@@ -19,17 +19,6 @@ _SEVERAL = re.compile(r"[a-z0-9)\"`][.!?][\"')\]]* +[A-Z]|[。！？]")
 _SINGULAR_ENDINGS = ("ss", "us", "is", "as")  # class, bus, basis, bias
 
 
-def as_label(heading: str) -> str:
-    """Return a heading, column header or lead-in as it reads inside a sentence.
-
-    "Default port:" becomes "default port".
-    """
-    label = heading.strip().rstrip(":.").strip()
-    first = label.split(" ", 1)[0]
-    is_word = re.fullmatch(r"[A-Z][a-z]+(?:-[a-z]+)*", first) is not None
-    return label[:1].lower() + label[1:] if is_word else label
-
-
 def is_plural(label: str) -> bool:
     """Return whether the label's head noun, the last word before "of", "for", …, looks plural."""
     preposition = r"\s(?:of|for|in|on|at|by|with|to|per|from)\s"

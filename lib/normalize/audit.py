@@ -41,6 +41,14 @@ class SegmentAudit(Record):
         return sum(len(words) for change in changes for words in getattr(self, change).values())
 
     @property
+    def fault(self) -> str:
+        """Return what is lost or invented, but for names that are in no item; "" if nothing is."""
+        said = [f"{change} {', '.join(words)}" for change, facts in (
+            ("it lacks", self.lost), ("only it says", self.invented))
+            if (words := [word for kind in KINDS if kind != "name" for word in facts[kind]][:12])]
+        return " and ".join(said)
+
+    @property
     def is_changed(self) -> bool:
         """Return whether anything was lost, moved or invented, or the segment was dropped."""
         return bool(self.number("lost", "moved", "invented") or self.dropped)

@@ -11,8 +11,9 @@ from lib.documents.language import UNKNOWN
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
+from lib.normalize.audit import audit
 from lib.normalize.rewrite import Rewrite
-from lib.normalize.segments import WORDLESS
+from lib.normalize.segments import KEPT, WORDLESS
 
 # The marker in text from `folded`, in which other chevrons and HTML escapes are < and >.
 _OPEN = re.compile(r"(?<!<)(?<!<\s)(?:<[ \t]?){3,}+\s*+\{\s?\{")
@@ -45,9 +46,9 @@ Form = tuple[int, int, int, int]  # places in a reply: form start, rewrite start
 def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
     """Return an engine that sends each segment to `model`; `document_kind` fills the prompt's slot.
 
-    A segment without a word is not sent. A reply that may be cut or repeated (AGAIN) is asked for
-    once more. A failed call or an unreadable reply is dropped with its reason. The engine
-    raises Stopped as `lib.llm.complete` does.
+    A reply that may be cut or repeated (AGAIN) is asked for once more; so is, with the reason, a
+    rewrite in which the audit misses a fact or finds one of its own. If it is not better, the
+    segment stays as it is. The engine raises Stopped as `lib.llm.complete` does.
     """
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
         requests = {segment.segment_id: _request(segment, documents[segment.document_id],
@@ -57,14 +58,31 @@ def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
         wordless = Reply("", WORDLESS)
         rows = {segment.segment_id: read_reply(
             segment, replies.get(segment.segment_id, wordless)) for segment in segments}
-        again = [segment for segment in segments if rows[segment.segment_id].dropped in AGAIN]
-        more = [replace(requests[segment.segment_id], attempt=1) for segment in again]
+        wrong = _wrong(segments, documents, rows)
+        again = [one for one in segments
+                 if one.segment_id in wrong or rows[one.segment_id].dropped in AGAIN]
+        more = [requests[name].then(replies[name].text, prompt_template("normalize_repair").render(
+                    reason=wrong[name])) if name in wrong else replace(requests[name], attempt=1)
+                for name in (one.segment_id for one in again)]
         for segment, reply in zip(again, complete(more, model, calls), strict=True):
             rows[segment.segment_id] = read_reply(segment, reply)
-        print(f"{len(again)} replies were asked for once more, because they were cut or repeated")
+        print(f"{len(again)} replies were asked for once more: {len(again) - len(wrong)} were cut "
+              f"or repeated, {len(wrong)} lost a fact or added one")
+        still = _wrong(segments, documents, rows)
+        for one in (one for one in segments if one.segment_id in wrong):
+            reason = still.get(one.segment_id) or rows[one.segment_id].dropped
+            if reason:
+                rows[one.segment_id] = rows[one.segment_id].model_copy(update={
+                    "text": one.text.strip(), "remark": f"{KEPT}: {reason}", "dropped": ""})
         return list(rows.values())
 
     return rewrite
+
+
+def _wrong(segments: list[Segment], documents: dict[str, Document],
+           rows: dict[str, Normalized]) -> dict[str, str]:
+    found = audit(segments, list(documents.values()), list(rows.values()))
+    return {row.segment_id: reason for row in found if not row.dropped and (reason := row.fault)}
 
 
 def _request(segment: Segment, document: Document, document_kind: str) -> Request:

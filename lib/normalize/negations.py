@@ -20,8 +20,6 @@ _NEGATIVE = re.compile(  # words that can replace a negator: "not enabled" is "d
     r"im(?:possible|mutable)|ir(?:relevant|reversible)|non)\w{2,}|lack\w*|fail\w*|miss\w*|absent|"
     r"absence|prevent\w*|avoid\w*|refus\w*|reject\w*|forbid\w*|prohibit\w*|exclud\w*|except|omit\w*|"
     r"ignor\w*|skip\w*|unless|instead|rather|only|hardly|stop\w*|empty|optional")
-# what the rules write of their own accord
-_GLUE = re.compile(r"No value is given for|has no text\.|In a row with no|\(not done\)")
 _STOP = frozenset("""
 a an the this that these those and or but if then else so as of for in on at by to from with into
 than is are was were be been being am has have had do does did can could may might must should
@@ -45,7 +43,7 @@ class Negation:
 def negations_of(text: str) -> list[Negation]:
     """Return the negators and negative words of Markdown, in order."""
     found = []
-    for sentence in filter(None, map(str.strip, _SENTENCE.split(_GLUE.sub(" ", text)))):
+    for sentence in filter(None, map(str.strip, _SENTENCE.split(text))):
         words = _folded_words(sentence)
         for place, word in enumerate(words):
             is_negator = word in _NEGATORS or word.endswith("n't")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # slow to import, and only named here
 SEGMENTATIONS = ("plain", "table-aware")
 MIN_TOKENS = 8  # one character can be several tokens, which semchunk cannot cut
 WINDOW = 8  # segments that are cut again after a cut was moved: all others would take n^2 time
+ELSEWHERE = "only headings, or the rest of a sentence: neighbouring segments contain them"
+KEPT = "kept as it is"  # begins the remark on a segment that is not rewritten
 WORDLESS = "only whitespace, rules and markup"  # why a segment is dropped without a try
 
 _STOP = re.compile(r"[。！？｡][」』）】〉》”’)\]]*\s*")

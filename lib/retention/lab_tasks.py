@@ -15,7 +15,6 @@ from pathlib import Path
 import yaml
 
 from lib.annotate.queries import annotate
-from lib.annotate.rules.engine import by_rules
 from lib.core.files import existing, made_by, read_records, write_text
 from lib.core.paths import model_source
 from lib.core.records import Document, Fact
@@ -23,6 +22,7 @@ from lib.core.structures import prose
 from lib.core.text import listed
 from lib.infer.prompts import prompt_for
 from lib.lab.documents import facts_asked
+from lib.lab.engines import ask_facts
 from lib.lab.products import ATTRIBUTES
 
 CHOICE, CONTINUATION, LAST_WORD = "lab_choice", "lab_continuation", "lab_last_word"
@@ -107,7 +107,7 @@ def _public(laboratory: Path, name: str, kind: type) -> list:
 
 
 def _choices(documents: list[Document], facts: list[Fact], values: Values) -> Iterator[dict]:
-    queries, _ = annotate(documents, by_rules, len(ATTRIBUTES))
+    queries, _ = annotate(documents, ask_facts(facts), len(ATTRIBUTES))
     for query in queries:
         asked = facts_asked(query, facts)
         if len(asked) == 1:

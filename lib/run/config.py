@@ -56,8 +56,9 @@ class Study(StudyFile):
         if isinstance(arms, dict):
             order = [arm for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms]
             arms = {arm: arms[arm] or {} for arm in order}
+        known = ("annotator", "normalizer", "augmenter") if keys["source"] == "lab" else ()
         return {"variants": list(kind.variants), "base_model": f"data/{keys['name']}/models/base",
-                **keys, "arms": arms}
+                **dict.fromkeys(known, "facts"), **keys, "arms": arms}
 
     @model_validator(mode="after")
     def _legal(self) -> "Study":

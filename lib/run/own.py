@@ -100,6 +100,7 @@ class ReplicatesStudy(StudyFile):
         study = {"study": f"{self.name}/{number}"}
         base = {"base_model": f"data/{self.name}/{number}/models/base"}
         return study | {
-            "00_lab": {"seed": int(number)}, "02_normalize": base,
+            "00_lab": {"seed": int(number)}, "01_annotate": {"annotator": "facts"},
+            "02_normalize": base | {"normalizer": "facts"},
             "03_train": base | {"arm": arm, "seed": int(number), "split_seed": int(number)},
             "04_infer": base | arms, "05_judge": arms}.get(stage, {})

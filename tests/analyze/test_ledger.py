@@ -16,13 +16,13 @@ from lib.analyze.ledger import (
 )
 from lib.analyze.tables import joined
 from lib.annotate.queries import annotate
-from lib.annotate.rules.engine import by_rules as annotate_by_rules
 from lib.core.arms import texts_of
 from lib.core.errors import BadInput
 from lib.core.files import write_json
 from lib.core.records import Document, Query, Segment, Verdict
 from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import make_records
+from lib.lab.engines import ask_facts, rewrite_facts
 from lib.lab.products import make_products
 from lib.normalize.rewrite import normalize
 from lib.normalize.rules.engine import by_rules as rewrite_by_rules
@@ -33,13 +33,13 @@ from lib.train.texts import corpus_of, split
 
 DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5, public=False)
 TOKENIZER = train_tokenizer([document.text for document in DOCUMENTS], 400)
-QUERIES, _ = annotate(DOCUMENTS, annotate_by_rules)
+QUERIES, _ = annotate(DOCUMENTS, ask_facts(FACTS))
 
 
 def prepared(max_tokens: int, arm: str, packing: str, block_size: int):
     """Return segments, rewrites (two of them dropped) and what an arm is trained on."""
     segments = segment(DOCUMENTS, TOKENIZER, max_tokens, "plain")
-    normalized = normalize(segments, DOCUMENTS, rewrite_by_rules)
+    normalized = normalize(segments, DOCUMENTS, rewrite_facts(FACTS))
     full = [place for place, row in enumerate(normalized) if row.text]
     for place in random.Random(3).sample(full, 2):
         lost = {"text": "", "dropped": "no rewrite in the reply"}

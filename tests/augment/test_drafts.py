@@ -7,7 +7,7 @@ import pytest
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules as ask_by_rules
 from lib.augment.drafts import TESTED, Draft, augment
-from lib.augment.rules import BY_RULES, NO_FACT
+from lib.augment.rules import NO_FACT, by_questions
 from lib.core.records import Augmented, Document, Segment
 
 RECORD = """# Corvane P-417
@@ -25,6 +25,7 @@ The default port of Corvane P-417 is 8443. It hums.
 | 80 | TCP | no |
 | 161 | UDP | yes |
 """
+ENGINE = by_questions(ask_by_rules)
 DOCUMENT = Document(document_id="d", title="Corvane P-417", path="", text=RECORD)
 
 
@@ -45,13 +46,13 @@ def saying(*texts: str) -> list[Augmented]:
 
 
 def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment():
-    *rows, last = augment(SEGMENTS, [DOCUMENT], [], BY_RULES, ["paraphrase"], 3)[0]
-    assert (last.segment_id, last.dropped) == ("s1", NO_FACT)
-    assert len({row.text for row in rows}) == 3 and not any(row.dropped for row in rows)
-    for row in rows:
+    rows = augment(SEGMENTS, [DOCUMENT], [], ENGINE, ["paraphrase"], 3)[0]
+    assert len({row.text for row in rows}) == 6 and not any(row.dropped for row in rows)
+    assert all('port "80"' in row.text and "TCP" in row.text for row in rows[3:])
+    for row in rows[:3]:
         assert all(word in row.text for word in ("default port", "8443", "mass", "2 kg"))
     cut = segments_of(RECORD, RECORD.index("8443"))[:1]
-    (row,) = augment(cut, [DOCUMENT], [], BY_RULES, ["paraphrase"], 3)[0]
+    (row,) = augment(cut, [DOCUMENT], [], ENGINE, ["paraphrase"], 3)[0]
     assert (row.text, row.dropped) == ("", NO_FACT)
 
 
@@ -61,7 +62,7 @@ def test_no_pair_asks_what_the_test_asks_and_every_other_is_kept():
     for count in range(len(every) + 1):
         tested = rng.sample(every, count)
         rows = [row for row in augment(
-            segments_of(RECORD), [DOCUMENT], tested, BY_RULES, ["pairs"], 1)[0] if row.text]
+            segments_of(RECORD), [DOCUMENT], tested, ENGINE, ["pairs"], 1)[0] if row.text]
         asked = {query.question for query in tested}
         assert len(rows) == len(every)
         for query, row in zip(every, rows, strict=True):

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.annotate.queries import annotate
-from lib.annotate.rules.engine import by_rules as annotate_by_rules
 from lib.core.text import listed
 from lib.judge.rules import by_rules, compare, match_list
 from lib.lab.documents import make_records
+from lib.lab.engines import ask_facts
 from lib.lab.products import make_products
 from tests.growth import calls, ends
 from tests.judge.score import verdicts
@@ -130,8 +130,8 @@ def test_of_hard_pairs_most_are_scored_and_few_wrongly(name):
 
 
 def test_laboratory_facts_are_correct_as_written_and_no_other_fact_is():
-    documents, _ = make_records(make_products(24, seed=3), seed=3, public=False)
-    queries = annotate(documents, annotate_by_rules)[0]
+    documents, facts = make_records(make_products(24, seed=3), seed=3, public=False)
+    queries = annotate(documents, ask_facts(facts))[0]
     assert len(queries) >= 200
     for text_of in (lambda query: query.answer, lambda query: query.source_reference,
                     lambda query: query.answer.lower() + ".\n\nQuestion: What else?"):

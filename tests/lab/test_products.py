@@ -5,11 +5,14 @@ from collections import Counter
 import pytest
 
 from lib.annotate.queries import annotate
-from lib.annotate.rules.engine import by_rules
 from lib.core.structures import structure_of
 from lib.documents.blocks import block_at, parse
+from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import make_records
+from lib.lab.engines import ask_facts, rewrite_facts
 from lib.lab.products import ATTRIBUTES, assign_structures, make_products
+from lib.normalize.rewrite import normalize
+from lib.normalize.segments import segment
 from lib.tasks.spark.structures import STRUCTURES
 
 
@@ -63,7 +66,7 @@ def test_products_share_no_name_and_too_many_are_an_error():
 
 def test_the_annotator_asks_the_same_question_about_a_fact_whatever_its_structure(records):
     documents, facts = records
-    queries, _ = annotate(documents, by_rules, len(ATTRIBUTES))
+    queries, _ = annotate(documents, ask_facts(facts), len(ATTRIBUTES))
     asked = {query.question: query for query in queries}
     for fact in facts:
         verb = "are" if len(fact.value) > 1 else "is"
@@ -72,3 +75,18 @@ def test_the_annotator_asks_the_same_question_about_a_fact_whatever_its_structur
         assert query.start < fact.end and fact.start < query.end, fact
         assert all(item in query.answer for item in fact.value), fact
     assert len(queries) == len(facts)
+
+
+@pytest.mark.parametrize("limit", [20, 60, 700])
+def test_each_fact_is_stated_once_wherever_its_record_is_cut(records, limit):
+    documents, facts = records
+    tokenizer = train_tokenizer([document.text for document in documents], 400)
+    rows = normalize(segment(documents, tokenizer, limit), documents, rewrite_facts(facts))
+    joined = {document.document_id: " ".join(
+        row.text for row in rows if row.document_id == document.document_id)
+        for document in documents}
+    for fact in facts:
+        text = joined[fact.document_id]
+        assert all(text.count(item) >= 1 for item in fact.value) and "|" not in text, fact
+        if limit == 700:
+            assert text.count(f" {fact.attribute} ") == 1, fact

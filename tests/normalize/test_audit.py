@@ -59,17 +59,6 @@ def test_an_amount_written_in_another_unit_is_kept():
     assert row.number("lost", "invented") == 0 and row.said["unit"] == 1
 
 
-def test_what_is_in_the_next_rewrite_has_moved_and_what_comes_from_elsewhere_is_carried():
-    rows, _, _ = audited(
-        ["Corvane P-417 has /etc/harbor.conf, v2.10.3, 36 seconds and a seal kit.",
-         "Corvane P-417 has a hex key and the port 8443."], CUT)
-    by_id = {row.segment_id: row for row in rows}
-    second = by_id[f"s{CUT}"]
-    assert second.moved["name"] == ["seal", "kit"] and second.number("lost") == 0
-    assert second.carried["name"] == ["P-417"]  # from the title
-    assert by_id["s0"].number("lost", "invented", "moved") == 0
-
-
 STATED = ("# Corvane P-417\n\nThe pump is not sealed. A filter must be fitted before the inlet.\n\n"
           "| Part | Coating |\n|--|--|\n| flange bolt | not painted |\n")
 WRITTEN = ("The pump is not sealed. A filter must be fitted before the inlet. For part flange "

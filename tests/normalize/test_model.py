@@ -13,7 +13,7 @@ from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.normalize.model import by_model, read_reply
 from lib.normalize.rewrite import normalize
-from lib.normalize.segments import WORDLESS
+from lib.normalize.segments import KEPT, WORDLESS
 from tests.played_model import leniently, outside, played
 
 DOCUMENT = Document(document_id="d", title="Corvane P-417", path="",
@@ -170,6 +170,25 @@ def test_each_segment_is_sent_once_and_an_unreadable_reply_keeps_its_row(monkeyp
     assert len(prompts) == 3 and (again.tally.cached, again.tally.new) == (3, 0)
     assert all("pump manuals" in prompt and "Corvane P-417" in prompt for prompt in prompts)
     assert sum("{{ not a slot }}" in prompt for prompt in prompts) == 1
+
+
+@pytest.mark.parametrize(("first", "second", "text", "fault"), [
+    ("Do not lift the lid. It weighs 2 kg.", "", "Do not lift the lid. It weighs 2 kg.", ""),
+    ("Lift the lid. It weighs 2 kg.", "The lid is not lifted. It weighs 2 kg.",
+     "The lid is not lifted. It weighs 2 kg.", "it lacks Do not lift the lid"),
+    ("Do not lift the lid. It weighs 3 kg.", "Do not lift the 3 kg lid.",
+     "Do not lift the lid of 2 kg.", "it lacks 2 kg and only it says 3 kg"),
+])
+def test_a_rewrite_that_loses_or_inverts_a_fact_is_asked_for_again_and_else_the_part_stays(
+        first, second, text, fault, monkeypatch, calls):
+    document = Document(document_id="d", title="T", path="", text="Do not lift the lid of 2 kg.\n")
+    asked = iter((first, second))
+    with played(lambda prompt: f"{HEAD}{LABEL}<<<<{{{{ {next(asked)} }}}}>>>>",
+                monkeypatch) as prompts:
+        row, = normalize(segments_of(document), [document], by_model("m", "r", calls))
+    assert (row.text, row.dropped) == (text, "")
+    assert len(prompts) == 1 + bool(fault) and fault in prompts[-1]
+    assert row.remark.startswith(KEPT) == (text == document.text.strip())
 
 
 def prompt_for(part: str) -> str:

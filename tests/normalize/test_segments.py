@@ -2,12 +2,11 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast
 
 from lib.core.arms import RAW
 from lib.core.records import Document
 from lib.documents.tables import tables_of
+from lib.lab.base_model import train_tokenizer
 from lib.llm.calls import Calls
 from lib.normalize.model import by_model
 from lib.normalize.rewrite import normalize
@@ -19,21 +18,7 @@ TEXT = ("# Corvane P-417\n\nThe default port is 8443. It listens on all interfac
         "- Linux\n- QNX\n\n| a | b |\n|--|--|\n| 1 | 2 |\n")
 
 
-def byte_level(corpus: list[str], vocabulary: int = 400) -> PreTrainedTokenizerFast:
-    """Train a byte-level BPE on `corpus`: single digits, one special token that no count holds."""
-    tokenizer = Tokenizer(models.BPE())
-    digits = pre_tokenizers.Digits(individual_digits=True)
-    byte = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, byte])
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.train_from_iterator(corpus, trainers.BpeTrainer(
-        vocab_size=vocabulary, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=["<|end|>"], show_progress=False))
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|end|>",
-                                   eos_token="<|end|>")
-
-
-TOKENIZER = byte_level([TEXT] * 20)
+TOKENIZER = train_tokenizer([TEXT] * 20, 400)
 HEADER = "| Property | Value |\n|--|--|\n"
 ROWS = [f"| Valve {n} | {n * 137} |\n" for n in range(40)]
 
@@ -61,13 +46,6 @@ def pieces(text: str, limit: int, how: str = "table-aware", is_limited: bool = T
 def test_segments_cover_every_text_in_order(text, limit):
     segments = pieces(text, limit, "plain", is_limited=False)
     assert [one.end for one in segments[:-1]] == [one.start for one in segments[1:]]
-
-
-def test_a_segment_keeps_the_limit_except_for_the_whitespace_after_it():
-    segments = pieces(TEXT * 30, 50, "plain")
-    assert len(segments) > 10
-    assert max(one.n_tokens for one in segments) <= 54
-    assert all(one.n_tokens == size(one.text) for one in segments)
 
 
 @given(st.lists(st.sampled_from([

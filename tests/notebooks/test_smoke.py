@@ -79,7 +79,7 @@ def by_hand(root, tmp_path_factory) -> Path:
                     cwd=REPOSITORY, kernel_name="python3", progress_bar=False)
         given = stages["03_train-dapt"]["given"] | {"arm": "dapt-a"}
         run_cells("02_normalize", **stages["02_normalize"]["given"] | {
-            "augmenter": "rules", "k": 2, "strategies": ["paraphrase", "pairs"]})
+            "augmenter": "facts", "k": 2, "strategies": ["paraphrase", "pairs"]})
         run_cells("03_train", **given)
     return other
 

@@ -146,7 +146,7 @@ def test_an_arm_is_an_entry_of_the_study_file_with_its_texts(study_file):
     assert study.given("03_train", "dapt-mixed")["texts"] == "mixed"
     assert study.given("06_analyze")["arms"] == ["base", "dapt-mixed"]
     study_file("source: lab\narms: {dapt-more: {03_train: {texts: augmented}}}")
-    assert load_study("wrong").given("02_normalize")["augmenter"] == "rules"
+    assert load_study("wrong").given("02_normalize")["augmenter"] == "facts"
     study_file("source: lab\narms: {dapt-x: }")
     with pytest.raises(BadStudy, match="what 'dapt-x' learns, not '':.*raw, rewritten"):
         load_study("wrong")

@@ -1,12 +1,10 @@
 """A structure that is not in lib: fenced lines of `key: value`."""
 
 import re
-from dataclasses import replace
 
 from lib.annotate.constraints import Candidate
 from lib.core.structures import Structure
 from lib.core.text import capitalised, is_plural, laid
-from lib.normalize.rules.parts import of_code
 
 PAIR = re.compile(r"^[ \t]*(?P<key>[A-Z][\w ]{1,40}):[ \t]+(?P<value>\S.*?)[ \t]*$", re.M)
 
@@ -19,23 +17,17 @@ def pairs_of(text, block):
 
 def ask(site):
     """Ask for the value of each key."""
-    found = pairs_of(site.text, site.block)
-    if not found:
-        yield "the code is more than keys and values"
-    for pair in found:
+    for pair in pairs_of(site.text, site.block):
         label = pair["key"].lower()
-        forms = site.place.attribute(label, "are" if is_plural(label) else "is")
-        yield Candidate(forms, pair["value"], "code", pair.start("key"), pair.end())
+        verb = "are" if is_plural(label) else "is"
+        yield Candidate(f"{site.place()}what {verb} the {label}?", pair["value"], "code",
+                        pair.start("key"), pair.end(), rule="code")
 
 
-def rewrite(source):
+def rewrite(site):
     """Write each line as a sentence; other code stays as it is."""
-    found = pairs_of(source.text, source.block)
-    if not found:
-        yield from of_code(source)
-    for pair in found:
-        yield replace(source.blank, kind="row", start=pair.start("key"), end=pair.end(),
-                      header=("Property", "Value"), cells=pair.groups(), text=pair[0].strip())
+    for pair in pairs_of(site.text, site.block):
+        yield pair.start("key"), f"The {pair['key'].lower()} is {pair['value']}."
 
 
 def write(facts, rng):

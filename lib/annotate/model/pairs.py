@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lib.annotate.constraints import Candidate, folded
+from lib.annotate.constraints import Candidate
 from lib.annotate.model.grounding import Place, missing_number, places
 from lib.annotate.model.parts import parts, room, shares
 from lib.annotate.model.replies import Reading, read_pairs
@@ -17,6 +17,7 @@ from lib.core.records import Document, Rejected
 from lib.core.structures import STRUCTURES, structure_of
 from lib.documents.blocks import block_at, parse
 from lib.documents.language import UNKNOWN
+from lib.documents.phrases import folded
 from lib.documents.reader import Block
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
@@ -154,7 +155,7 @@ def _candidate(pair: _Pair, document: Document, blocks: Sequence[Block], start: 
     if is_list and (joined := _entity_over_items(answer, source)):
         raise BadReply(f"an entity spans two items of the list: {joined!r}")
     header = text[block.header[0].start:block.header[-1].end] if block.header else ""
-    return Candidate((pair.question,), answer, block.kind, place.start, place.end, header=header,
+    return Candidate(pair.question, answer, block.kind, place.start, place.end, header=header,
                      grounding=place.how, grounding_score=place.score)
 
 

@@ -1,154 +1,183 @@
-"""Ask about lists: enumerations by their lead-in, key-value bullets one by one (paper, 3.1)."""
+"""Ask for all entries of a list by its heading or lead-in (paper, 3.1)."""
 
 import re
 from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
-from lib.annotate.rules.grammar import VAGUE, has_clause, is_imperative
-from lib.annotate.rules.labels import ROLE, is_attribute, value_of
-from lib.annotate.rules.lead_ins import asked_by_heading, asked_by_lead_in
-from lib.annotate.rules.places import Place, Site
-from lib.annotate.rules.verbs import FORMS
 from lib.core.text import is_plural
-from lib.documents.blocks import sentences
-from lib.documents.reader import Block, Item
+from lib.documents.phrases import (
+    CLAUSAL,
+    VAGUE,
+    folded,
+    in_sentence,
+    is_foreign,
+    is_noun_phrase,
+    is_specific,
+    singular,
+    words,
+)
+from lib.documents.sites import Site
 
 MAX_ITEMS = 33  # the longest list of the paper
-MAX_ITEM_WORDS = 14
-MIN_SAID = 4  # words on average that describe a listed name
+MAX_ITEM_WORDS = 9
+MAX_LEAD_WORDS = 30
 
-NO_CLASS = "neither lead-in nor heading says what the items of the list are"
-MIXED = "the list mixes an enumeration with sentences"
-NESTED = "the list has lists in its items"
-DIALECT = "the items have markup that only the site's builder reads"
-CONTENTS = "the list is a table of contents"
-
-_KEY_VALUE = re.compile(r"(?P<key>[A-Z][^:;.?!]{1,58}?)(?::\s+|\s+[–—]\s+)(?P<value>\S.*?)\.?")
 # a term in bold, in code or linked at the beginning, and what is said about it
 _TERM = re.compile(
-    r"(?:\*\*(?P<bold>[^*\n]+?):?\*\*|__(?P<under>[^_\n]+?):?__|`(?P<code>[^`\n]+)`|"
-    r"\[`?(?P<link>[^\]\n`]+)`?\]\([^)\n]*\))(?:\s*\([^()\n]*\))?"
-    r"(?:\s*:\s+|\s+[-–—]+\s+|:\s*$)(?=\S|$)", re.M)
-# in code, with or without what is said about it
-_CODE = re.compile(r"`(?P<code>[^`\n]+)`(?:\s*\([^()\n]*\))?"
-                   r"(?:\s*[:.]\s+|\s+[-–—]+\s+|[.:;,]?$)", re.M)
-_NAMED = re.compile(r"(?P<name>[A-Z][\w./()-]*(?: [\w./()-]+){0,3})(?::| [-–—]) \S")
-_SEE = re.compile(r"(?:[.,;]\s+|\s+\()(?:please )?(?:see|refer to|for more)\b.*", re.I)
-_POINTING = re.compile(r"https?://|\b(?:above|below|see|described|following)\b")
-_TAIL = re.compile(r"\s*(?:\((?:#?\d+|\[?#\d+\]?|https?://\S+)\)|[.;,:]|,? (?:and|or))$")
-_LINK = re.compile(r"\[[^\]]*\]\([^)]*\)\W*")
-_ANCHOR_LINK = re.compile(r"\[[^\]]*\]\(#[^)]*\)\W*")
+    r"(?:\*\*(?P<bold>[^*\n]+?):?\*\*:?|`(?P<code>[^`\n]+)`|\[`?(?P<link>[^\]\n`]+)`?\]\([^)\n]*\)|"
+    r"(?P<plain>[A-Z][\w./-]*(?: [\w./-]+){0,3})(?=: ))"
+    r"(?:\s*\([^()\n]*\))?(?:\s*:|\s+[-–—]+|\.)?(?:\s+\S|\s*$)", re.S)
+_COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|several|some|\d+) "
+# of a lead-in: who, verb and what
+_COUNTED = rf"(?:following (?:{_COUNT})?|{_COUNT})"
+_HAS = re.compile(
+    r"(?P<who>.+?) (?:(?P<modal>can|may|must|should|MUST|SHOULD|MAY) )?(?:also |currently |now )?"
+    rf"(?P<verb>[a-z]{{3,}}) (?:all of |one of |any of )?(?:the )?{_COUNTED}(?P<what>.+?)", re.S)
+_ARE = re.compile(rf"(?:The )?{_COUNTED}(?P<what>.+?) (?P<be>are|can be|must be|have|support|"
+                  r"now have) (?P<rest>.+)", re.S | re.I)
+_THERE = re.compile(r"(?:(?:There|These|Here) are|(?:You|We) (?:will )?need) "
+                    rf"(?:currently |the |following |{_COUNT})*(?P<what>.+?)", re.S | re.I)
+_INCLUDE = re.compile(r"(?P<what>(?:The |Its )?.+?) (?:are|include|are as follows|are the "
+                      r"following|are currently|include the following)", re.S | re.I)
+_VERBS = ("contains|includes|supports|provides|requires|needs|consists of|comprises|accepts|"
+          "defines|offers")
+_GENERIC = re.compile(
+    r"(?:more |further |other |additional |see |related |next |key |main |breaking |known |new )*"
+    r"(?:readings?|resources|references|links|steps|notes|changes|fixes|bugs?|improvements|contents?|"
+    r"questions|tasks|goals|non-goals|issues|highlights|topics|details|thoughts|reasons|examples|"
+    r"considerations|updates|docs|documents|mitigations|alternatives|possibilities|others?|news|"
+    r"benefits|advantages|points|use cases|features|best practices|basics|things|"
+    r"specifications|announcements|contributors|conclusions|instructions|limitations|"
+    r"results|remarks)", re.I)
 
 
-def ask_list(site: Site) -> Iterator[Candidate | str]:
-    """Yield questions about a list and its single items, or why there is none."""
-    block, above, place, text = site.block, site.above, site.place, site.text
-    top = [item for item in block.items if item.depth == 0]
-    lead = sentences(text, above.start, above.end)[-1].text if above.kind == "prose" else ""
-    found = [*_of_record(top, place)]
-    if found:
-        yield from found
+def ask_list(site: Site) -> Iterator[Candidate]:
+    """Yield the question for all entries, if each is a short name and the lead-in says of what."""
+    items, block = site.block.items, site.block
+    is_flat = 2 <= len(items) <= MAX_ITEMS and not any(item.depth for item in items)
+    if not is_flat or not 0 < len(site.lead.split()) <= MAX_LEAD_WORDS or is_foreign(site.lead):
         return
-    found = [*_of_items(top, place)]
-    yield from found
-    reason = _unfit(block, top, text)
-    if not reason:
-        is_led = lead.endswith(":")
-        forms = asked_by_lead_in(lead, place) if is_led else ()
-        if not is_led and above.kind == "heading" and not _is_navigation(top, place, text):
-            forms = asked_by_heading(above.text, place)
-        entities = _entities(top, text)
-        is_record = any(entity.lower().rstrip("s:") in VAGUE for entity in entities)  # "Default"
-        if forms and len(entities) > 1 and len(set(entities)) == len(entities) and not is_record:
-            yield Candidate(forms, "\n".join(entities), "list", block.start, block.end, 0)
-            return
-        reason = MIXED if forms else NO_CLASS
-    if not found:
-        yield reason
+    answer = _entities([site.text[item.start:item.end] for item in items],
+                       [item.text for item in items])
+    core, rule = _question(site) if answer else ("", "")
+    if core:
+        place = site.place(without=site.lead if site.lead_start < 0 else "")
+        yield Candidate(place + core, answer, "list", block.start, block.end, rule=rule)
 
 
-def _unfit(block: Block, top: list[Item], text: str) -> str:
-    if len(top) < len(block.items):
-        return NESTED
-    if ROLE.search(text, block.start, block.end):
-        return DIALECT
-    if all(_ANCHOR_LINK.fullmatch(text, item.start, item.end) for item in top):
-        return CONTENTS
-    return MIXED if len(top) > MAX_ITEMS else ""
+def _entities(raw: list[str], texts: list[str]) -> str:
+    found = [_TERM.match(text) for text in raw]
+    if all(found):
+        names = [next(filter(None, match.groups())).strip(" :*`") for match in found]
+    elif all(_is_entry(text) for text in texts):
+        names = [text.rstrip(".,;").strip() for text in texts]
+    else:
+        return ""
+    is_safe = all(re.search(r"[^\W_]", name) and len(name.split()) <= MAX_ITEM_WORDS
+                  and not is_foreign(name) for name in names)
+    return "\n".join(names) if is_safe and len(set(map(folded, names))) == len(names) else ""
 
 
-# in a release it is changes
-def _is_navigation(items: list[Item], place: Place, text: str) -> bool:
-    return not place.subject.is_version and all(
-        _LINK.fullmatch(text, item.start, item.end) for item in items)
+# "See the guide" and "it is open" are no entries
+def _is_entry(text: str) -> bool:
+    own = text.rstrip(".,;").split()
+    is_plain = not re.search(r"[:!?]|\.\s|https?://|\[[ xX]\]|^\(|(?:and|or)$", text.strip(".,; "))
+    is_name = not CLAUSAL.intersection(word.lower() for word in own) and (
+        len(own) < 4 or re.match(r"(?:an?|the|one|\d+|[A-Z]\w*[A-Z\d])\b", text, re.I) is not None
+        or is_noun_phrase(text.rstrip(".,;")))
+    is_order = re.match(r"(?:add|allow|build|bump|change|check|click|compile|configure|create|"
+                        r"deploy|disable|drop|enable|ensure|fix|implement|improve|install|learn|"
+                        r"make|move|open|read|remove|rename|replace|run|see|select|set|start|stop|"
+                        r"support|update|upgrade|use|verify|write)s? \w", text, re.I)
+    return 0 < len(own) <= MAX_ITEM_WORDS and is_plain and is_name and not is_order
 
 
-# [] if an item is a sentence, or too long to be an entity
-def _entities(items: list[Item], text: str) -> list[str]:
-    codes = [_CODE.match(text, item.start, item.end) for item in items]
-    if all(codes):
-        names = [code["code"] for code in codes]
-        return [] if all(name.isdigit() for name in names) else names
-    terms = [_TERM.match(text, item.start, item.end) for item in items]
-    named = [_NAMED.match(item.text) for item in items]
-    if all(terms) or all(named):
-        names = [next(filter(None, term.groups())).strip() for term in (terms if all(terms)
-                                                                        else named)]
-        # "Oil change: every 500 hours" gives values, not descriptions of what is listed
-        said = [len(item.text.split()) - len(name.split())
-                for item, name in zip(items, names, strict=True)]
-        return names if min(said) == 0 or sum(said) >= MIN_SAID * len(said) else []
-    entities = [_entity(item) for item in items]
-    is_mixed = any(terms) or any(named) or any(item.is_sentence for item in items)
-    is_long = not all(0 < len(entity.split()) <= MAX_ITEM_WORDS for entity in entities)
-    is_pointing = any(_POINTING.search(entity) for entity in entities)
-    return [] if is_mixed or is_long or is_pointing else entities
+def _question(site: Site) -> tuple[str, str]:
+    lead = site.lead.rstrip(" :").replace(" (s)", "")
+    if site.lead_start < 0:
+        return (_of_noun(lead), "list: heading")
+    for ask in (_of_there, _of_have, _of_are, _of_include, _of_verb, _of_noun):
+        if core := ask(lead):
+            return core, "list: lead-in"
+    return "", ""
 
 
-def _entity(item: Item) -> str:
-    entity, before = _SEE.sub("", item.text), ""
-    while entity != before:
-        entity, before = _TAIL.sub("", entity.strip()), entity
-    return entity
+def _of_noun(lead: str) -> str:
+    return f"what are the {in_sentence(lead)}?" if _is_class(lead) else ""
 
 
-# Ask about key-value bullets ("Parity: even") if all of the list are, with distinct keys
-def _of_record(items: list[Item], place: Place) -> Iterator[Candidate]:
-    matches = [_KEY_VALUE.fullmatch(item.text) for item in items]
-    keys = [match["key"] for match in matches if match]
-    if not place.is_entity or place.is_vague or len(set(keys)) < len(items):
-        return  # of another section than a thing's, "what is the type?" does not say of what
-    values = [value_of(match["value"]) for match in matches]
-    if not all(is_attribute(key) and _is_value(value)
-               for key, value in zip(keys, values, strict=True)):
-        return
-    for item, key, value in zip(items, keys, values, strict=True):
-        label = place.subject.label(key)
-        entities = _split(value) if is_plural(label) else [value]
-        verb = "are" if is_plural(label) else "is"
-        yield Candidate(place.attribute(label, verb), "\n".join(entities), "list", item.start,
-                        item.end, 0 if len(entities) > 1 else 3)
+def _of_there(lead: str) -> str:
+    match = _THERE.fullmatch(lead)
+    if not match or not _is_class(match["what"]):
+        return ""
+    if re.match(r"you|we", lead, re.I):
+        return f"which {match['what']} are needed?"
+    return f"what are the {match['what']}?"
 
 
-def _is_value(value: str) -> bool:
-    is_phrase = " " in value and (
-        has_clause(value) or is_imperative(value) or value.split()[0].lower() in FORMS)
-    return bool(value) and not is_phrase
+def _of_have(lead: str) -> str:
+    match = _HAS.fullmatch(lead)
+    if not match or not _is_class(match["what"]) or re.match(r"(?:for|in|on) ", match["who"], re.I):
+        return ""
+    who, verb, modal = match["who"], match["verb"], (match["modal"] or "").lower()
+    base = base_of(verb) if not modal else verb
+    is_singular = verb.endswith("s") and not verb.endswith("ss")
+    is_agreed = modal or is_singular != is_plural(who)
+    if not base or not is_agreed or not is_specific(who) and not re.fullmatch(r"[A-Z]\w+", who):
+        return ""
+    helper = modal or ("does" if is_singular else "do")
+    what = re.split(r" (?:to|from|in|on|for|with|as|by) ", match["what"], maxsplit=1)
+    rest = f" {match['what'][len(what[0]):].strip()}" if what[1:] else ""
+    return f"which {what[0]} {helper} {lowered(who)} {base}{rest}?"
 
 
-# Ask about an enumeration in one item: "Many modules added: a, b, c"
-def _of_items(items: list[Item], place: Place) -> Iterator[Candidate]:
-    for item in items:
-        head, _, rest = item.text.partition(": ")
-        entities = _split(rest.strip().rstrip("."))
-        forms = asked_by_lead_in(head + ":", place) if len(entities) > 1 else ()
-        if forms and len(set(entities)) == len(entities):
-            yield Candidate(forms, "\n".join(entities), "list", item.start, item.end, 0)
+def _of_are(lead: str) -> str:
+    match = _ARE.fullmatch(lead)
+    is_whole = match and _is_class(match["what"]) and not re.search(
+        r"[,;:\"]|\b(?:below|above|following|here|this|these|its?|you|your|we|as)\b", match["rest"])
+    return f"which {match['what']} {match['be']} {match['rest']}?" if is_whole else ""
 
 
-# Split "a, b and c" into its entities, unless one is longer than a few words
-def _split(value: str) -> list[str]:
-    parts = re.split(r"\s*[,;]\s+(?:and\s+|or\s+)?|\s+and\s+", value)
-    is_short = all(0 < len(part.split()) <= 4 and not has_clause(part) for part in parts if part)
-    is_closed = "(" not in value and not re.search(r"\betc\b|\.\.\.|…", value)
-    return [part for part in parts if part] if is_short and is_closed else [value]
+def _of_include(lead: str) -> str:
+    match = _INCLUDE.fullmatch(lead)
+    what = match["what"] if match else ""
+    what = re.sub(rf"^(?:the |currently |{_COUNT})+", "", what, flags=re.I)
+    return f"what are the {in_sentence(what)}?" if match and _is_class(what) else ""
+
+
+# "ActivationInfo contains:"
+def _of_verb(lead: str) -> str:
+    match = re.fullmatch(rf"(?P<who>.+?) (?P<verb>{_VERBS})", lead)
+    if not match or not is_specific(match["who"]) or is_plural(match["who"]):
+        return ""
+    base, _, rest = match["verb"].partition(" ")
+    return f"what does {lowered(match['who'])} {base_of(base)}{rest and ' '}{rest}?"
+
+
+def _is_class(phrase: str) -> bool:
+    own = words(phrase)
+    is_named = len(own) > 1 or bool(own) and (singular(own[0]) not in VAGUE or own[0] in (
+        "parameters", "options", "settings", "fields", "values"))
+    return is_named and is_plural(phrase) and is_noun_phrase(phrase) and len(own) <= 8 and not (
+        _GENERIC.fullmatch(phrase)
+        or re.search(rf"^(?:examples?|sample) |\b(?:following|{_VERBS})\b", phrase, re.I))
+
+
+def base_of(verb: str) -> str:
+    """Return the base of a finite verb ("carries": "carry"), "" if its spelling is ambiguous."""
+    if not verb.endswith("s") or verb.endswith(("ss", "us")):
+        return verb
+    if verb in ("has", "does", "goes"):
+        return {"has": "have", "does": "do", "goes": "go"}[verb]
+    if verb.endswith(("ches", "zes")) and not verb.endswith("tches"):
+        return ""
+    return re.sub(r"(?<=ss|sh|ch|.x)es$|(?<!ss|sh)s$", "", re.sub(r"ies$", "ys", verb))
+
+
+def lowered(subject: str) -> str:
+    """Return a sentence's subject as it reads inside a question."""
+    first, _, rest = subject.partition(" ")
+    is_word = first in ("A", "An", "The", "Each", "Every", "All") or bool(
+        re.fullmatch(r"[A-Z][a-z]+", first)) and is_plural(subject) and (
+        rest.islower() or not rest and not first.endswith("os"))
+    return f"{first.lower()} {rest}".strip() if is_word else subject

@@ -1,247 +1,122 @@
-"""Ask about table cells, by the row's label and the column's header (paper, 3.1)."""
+"""Ask about table cells: "what is the <column> for the <key> <row>" (paper, 3.1)."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
-from lib.annotate.rules.grammar import has_clause, is_noun_phrase
-from lib.annotate.rules.labels import (
-    ROLE,
-    is_attribute,
-    is_guessed,
-    is_made_of,
-    is_plain_attribute,
-    value_of,
-)
-from lib.annotate.rules.places import Place, Site
-from lib.core.text import is_plural
-from lib.documents.reader import Span
+from lib.documents.phrases import folded, in_sentence, is_attribute, is_foreign, is_value
+from lib.documents.sites import Site, row_key
 
-NO_KEY = "the rows of the table have no labels that tell them apart"
-NO_COLUMN = "no column of the table is an attribute with plain values"
-
-MAX_DESCRIPTION_WORDS = 20
-MAX_KEY = 3  # columns that together name a row
-
-# the headers of a table that lists one thing's properties: property, value and perhaps unit
+# headers of a table that lists one thing's properties: property, value and perhaps unit
 _PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|characteristic|"
-                       r"specification|feature|quantity|spec|)s?(?: name)?", re.I)
-_VALUE = re.compile(r"(?:value|entry|setting|specification|data|content|)s?|entries", re.I)
+                       r"specification|quantity|)(?: name)?", re.I)
+_VALUE = re.compile(r"(?:value|entry|setting|data|rating|)", re.I)
+_DEFAULT = re.compile(r"\(?defaults?(?: values?| settings?)?\)?", re.I)
+_EXTREMES = {"min": "minimum", "max": "maximum", "typ": "typical value"}
+_FLAG = re.compile(r"(?:yes|no|true|false|y|n|x|on|off|required|optional|✓|✗)", re.I)
+# "Version" of an option is since when it exists, and "Status" may be anything
+_AMBIGUOUS = re.compile(r"versions?|releases?|since|status|(?:full )?name|#|no\.?|id", re.I)
 _UNIT = re.compile(r"units?", re.I)
-_DESCRIPTION = re.compile(r"(?:short )?descriptions?|details?|meanings?|purposes?|explanations?|"
-                          r"effects?|what it does|summary", re.I)
-_NO_COLUMN = re.compile(
-    r"(?:descriptions?|details?|values?|units?|notes?|comments?|remarks?|examples?|)", re.I)
-# "Version" of an option is since when it exists: only these have one of their own
-_AMBIGUOUS = re.compile(r"versions?|releases?|dates?|since", re.I)
-_VERSIONED = re.compile(r"(?:.* )?(?:package|component|library|dependency|tool|software|product|"
-                        r"plugin|project|image|chart|application|version|release|branch)", re.I)
-_COLUMN = re.compile(  # headers of an attribute, not of a thing
-    r"(?:descriptions?|details?|values?|units?|defaults?|default values?|notes?|remarks?|comments?|"
-    r"required|mandatory|optional|min|max|typ|nom|minimum|maximum|typical|)\.?", re.I)
-_HEADER = re.compile(rf"{_COLUMN.pattern}|(?:data )?types?|examples?|maps to .*", re.I)
-_EXTREMES = {"min": "minimum", "max": "maximum", "typ": "typical value", "nom": "nominal value",
-             "minimum": "minimum", "maximum": "maximum", "typical": "typical value"}
-_DEFAULT = re.compile(r"\(?default(?:s|s? values?| settings?)?\)?|value by default", re.I)
-_YES_NO = re.compile(r"(?:yes|no|true|false|y|n|x|on|off|required|optional|enabled|disabled)", re.I)
-_NUMBER = re.compile(r"[~<>≤≥±+-]{0,2}\d[\d.,]*\s?[\w%°/µ]{0,6}")
-_BREAK = re.compile(r"<\s*/?\s*(?:br|li|p|ul|ol)\b", re.I)
-_REFERS = re.compile(r"\b(?:this|these|those|it|its|above|below|following|see|here|deprecated|"
-                     r"optional|required|alias)\b|[\"“”?!:]|[.;]\s", re.I)
-_EXAMPLE = re.compile(r"\b(?:examples?|placeholder|lorem)\b", re.I)
-_ONLY_LINKS = re.compile(
-    r"(?:(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\[[^\]]*\]\([^)]*\)|<?https?://\S+>?)"
-    r"[\s,;]*)+")
+_DESCRIBED = re.compile(r"descriptions?|meanings?|purposes?", re.I)
+_REFERS = re.compile(
+    r"\b(?:this|these|those|it|its|they|above|below|following|see|here|same|deprecated|also|such|"
+    r"e\.g|if|when|unless|optional|required|default)\b|[\"“”?!:;()|]|[.]\s", re.I)
+MAX_WORDS = 14  # of a description
 
 
-def ask_table(site: Site) -> Iterator[Candidate | str]:
-    """Yield questions about cells, or why there is none.
+def ask_table(site: Site) -> Iterator[Candidate]:
+    """Yield a question about each cell of a column that names an attribute.
 
-    Of a label in two tables the section is always named; one that is in two tables of a section is
-    not asked about.
+    Of a table with the columns property and value, the attribute is the row's label.
     """
-    block, place, text = site.block, site.place, site.text
-    rows, header = [row for row in block.rows if len(row) > 1], block.header
-    if rows and not any(cell.text for cell in header) and all(
-            _HEADER.fullmatch(cell.text) for cell in rows[0][1:]):
-        header, *rows = rows  # an HTML table without header cells
-    headers = [" ".join(cell.text.replace("; ", " ").split()) for cell in header]
-    width = _key_width(rows, headers)
-    if not width or re.search(r"\w *[/\\] *\w", headers[0]):  # "From/To": it is open which is which
-        yield NO_KEY
+    header = [_label(cell.text) for cell in site.block.header]
+    if len(header) < 2 or is_foreign(" ".join(header)):
         return
-    counts = Counter(row[0].text for row in rows)
-    asked: list[_Asked] = []
-    if width == 1:
-        rows = [row for row in rows if counts[row[0].text] == 1]
-        asked = [*_of_record(rows, headers, place, text), *_of_things(rows, headers, place, text)]
-    asked = asked or [*_of_columns(rows, headers, width, place, text),
-                      *_of_descriptions(rows, headers, place, text)]
-    shown = text[header[0].start:header[-1].end]
-    for row, forms, answer, rank in asked:
-        counted = [site.labels[where, row[0].text] for where in ((), block.headings)]
-        if width == 1 and block.headings and counted[1] > 1:
+    width = row_key(site.block)
+    if width == 1 and _PROPERTY.fullmatch(header[0]) and _VALUE.fullmatch(header[1]) and (
+            len(header) == 2 or len(header) == 3 and _UNIT.fullmatch(header[2])):
+        yield from _properties(site, has_unit=len(header) == 3)
+        return
+    if not width or not all(_is_key(name) for name in header[:width]):
+        return
+    others = [at for at, name in enumerate(header) if at >= width and header.count(name) == 1]
+    found = [one for at in others for one in _column(site, header, width, at)]
+    described = [at for at in others if width == 1 and _DESCRIBED.fullmatch(header[at])]
+    yield from found or (one for at in described for one in _descriptions(site, header[0], at))
+
+
+def _properties(site: Site, *, has_unit: bool) -> Iterator[Candidate]:
+    for row in site.block.rows:
+        cells = [cell.text for cell in row]
+        if len(cells) < 2 or not is_attribute(cells[0]) or not _is_answer(site, row[1]):
             continue
-        forms = forms[-1:] if counted[0] > 1 else forms
-        yield Candidate(forms, answer, "table", row[0].start, row[-1].end, rank, header=shown)
-    if not asked:
-        yield NO_COLUMN
+        unit = f", in {cells[2]}" if has_unit and len(cells) > 2 and cells[2] else ""
+        core = f"what is the {in_sentence(cells[0])}{unit}?"
+        yield _asked(site, row, core, cells[1], "properties")
 
 
-# a row, the question's forms, the answer and its rank
-_Asked = tuple[tuple[Span, ...], tuple[str, ...], str, int]
-_Rows = list[tuple[Span, ...]]
-
-
-def _of_record(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
-    has_unit = len(headers) == 3 and _UNIT.fullmatch(headers[2])
-    is_record = _PROPERTY.fullmatch(headers[0]) and len(headers) > 1 and (
-        _VALUE.fullmatch(headers[1]) or headers[0].lower() != "parameter"
-        and _DESCRIPTION.fullmatch(headers[1]))
-    if not is_record or place.is_vague or not (has_unit or len(headers) == 2):
+def _column(site: Site, header: list[str], width: int, at: int) -> Iterator[Candidate]:
+    name, rows = header[at], [row for row in site.block.rows if at < len(row)]
+    is_default = _DEFAULT.fullmatch(name) is not None
+    label = "default value" if is_default else in_sentence(name)
+    values = Counter(row[at].text for row in rows)
+    is_open = _AMBIGUOUS.fullmatch(name) or folded(name) in folded(" ".join(header[:width]))
+    if not is_default and (not is_attribute(name) or is_open or len(values) < 2
+                           or all(map(_FLAG.fullmatch, filter(None, values)))):
         return
     for row in rows:
-        label, value = place.subject.label(row[0].text), _value(row[1], text)
-        if value and is_attribute(label) and value != row[0].text:
-            unit = f" {row[2].text}" if has_unit and len(row) > 2 and row[2].text else ""
-            verb, label = _counted(label, value)
-            forms = place.attribute(label, verb)
-            if not place.is_entity or place.section:
-                forms = place.within(f'what is the "{row[0].text}" entry?')[-1:]
-            yield row, forms, value + unit, 0
-
-
-# One column does if it is unique in most rows: the others are not asked about
-def _key_width(rows: _Rows, headers: list[str]) -> int:
-    for width in range(1, min(MAX_KEY, len(headers) - 1) + 1):
-        keys = Counter(tuple(cell.text for cell in row[:width]) for row in rows)
-        n_unique = sum(count == 1 for count in keys.values())
-        is_unique = 2 * n_unique >= len(rows) if width == 1 else n_unique == len(rows)
-        if rows and is_unique and all(all(key) and len(key) == width for key in keys) and (
-                width == 1 or all(headers[:width])):
-            return width
-    return 0
-
-
-def _of_things(rows: _Rows, headers: list[str], place: Place, text: str) -> Iterator[_Asked]:
-    is_open = not headers[0] or _PROPERTY.fullmatch(headers[0])
-    if not is_open or len(headers) < 3 or len(set(headers)) < len(headers) or any(
-            map(_COLUMN.fullmatch, headers[1:])) or all(
-            is_attribute(place.subject.label(header)) for header in headers[1:]):
-        return
-    for row in rows:
-        for header, cell in zip(headers[1:], row[1:], strict=False):
-            value = _value(cell, text)
-            if value and _is_name(header) and _is_name(row[0].text) and not (
-                    _YES_NO.fullmatch(value)):
-                core = f'what {_asked_for(row[0].text, place)} "{header}"?'
-                yield row, place.within(core)[-1:], value, 0
-
-
-def _of_columns(rows: _Rows, headers: list[str], width: int, place: Place,
-                text: str) -> Iterator[_Asked]:
-    counts = Counter(headers)
-    unit_at = next((at for at, header in enumerate(headers) if _UNIT.fullmatch(header)), 0)
-    for at, header in enumerate(headers[width:], start=width):
-        label = _EXTREMES.get(header.lower().rstrip("."), place.subject.label(header))
-        cells = [(row, row[at]) for row in rows if at < len(row)]
-        is_default = _DEFAULT.fullmatch(header) is not None
-        is_bare = all(_YES_NO.fullmatch(cell.text) or not cell.text for _, cell in cells)
-        is_open = _NO_COLUMN.fullmatch(header) or _AMBIGUOUS.fullmatch(header) and not (
-            _VERSIONED.fullmatch(_key(headers[0], place)))
-        is_said = label.lower() in _key(headers[0], place).lower()  # "the code of the error code"
-        is_sum = width > 1 and re.search(r"\btotal\b", header, re.I)  # follows from the key
-        if counts[header] > 1 or is_bare and not is_default or is_open or is_said or is_sum or not (
-                is_default or _is_name(header)):
+        value, keys = row[at].text, [cell.text for cell in row[:width]]
+        is_known = folded(value) in folded(" ".join(keys)) or folded(value) in folded(name)
+        if is_known or not _is_answer(site, row[at]) or not all(map(_is_name, keys)):
             continue
-        values = Counter(cell.text for _, cell in cells)
-        if len(values) == 1 and len(cells) > 1 and not is_default:
-            continue  # it says nothing of the row
-        for row, cell in cells:
-            value = _value(cell, text)
-            which = (_which(row[0].text, headers[0], place) if width == 1 else
-                     _which_of(row[:width], headers, place))
-            keys = [key.text for key in row[:width]]
-            if not value or not which or value in keys or is_made_of(value, header, *keys):
-                continue
-            what = "is the default value of" if is_default else _asked_for(header, place, width)
-            if unit_at and unit_at < len(row) and _NUMBER.fullmatch(value):
-                which += f", in {row[unit_at].text}" if row[unit_at].text else ""
-            is_guessable = 2 * values[cell.text] > len(cells) > 2
-            forms = place.within(f"what {what} {which}?")
-            # a default is the option's wherever it is listed, if its name is a full one
-            is_full = is_default and re.search(r"[._\[-]|[a-z][A-Z]|\d", row[0].text) is not None
-            # of an everyday word nothing says what kind of thing it names
-            is_word = not _key(headers[0], place) and re.fullmatch(r"[a-z]+", row[0].text)
-            yield row, forms if is_full else forms[-1:], value, (
-                2 if is_guessable or is_word else int(_YES_NO.fullmatch(value) is not None))
+        which = " and ".join(f'{f"the {in_sentence(one)} " if one else ""}"{key}"'
+                             for one, key in zip(header, keys, strict=False))
+        yield _asked(site, row, f"what is the {label} for {which}?", value, "cells")
 
 
-# of most headers "the … of X" would be no English
-def _asked_for(header: str, place: Place, width: int = 1) -> str:
-    label = _EXTREMES.get(header.lower().rstrip("."), place.subject.label(header))
-    is_plain = width == 1 and (label in _EXTREMES.values() or is_plain_attribute(label))
-    return f"is the {label} of" if is_plain else f'is the "{header}" entry for'
-
-
-# How a question names a row by several cells: number of keys "100" and size "8"
-def _which_of(keys: tuple[Span, ...], headers: list[str], place: Place) -> str:
-    named = [f'{place.subject.label(header)} "{cell.text}"'
-             for header, cell in zip(headers, keys, strict=False)]
-    is_short = all(len(cell.text.split()) <= 6 and '"' not in cell.text for cell in keys)
-    return f"{', '.join(named[:-1])} and {named[-1]}" if is_short else ""
-
-
-def _of_descriptions(rows: _Rows, headers: list[str], place: Place,
-                     text: str) -> Iterator[_Asked]:
-    at = next((at for at, header in enumerate(headers) if at and _DESCRIPTION.fullmatch(header)), 0)
-    is_setting = headers[0].lower() == "name" and any(map(_DEFAULT.fullmatch, headers))
-    key = "setting" if is_setting else _key(headers[0], place)
-    if not at or not key:
-        return
-    said = [row[at].text.lower() for row in rows if at < len(row)]
+# A short phrase that no other row has and that the name does not tell
+def _descriptions(site: Site, key: str, at: int) -> Iterator[Candidate]:
+    rows = [row for row in site.block.rows if at < len(row)]
+    said = Counter(folded(row[at].text) for row in rows)
     for row in rows:
-        name = row[0].text
-        described = row[at].text.rstrip(". ") if at < len(row) else ""
-        described = re.split(r"(?<=\w\w)\.\s+(?=[A-Z])", described, maxsplit=1)[0]
-        is_plain = 4 <= len(described.split()) <= MAX_DESCRIPTION_WORDS and not (
-            _REFERS.search(described) or _BREAK.search(text, row[at].start, row[at].end))
-        is_unique = sum(one.startswith(described.lower()) for one in said) == 1
-        if is_plain and is_unique and _value(row[0], text) and not is_guessed(name, described):
-            yield row, place.within(f'which {key} is described as "{described}"?'), name, 2
+        name, text = row[0].text, re.sub(r"(?<=\w)\.$", "", row[at].text)
+        known = [part[:4] for part in re.findall(r"[A-Z]?[a-z]+|\d+", name) if len(part) > 2]
+        is_told = any(part.lower() in folded(text) for part in known)
+        is_short = 4 <= len(text.split()) <= MAX_WORDS and not _REFERS.search(text)
+        is_safe = is_short and not is_told and _is_plain(site, row[at]) and _is_name(name)
+        if is_safe and said[folded(row[at].text)] == 1:
+            core = f'how is the {in_sentence(key)} "{name}" described?'
+            yield _asked(site, row, core, text, "descriptions")
 
 
-# "Users: 10" gives a number, not the users
-def _counted(label: str, value: str) -> tuple[str, str]:
-    if is_plural(label) and _NUMBER.fullmatch(value):
-        return "is", f"number of {label}"
-    return ("are" if is_plural(label) else "is"), label
+def _asked(site: Site, row: tuple, core: str, answer: str, rule: str) -> Candidate:
+    header = site.block.header
+    return Candidate(site.place() + core, answer, "table", row[0].start, row[-1].end,
+                     header=site.text[header[0].start:header[-1].end], rule=f"table: {rule}")
 
 
-def _key(header: str, place: Place) -> str:
-    key = re.sub(r"^.* / | name$", "", place.subject.label(header))
-    is_noun = re.fullmatch(r"[^/\\]*[a-z][^/\\]*", key, re.I) and is_noun_phrase(key) and (
-        not has_clause(key))
-    is_one = key != "name" and not is_plural(key) and len(key.split()) < 4
-    return key if is_noun and is_one else ""
+def _label(header: str) -> str:
+    text = " ".join(header.replace("; ", " ").split()).rstrip(":")
+    return _EXTREMES.get(text.lower().rstrip("."), text)
 
 
-def _which(name: str, header: str, place: Place) -> str:
-    key = _key(header, place)
-    is_name = _is_name(name)
-    if not key and re.fullmatch(r"\W*\d*\W*", name):
-        return ""
-    return (f'the {key} "{name}"' if key else f'"{name}"') if is_name else ""
+def _is_key(name: str) -> bool:
+    return is_attribute(name) or bool(re.fullmatch(r"values?|name", name, re.I))
 
 
-def _is_name(text: str) -> bool:
-    is_name = re.fullmatch(r'[^\W_][^";]*[^";.]|[^\s";][^\s";]*|[^\W_]', text) is not None
-    return is_name and len(text.split()) <= 6 and not re.search(r"\(\d\)$", text)  # of a note
+# A mark behind the text may be a note's; inside code it is a part of the value
+def _is_answer(site: Site, cell) -> bool:
+    raw = site.text[cell.start:cell.end]
+    is_noted = not raw.endswith("`") and re.search(r"(?:\[\^?\d+\]|\(\d\)|[*†‡])$", cell.text)
+    return _is_plain(site, cell) and not is_noted and is_value(cell.text)
 
 
-def _value(cell: Span, text: str) -> str:
-    raw = text[cell.start:cell.end]
-    value = "" if _BREAK.search(raw) or _ONLY_LINKS.fullmatch(raw.strip()) else value_of(cell.text)
-    is_no_fact = _EXAMPLE.search(value) or ROLE.search(raw) or " " in value and has_clause(value)
-    return "" if is_no_fact else value
+def _is_plain(site: Site, cell) -> bool:
+    return not is_foreign(cell.text) and not re.search(
+        r"<\s*/?\s*(?:br|li|p|ul)\b|!\[|https?://|\{[{%:]", site.text[cell.start:cell.end], re.I)
+
+
+def _is_name(key: str) -> bool:
+    return bool(re.search(r"[^\W_]", key)) and len(key.split()) <= 6 and not re.search(
+        r'[";]|\.$|\(\d\)$', key)

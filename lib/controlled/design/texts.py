@@ -9,9 +9,9 @@ from lib.controlled.design.facts import by_product
 from lib.controlled.design.latin_square import render
 from lib.controlled.records import KnownFact, Rendered
 from lib.core.errors import BadReply
-from lib.core.records import Document, Segment
+from lib.core.records import Document, Fact, Segment
+from lib.lab.engines import rewrite_facts
 from lib.normalize.rewrite import Rewrite, normalize
-from lib.normalize.rules.engine import by_rules
 
 
 def arm_texts(
@@ -22,7 +22,7 @@ def arm_texts(
     structures: Sequence[str],
     *,
     rendering: int = 0,
-    rewrite: Rewrite = by_rules,
+    rewrite: Rewrite | None = None,
 ) -> list[Rendered]:
     """Return the documents of `arm` in one rotation: `text` is treated, `raw` and places are not.
 
@@ -40,11 +40,32 @@ def arm_texts(
             for name, known in by_product(facts).items()
         ]
     else:
-        texts = _rewritten(rendered, by_rules if arm.treatment == NORMALIZED else rewrite)
+        is_known = arm.treatment == NORMALIZED or rewrite is None
+        own = rewrite_facts(_known(rendered, facts))
+        texts = _rewritten(rendered, own if is_known else rewrite)
     treated = [
         one.model_copy(update={"text": text}) for one, text in zip(rendered, texts, strict=True)
     ]
     return [*rendered, *treated] if arm.is_mixed else treated
+
+
+def _known(rendered: list[Rendered], facts: list[KnownFact]) -> list[Fact]:
+    of_id = {fact.fact_id: fact for fact in facts}
+    return [
+        Fact(
+            fact_id=place.fact_id,
+            entity=one.title,
+            attribute=of_id[place.fact_id].attribute,
+            value=of_id[place.fact_id].value,
+            structure=place.structure,
+            document_id=one.document_id,
+            start=place.start,
+            end=place.end,
+            public=False,
+        )
+        for one in rendered
+        for place in one.places
+    ]
 
 
 # Each document is one segment: all are far below the paper's limit of 700 tokens.

@@ -5,7 +5,7 @@ from lib.annotate.rules.sentences import ask_prose
 from lib.annotate.rules.tables import ask_table
 from lib.core.structures import Structure, register
 from lib.lab import documents as lab
-from lib.normalize.rules import parts
+from lib.normalize.rules.blocks import keep, rewrite_list, rewrite_table
 
 STRUCTURES = register(
     Structure(
@@ -13,7 +13,7 @@ STRUCTURES = register(
         label="natural",
         kind="prose",
         ask=ask_prose,
-        rewrite=parts.of_prose,
+        rewrite=keep,
         write=lab.sentences,
         sections=("Overview", "Description", "Summary"),
         called=("natural language", "natural text", "prose", "text", "paragraph", "sentence",
@@ -24,7 +24,7 @@ STRUCTURES = register(
         label="entity list",
         kind="list",
         ask=ask_list,
-        rewrite=parts.of_list,
+        rewrite=rewrite_list,
         write=lab.bullets,
         sections=("Settings", "At a glance", "Key points"),
         called=("entities", "list", "bullet list", "enumeration"),
@@ -35,7 +35,7 @@ STRUCTURES = register(
         label="tabular",
         kind="table",
         ask=ask_table,
-        rewrite=parts.of_table,
+        rewrite=rewrite_table,
         write=lab.table_rows,
         sections=("Data sheet", "Reference data", "Specification"),
         called=("table", "table row", "row", "cell"),

@@ -5,6 +5,7 @@ from lib.annotate.queries import annotate, draw
 from lib.annotate.rules.engine import by_rules as ask_by_rules
 from lib.core.structures import structure_of
 from lib.judge.rules import by_rules
+from lib.lab.engines import ask_facts
 from lib.llm.calls import Calls
 from lib.tasks.spark import structures  # noqa: F401 (registers them)
 from lib.tasks.task import Asked, Rows, Task
@@ -19,13 +20,14 @@ class Spark(Task):
             max_documents: int | None = None, seed: int = 42, **_: object) -> Asked:
         """Return the queries on `max_documents` drawn documents, at most `max_queries` on each.
 
-        The rules see all documents: a question that two answer differently is not asked.
+        The rules see all documents: a question that two answer differently is not asked. "facts"
+        asks for `texts["facts"]`, which a laboratory knows.
         """
         documents = texts["documents"]
         drawn = draw(documents, max_documents, seed)
-        is_rules = annotator == "rules"
-        found = annotate(documents if is_rules else drawn,
-                         ask_by_rules if is_rules else by_model(annotator, calls), max_queries)
+        engine = (ask_by_rules if annotator == "rules" else ask_facts(texts["facts"])
+                  if annotator == "facts" else by_model(annotator, calls))
+        found = annotate(documents if annotator == "rules" else drawn, engine, max_queries)
         ids = {document.document_id for document in drawn}
         return Asked(*([row for row in rows if row.document_id in ids] for rows in found))
 

@@ -8,7 +8,6 @@ import pytest
 
 from lib.analyze.agreement.sheet import items_of, read_labels
 from lib.annotate.queries import annotate
-from lib.annotate.rules.engine import by_rules as annotate_by_rules
 from lib.core.files import load, load_arms, save
 from lib.core.paths import BadInput, data_path, figures_path
 from lib.core.records import Answer, Query
@@ -17,6 +16,7 @@ from lib.judge.pairs import Preference
 from lib.judge.rules import by_rules
 from lib.judge.verdicts import judge
 from lib.lab.documents import make_records
+from lib.lab.engines import ask_facts
 from lib.lab.products import make_products
 from lib.llm.calls import Calls
 from tests.conftest import run_cells
@@ -39,8 +39,8 @@ def study(tmp_path_factory):
     root = tmp_path_factory.mktemp("judges")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STUDY_ROOT", str(root))
-        documents, _ = make_records(make_products(3, seed=2), seed=2, public=False)
-        queries = annotate(documents, annotate_by_rules)[0]
+        documents, facts = make_records(make_products(3, seed=2), seed=2, public=False)
+        queries = annotate(documents, ask_facts(facts))[0]
         save("s", "documents", documents)
         save("s", "queries", queries)
         save_answers(queries, "base", [query.answer for query in queries[1:] + queries[:1]])

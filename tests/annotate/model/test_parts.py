@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.annotate.model.parts import parts, shares
+from lib.annotate.model.parts import parts
 
 PIECES = ["# A\n\n", "## B\n\n", "word " * 9 + "\n\n", "- item\n", "- a\n  - b\n\n",
           "x" * 70 + "\n\n", "  \n", "| K | V |\n|---|---|\n" + "| k | v |\n" * 9, "ä€" * 40]
@@ -24,9 +24,3 @@ def test_a_long_section_is_split_between_blocks_and_a_long_table_between_rows():
     text = "".join(prose) + "| K | V |\n|---|---|\n" + "| k | v |\n" * 20
     cut = [text[start:end] for start, end in parts(text, 60, len)]
     assert cut[:2] == prose and all(piece.endswith("|\n") for piece in cut[2:])
-
-
-@given(st.lists(st.integers(1, 10_000), min_size=1, max_size=12), st.integers(1, 60))
-def test_the_shares_sum_to_about_the_queries(lengths, n_queries):
-    counts = shares(lengths, n_queries)
-    assert min(counts) >= 1 and n_queries <= sum(counts) <= n_queries + len(lengths)

@@ -12,7 +12,7 @@ from lib.controlled.design.augment import answered
 from lib.controlled.design.facts import make_facts
 from lib.controlled.design.texts import arm_texts
 from lib.core.errors import BadReply
-from lib.normalize.rules.engine import by_rules
+from lib.core.records import Normalized
 from lib.tasks.spark.structures import STRUCTURES
 
 THREE = ("natural", "entity-list", "tabular")
@@ -58,8 +58,8 @@ def test_mixed_trains_on_raw_and_rewritten_text():
 
 def test_a_record_without_a_rewrite_stops_the_arm():
     def dropping(segments, documents):
-        return [row.model_copy(update={"text": "", "dropped": "no marker"})
-                for row in by_rules(segments, documents)]
+        return [Normalized(segment_id=one.segment_id, document_id=one.document_id, rating=None,
+                           remark="", text="", dropped="no marker") for one in segments]
 
     with pytest.raises(BadReply, match="6 of 6 records have no rewrite; .*no marker"):
         texts("normalized-llm", rewrite=dropping)

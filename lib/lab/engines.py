@@ -1,0 +1,123 @@
+"""Ask about and rewrite the laboratory's records from their known facts (paper, 3.1 and 3.2)."""
+
+from collections import defaultdict
+from itertools import groupby
+from typing import NamedTuple
+
+from lib.annotate.constraints import Candidate
+from lib.annotate.queries import Propose
+from lib.core.records import Document, Fact, Normalized, Rejected, Segment
+from lib.core.structures import STRUCTURES, prose
+from lib.core.text import capitalised, listed
+from lib.documents.inline import ended
+from lib.normalize.rewrite import Rewrite
+from lib.normalize.segments import ELSEWHERE
+
+_MARKS = "-| "  # around a fact: of a bullet, of a table row
+
+
+def ask_facts(facts: list[Fact]) -> Propose:
+    """Return an engine that asks for each of `facts` in the words that it was generated from."""
+    known = _by_document(facts)
+
+    def propose(documents: list[Document],
+                max_queries: int) -> list[tuple[list[Candidate], list[Rejected]]]:
+        return [([_candidate(fact, document.text) for fact in known[document.document_id]], [])
+                for document in documents]
+
+    return propose
+
+
+def rewrite_facts(facts: list[Fact]) -> Rewrite:
+    """Return an engine that states each of `facts` in the segment where it begins.
+
+    Sentences stay as they are; the items of a list that is cut follow in the next segment.
+    """
+    known = _by_document(facts)
+
+    def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
+        pieces = {name: _pieces(document, known[name]) for name, document in documents.items()}
+        rows = []
+        for one in segments:
+            text = _text([piece for piece in pieces[one.document_id]
+                          if one.start <= piece.start < one.end], documents[one.document_id].title)
+            rows.append(Normalized(segment_id=one.segment_id, document_id=one.document_id,
+                                   rating=None, remark="", text=text,
+                                   dropped="" if text else ELSEWHERE))
+        return rows
+
+    return rewrite
+
+
+def _by_document(facts: list[Fact]) -> dict[str, list[Fact]]:
+    known = defaultdict(list)
+    for fact in sorted(facts, key=lambda fact: fact.start):
+        known[fact.document_id].append(fact)
+    return known
+
+
+def _candidate(fact: Fact, text: str) -> Candidate:
+    structure, raw, several = STRUCTURES[fact.structure], text[fact.start:fact.end], fact.value[1:]
+    start = fact.start + len(raw) - len(raw.lstrip(_MARKS))
+    end = fact.start + len(raw.rstrip(_MARKS))
+    answer = next((form for form in (listed(fact.value), ", ".join(fact.value)) if form in raw), "")
+    if structure.has_entities:
+        answer = "\n".join(fact.value)
+        start = text.rfind("\n", 0, text.index(fact.value[0], start)) + 1 if several else start
+    above = text[:fact.start].rpartition("\n\n")[2]
+    header = above.partition("\n")[0].strip(_MARKS) if raw.startswith("|") else ""
+    question = f"What {'are' if several else 'is'} the {fact.attribute} of {fact.entity}?"
+    return Candidate(question, answer, structure.kind, start, end, header=header, rule="facts")
+
+
+class _Piece(NamedTuple):
+    start: int
+    paragraph: int  # where it begins
+    text: str
+    fact: Fact | None = None  # whose lead-in or item this is
+
+
+def _pieces(document: Document, facts: list[Fact]) -> list[_Piece]:
+    text, title = document.text, f"# {document.title}"
+    notice = text.partition("\n## ")[0].removeprefix(title).strip()
+    pieces = [_Piece(0, 0, title)]
+    pieces += [_Piece(text.index(notice), 1, ended(notice.lstrip("> ")))] if notice else []
+    for fact in facts:
+        raw = text[fact.start:fact.end]
+        if STRUCTURES[fact.structure].has_entities and fact.value[1:]:
+            at = fact.start
+            pieces.append(_Piece(at, fact.start, raw.partition("\n")[0], fact))
+            for item in fact.value:
+                at = text.index(f"- {item}", at + 1)
+                pieces.append(_Piece(at, fact.start, item, fact))
+            continue
+        sentence = raw if fact.structure == prose() else _sentence(fact, fact.value, "")
+        pieces.append(_Piece(fact.start, text.rfind("\n\n", 0, fact.start), sentence))
+    return pieces
+
+
+def _text(pieces: list[_Piece], title: str) -> str:
+    paragraphs = []
+    for _, members in groupby(pieces, key=lambda piece: piece.paragraph):
+        group = list(members)
+        paragraphs.append(_listed(group) if group[0].fact else
+                          " ".join(piece.text for piece in group))
+    if len(paragraphs) == 1 and pieces[0].start == 0:
+        return ""
+    named = paragraphs and title in paragraphs[0]
+    return ("" if named or not paragraphs else f"In {title}: ") + "\n\n".join(paragraphs)
+
+
+def _listed(pieces: list[_Piece]) -> str:
+    fact = pieces[0].fact
+    items = [piece.text for piece in pieces if piece.start > fact.start]
+    if not items:
+        return pieces[0].text
+    is_continued = items[0] != fact.value[0]
+    is_partial = is_continued or items[-1] != fact.value[-1]
+    return _sentence(fact, items, "also include" if is_continued else is_partial and "include")
+
+
+def _sentence(fact: Fact, values: list[str], verb: str) -> str:
+    verb = verb or ("are" if fact.value[1:] else "is")
+    return ended(capitalised(f"the {fact.attribute} of {fact.entity} {verb} {listed(values)}"))

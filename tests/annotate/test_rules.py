@@ -1,0 +1,187 @@
+"""The floor asks what plain patterns make safe, and abstains otherwise."""
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib.annotate.queries import annotate
+from lib.annotate.rules.engine import by_rules
+from lib.annotate.rules.sentences import ask_sentence
+from lib.core.records import Document, Query
+from lib.core.structures import structure_of
+from lib.documents.blocks import block_at, parse
+from lib.documents.folder import read_folder
+from lib.documents.phrases import folded
+from lib.tasks.spark.structures import STRUCTURES
+
+
+def made(text: str, name: str = "d", title: str = "") -> Document:
+    return Document(document_id=name, title=title or text.split("\n")[0].strip("# "), path="",
+                    text=text)
+
+
+def asked(body: str, title: str = "Orsa R-9") -> dict[str, str]:
+    """Return question -> answer on a document, without the words that name it."""
+    queries, _ = annotate([made(f"# {title}\n\n{body}")], by_rules, 100)
+    return {re.sub(r'(?:in|In) the document "[^"]*", ', "", query.question): query.answer
+            for query in queries}
+
+
+@pytest.mark.parametrize(("body", "expected"), [
+    ("## Ports\n\n| Port | Protocol | Notes |\n|--|--|--|\n| 80 | TCP | a |\n| 161 | UDP | n/a |",
+     {'Under "Ports" what is the protocol for the port "80"?': "TCP",
+      'Under "Ports" what is the protocol for the port "161"?': "UDP"}),
+    # a row is named by all columns that make it unique
+    ("| Method | Path | Scope |\n|--|--|--|\n| GET | /a | read.a |\n| GET | /b | read.b |",
+     {'what is the scope for the method "GET" and the path "/a"?': "read.a",
+      'what is the scope for the method "GET" and the path "/b"?': "read.b"}),
+    ("| Parameter | Value | Unit |\n|--|--|--|\n| Mass | 2 | kg |\n| Colour | n/a | |",
+     {"what is the mass, in kg?": "2"}),
+    # brackets in code are no footnote; a mark behind plain text may be one
+    ("| Field | Type |\n|--|--|\n| name | `char[230]` |\n| size | int[1] |\n| kind | `bool` |",
+     {'what is the type for the field "name"?': "char[230]",
+      'what is the type for the field "kind"?': "bool"}),
+    # a description, where a table has no attribute
+    ("| Flag | Description |\n|--|--|\n| -t | Test every valve and exit |\n| -p | See above |",
+     {'how is the flag "-t" described?': "Test every valve and exit"}),
+    # no attribute, another script, a column that repeats the key or says nothing
+    ("| Port | Required |\n|--|--|\n| 80 | no |\n| 81 | yes |", {}),
+    ("| Port | プロトコル |\n|--|--|\n| 80 | TCP |\n| 81 | UDP |", {}),
+    ("| Port | Port number |\n|--|--|\n| P80 | 80 |\n| P81 | 81 |", {}),
+    ("| Port | Class |\n|--|--|\n| 80 | A |\n| 81 | A |", {}),
+    ("| Port | Class |\n|--|--|\n| 80 | A |\n| 80 | B |", {}),
+    ("## Supported platforms\n\n- Linux\n- QNX 7.1", {"what are the supported platforms?":
+                                                      "Linux\nQNX 7.1"}),
+    ("## Setup\n\nYou need the following tools:\n\n- torque wrench\n- 4 mm hex key",
+     {'Under "Setup" which tools are needed?': "torque wrench\n4 mm hex key"}),
+    ("The X7 gateway supports the following formats:\n\n- `gelf`: with tags\n- `raw`: without",
+     {"which formats does the X7 gateway support?": "gelf\nraw"}),
+    ("The following backends are supported on Linux:\n\n- sqlite\n- memory",
+     {"which backends are supported on Linux?": "sqlite\nmemory"}),
+    ("ActivationInfo contains:\n\n- Name: of the thing\n- Labels: of the thing",
+     {"what does ActivationInfo contain?": "Name\nLabels"}),
+    ("## Changes\n\n- Fix a leak\n- Add a lid", {}), ("It may:\n\n- leak\n- burn", {}),
+    ("## Related links\n\n- Orsa\n- Zell", {}), ("## Platforms\n\n- Linux\n  - Debian\n- QNX", {}),
+])
+def test_tables_and_lists_are_asked_about_where_header_or_lead_in_name_what_they_hold(
+        body, expected):
+    found = {question.replace("In , ", ""): answer for question, answer in asked(body).items()}
+    assert found == {re.sub(r'^(Under "[^"]*") ', r"\1 ", key): value
+                     for key, value in expected.items()}
+
+
+@pytest.mark.parametrize(("sentence", "question", "answer"), [
+    ("Access tokens expire after 45 minutes.", "after how long do access tokens expire?",
+     "45 minutes"),
+    ("The session times out after 15 minutes.", "after how long does the session time out?",
+     "15 minutes"),
+    ("The X7 gateway supports up to 64 nodes.", "how many nodes does the X7 gateway support?",
+     "up to 64"),
+    ("Backups are kept for 30 days.", "for how long are backups kept?", "30 days"),
+    ("The X7 was released in September 2022.", "when was the X7 released?", "September 2022"),
+    ("The TLS plugin was removed in 2.1.0.", "in which version was the TLS plugin removed?",
+     "2.1.0"),
+    ("The default port of the X7 is 8443.", "what is the default port of the X7?", "8443"),
+    ("UDP has a maximum size of 65535 bytes.", "what is the maximum size of UDP?", "65535 bytes"),
+    ("The X7 boot loader can be entered by holding S1.",
+     "how can the X7 boot loader be entered?", "by holding S1"),
+    ("The HX-20 meter is a clamp-on device for liquids.", "what is the HX-20 meter?",
+     "a clamp-on device for liquids"),
+    ("The flow limit defaults to 5 l/s.", "what does the flow limit default to?", "5 l/s"),
+    ("The TLS plugin is compatible with OpenSSL 3.", "what is the TLS plugin compatible with?",
+     "OpenSSL 3"),
+    ("The `--fast` flag skips the check of every seal.",
+     "which flag skips the check of every seal?", "--fast"),
+    ("The pump tank holds 36 hours of data.", "how many hours of data does the pump tank hold?",
+     "36"), ("The HX-20 draws 4 W.", "how much does the HX-20 draw?", "4 W"),
+])
+def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
+    assert ask_sentence(sentence.replace("`", ""), sentence)[:2] == (question, answer)
+
+
+@pytest.mark.parametrize("sentence", [
+    "It is 5 mm.", "This option defaults to 3.", "The value is high.", "If X is set, Y is 5.",
+    "See the TLS guide.", "The TLS plugin has been removed.", "The X7 does not support TLS.",
+    "The X7 no longer supports TLS.", "The TLS plugin works well.", "Is the X7 fast?",
+    "The TLS plugin supports this.", "The X7 is used when it rains.", "NOTICE: Keep this record.",
+    "The X7 is disabled by default unless a panel is connected.", "Figure 2 shows the X7 flow.",
+    "The specified X7 key must match a pattern.", "The recommended value is 5 V.", "",
+    "The X7 pump was bought by Orsa Corp in 2012.", "The X7 gateway has a limit of 3 if idle.",
+    "The X7 key is mapped in the card into a token.", "X7 tokens expire after 5 minutes if idle.",
+    "The X7 panel is the most popular of all panels.",
+    "The X7 gateway does not support up to 64 nodes."])
+def test_a_sentence_that_a_question_could_not_say_in_whole_is_not_asked(sentence):
+    assert ask_sentence(sentence, sentence) is None
+
+
+def test_three_questions_at_most_have_the_same_answer_and_no_two_answers():
+    rows = "\n".join(f"| k{n} | {n % 2} |" for n in range(12))
+    found = asked(f"| Key | Default |\n|--|--|\n{rows}")
+    assert Counter(found.values()) == {"0": 3, "1": 3}
+    text = "# {}\n\n## Limits\n\nThe TLS plugin was removed in {}.\n"
+    queries, rejected = annotate([made(text.format("Orsa", "2.1.0"), "a"),
+                                  made(text.format("Orsa", "2.2.0"), "b")], by_rules)
+    assert not queries and {row.reason for row in rejected} == {
+        "the question has another answer elsewhere in the documents"}
+
+
+def test_what_a_document_is_about_is_named_by_its_title_and_the_name_that_its_folder_shares():
+    texts = [f"# {title}\n\nUse Orsa Bit with Orsa Bit.\n\n## Ports\n\n- Serial ports\n\n"
+             "| Port | Protocol |\n|--|--|\n| 80 | TCP |\n| 81 | UDP |\n"
+             for title in ("Overview", "Orsa Bit Guide", "Filters")]
+    documents = [made(text, f"orsa-bit-docs/{n}") for n, text in enumerate(texts)]
+    queries, _ = annotate(documents, by_rules)
+    starts = {re.match(r".*document \"[^\"]*\"", query.question)[0] for query in queries}
+    assert starts == {f'Under "Ports" in the {name}' for name in (
+        'Orsa Bit document "Overview"', 'document "Orsa Bit Guide"', 'Orsa Bit document "Filters"')}
+    queries, rejected = annotate([made(texts[0], "x")], by_rules)
+    assert not queries and "neither title nor product" in rejected[0].reason
+
+
+def check(queries: list[Query], documents: list[Document]) -> None:
+    """Assert what holds for every query, whatever the document."""
+    texts = {document.document_id: document.text for document in documents}
+    for query in queries:
+        text = texts[query.document_id]
+        source = text[query.start:query.end]
+        assert query.source_reference == source
+        assert query.block_type == block_at(parse(text), query.start, query.end).kind
+        assert query.structure == structure_of(query.block_type).name
+        lines = query.answer.split("\n")
+        assert query.entity_count == (len(lines) if query.structure == "entity-list" else None)
+        assert query.question.endswith("?") and all(line.strip() for line in lines)
+        assert all(folded(line) in folded(source) for line in lines), query
+    assert not [one for one, count in Counter(
+        (query.document_id, query.question) for query in queries).items() if count > 1]
+
+
+PIECES = [
+    "# Orsa R-9\n\n", "## Limits\n\n", "The TLS plugin was removed in 2.1.0. ", "It is big. ",
+    "\n\n", "- Port: 1\n", "- key\n", "Tools:\n\n", "Orsa X7 supports the following tools:\n\n",
+    "| Name | Value |\n|---|---|\n| Mass | 1 kg |\n", "\n```\ncode\n```\n", "* a: b, c\n  * d\n",
+    "| Port | Class |\n|--|--|\n| 80 | A |\n| 81 | B |\n", "> quoted\n", "* `x`: y\n"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.integers(1, 6))
+def test_no_answer_is_outside_its_span_whatever_the_mixture_of_blocks(text, most):
+    document = made(text, title="Orsa R-9")
+    queries, rejected = annotate([document], by_rules, most)
+    check(queries, [document])
+    assert len(queries) <= most and (queries or rejected)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_annotated(text):
+    check(annotate([made(text, title="t")], by_rules)[0], [made(text)])
+
+
+def test_real_documents_give_queries_in_all_structures(documents_folder):
+    documents = read_folder(documents_folder).documents
+    queries, _ = annotate(documents, by_rules)
+    check(queries, documents)
+    assert {query.structure for query in queries} == set(STRUCTURES)
+    assert not [query.question for query in queries
+                if re.search(r"\b(?:above|below|this|it)\b", query.question)]
