@@ -19,6 +19,7 @@ from lib.core.files import write_text
 from lib.core.records import Document, Rejected
 from lib.documents.blocks import CONTENT, Block, front_title, parse, title_heading
 from lib.documents.convert.formats import ENDINGS, Worker
+from lib.documents.convert.html import with_pipe_tables
 from lib.documents.convert.markdown import Converted
 from lib.documents.language import language_of
 
@@ -170,7 +171,7 @@ def _found(rows: list[Rejected]) -> str:
 def _markdown(path: Path, worker: Worker) -> Converted:
     ending = path.suffix.lower()
     if ending in TEXT:
-        return Converted(_decoded(_bytes(path)))
+        return Converted(with_pipe_tables(_decoded(_bytes(path))))
     _check(path, MAX_FILE_BYTES)
     result = worker.converted(path, ending)
     n_bytes = len(result.markdown.encode())

@@ -90,8 +90,6 @@ def test_lists_and_tables_become_sentences_on_the_product(markdown, expected):
     ("| Part |\n|--|\n| seal |", "Part: seal."),
     ("| Board | Version |\n|--|--|\n| a1 | ![latest](x.svg) |",
      f'For board a1 in {NAME}, the value under Version is image "latest" (x.svg).'),
-    ("<table><tr><th>Part</th><th>Mass</th></tr><tr><td>seal</td><td>2 g</td></tr></table>",
-     f'For part "seal" in {NAME}, the mass is 2 g.'),
     # nested lists
     ("- pump\n  - rotor\n  - seal\n- valve", "pump (rotor; seal); valve."),
     ("- Open it. Wait.\n  - Lift it. Hold it.\n  - Turn it. Stop.\n- Close it. Go.",
@@ -123,11 +121,6 @@ def test_lists_and_tables_become_sentences_on_the_product(markdown, expected):
     ('Its parts:\n\n- rotor\n\n!!! note "Also"\n\n    - [x](x.md) is red.',
      "Its parts: rotor.\n\nNote: Also:\n\nx (x.md) is red."),
     ("See [the guide.](g.md)", "See the guide (g.md)."),
-    ("<table><tr><td>Part</td><td>Maps to the part of Zell</td><td>Mass</td></tr><tr><td>V1</td>"
-     "<td>Z9</td><td>2 g</td></tr><tr><td>V2</td><td>Z8</td><td>3 g</td></tr></table>",
-     f'For part V1 in {NAME}, the value under "Maps to the part of Zell" is Z9 and the mass is '
-     f'2 g. For part V2 in {NAME}, the value under "Maps to the part of Zell" is Z8 and the mass '
-     "is 3 g."),
     ("3. Open it.\n4. Close it.", "(3) Open it. (4) Close it."),
     # an item that is cut goes on; a term above its definition ends
     ("- It closes when the pressure\n\n  falls below 2 bar.\n- It hums.",
@@ -138,8 +131,6 @@ def test_lists_and_tables_become_sentences_on_the_product(markdown, expected):
     # a row that lacks a cell states nothing of a column
     ("## Valves\n\n| Valve | Material | Mass |\n|--|--|--|\n| V1 | brass |\n| V2 | steel | 2 g |",
      "In Valves: V1; brass. For valve V2, the material is steel and the mass is 2 g."),
-    ("<table><tr><th>Valve</th><th>Material</th><th>Mass</th></tr>"
-     "<tr><td>V1</td><td>brass</td></tr></table>", "V1; brass."),
     # a comment of a configuration file names no section
     ("# Pressure to keep\nbar = 4\n# Speed\n# of the fan\nfan.rpm = 900",
      "Pressure to keep.\n\nbar = 4.\n\nSpeed.\n\nof the fan.\n\nfan.rpm = 900."),

@@ -1,6 +1,7 @@
 """Read HTML: the document without the site around it, as pieces in reading order."""
 
 import re
+from contextlib import suppress
 
 from lib.core.errors import BadInput
 from lib.documents.convert.elements import HEADINGS, INLINE, is_data, n_words, walked
@@ -24,6 +25,8 @@ _MARK = re.compile(r"(?:header|hash|anchor|perma)link|skiptocontent|linenos?|sro
 _HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden|position\s*:\s*fixed)", re.I)
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_CODE_OR_TABLE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?^ {0,3}(?P=fence)|"
+                            r"^ {0,3}<table\b(?:(?!<table\b).)*?</table>", re.I | re.M | re.S)
 _CONTAINERS = frozenset("html body div section main article center form table tbody tr td".split())
 _CONTENT = frozenset(("p", "pre", "blockquote", "dl", *HEADINGS))
 
@@ -35,6 +38,20 @@ def read(raw: bytes) -> Converted:
     main, titles = _main(root), list(root.iter("h1"))
     is_outside = len(titles) == 1 and next(main.iter("h1"), None) is None
     return write_markdown([*(walked(titles[0]) if is_outside else []), *walked(main)])
+
+
+def with_pipe_tables(markdown: str) -> str:
+    """Write the HTML tables of a Markdown text as Markdown, but those that arrange the page."""
+    def piped(found: re.Match) -> str:
+        if found["fence"]:
+            return found[0]
+        with suppress(BadInput):
+            pieces = walked(tree(found[0]))
+            if pieces and pieces[-1].kind == "table" and len(pieces[-1].rows[0]) > 1:
+                return write_markdown(pieces).markdown
+        return found[0]
+
+    return _CODE_OR_TABLE.sub(piped, markdown)
 
 
 def tree(text: str):

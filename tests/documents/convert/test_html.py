@@ -59,6 +59,26 @@ def test_headers_of_several_rows_are_joined_and_a_table_for_layout_is_none():
     assert [cell.text for cell in blocks[3].header] == ["", ""]
 
 
+TABLE = ('<table>\n<thead><tr><th>Pump</th><th>Flow<br>max</th></tr></thead>\n<tbody>\n'
+         '<tr><td rowspan="2"><b>R-9</b></td><td>5 l/min</td></tr>\n\n'
+         '<tr><td>6 l/min<br>7 l/min</td></tr>\n<tr><td colspan=2>both &lt; 8</td></tr></table>')
+
+
+def test_an_html_table_inside_markdown_is_written_as_a_pipe_table():
+    text = html.with_pipe_tables(f"Words.\n\n{TABLE}\n<p>after</p>\n\n```\n{TABLE}\n```\n")
+    assert text == ("Words.\n\n| Pump | Flow max |\n|---|---|\n| R-9 | 5 l/min |\n"
+                    "| R-9 | 6 l/min<br>7 l/min |\n| both < 8 | both < 8 |\n\n<p>after</p>\n\n"
+                    f"```\n{TABLE}\n```\n")
+
+
+@pytest.mark.parametrize("page", [
+    "<table><tr><td><table><tr><td>a</td><td>b</td></tr></table></td></tr></table>",
+    "<table><tr><td>never closed", "<table><tr><td>only one column</td></tr></table>",
+    "<table></table>"])
+def test_a_layout_and_a_broken_table_inside_markdown_stay_html(page):
+    assert html.with_pipe_tables(page) == page
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
 def test_the_encoding_is_the_byte_order_mark_s_or_the_declared_one(encoding):
     page = f'<meta charset="{encoding}"><p>Größe 25 µm, naïve façade</p>'.encode(encoding)
