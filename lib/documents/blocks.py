@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from operator import attrgetter
 
 from markdown_it import MarkdownIt
@@ -34,18 +35,25 @@ _start = attrgetter("start")
 def parse(source: str, references: dict | None = None) -> tuple[Block, ...]:
     """Return the blocks of `source` in order. A table or code inside a list follows that list.
 
-    `references`, if given, is filled with the document's link definitions. Parsing takes most of
-    a stage's time: parse a document once and hand its blocks on.
+    `references`, if given, is filled with the document's link definitions. What was parsed lately
+    is remembered, so a stage parses a document once.
     """
-    front = _FRONT_MATTER.match(source)
-    body = source
+    blocks, known = _parsed(source)
+    if references is not None:
+        references |= known
+    return blocks
+
+
+@lru_cache(256)
+def _parsed(source: str) -> tuple[tuple[Block, ...], dict]:
+    front, references = _FRONT_MATTER.match(source), {}
+    body, blocks = source, []
     if front:
         body = NEWLINE.sub("\n", re.sub(r"[^\r\n]", " ", front[0])) + source[front.end():]
-    references = {} if references is None else references
+        blocks = [Block(front[0], 0, front.end(), "front-matter")]
     body = commonmark(body)
     tokens = _PARSER.parse(body, references)
-    blocks = [Block(front[0], 0, front.end(), "front-matter")] if front else []
-    return (*blocks, *Reader(source, body, tokens, references).blocks())
+    return (*blocks, *Reader(source, body, tokens, references).blocks()), references
 
 
 def block_at(blocks: Sequence[Block], start: int, end: int) -> Block | None:

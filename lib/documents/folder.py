@@ -18,9 +18,9 @@ from lib.core.errors import BadInput
 from lib.core.files import write_text
 from lib.core.records import Document, Rejected
 from lib.documents.blocks import CONTENT, Block, front_title, parse, title_heading
-from lib.documents.convert.formats import ENDINGS
+from lib.documents.convert.formats import ENDINGS, Worker
+from lib.documents.convert.html import with_pipe_tables
 from lib.documents.convert.markdown import Converted
-from lib.documents.convert.worker import Worker
 from lib.documents.language import language_of
 
 TEXT = (".md", ".txt")
@@ -33,15 +33,15 @@ MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
 class Reading:
     """The files of a folder; `skipped` are other types, hidden entries and links to folders.
 
-    `converted` are those that were not text, and `kinds` how many blocks of each kind a document
-    has, both by its id.
+    `converted` are those that were not text, and `tokens` about how many tokens (4 bytes each) a
+    document has in each kind of block, both by its id.
     """
 
-    documents: list[Document]
-    rejected: list[Rejected]
-    skipped: list[Rejected]
+    documents: list[Document] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    skipped: list[Rejected] = field(default_factory=list)
     converted: dict[str, Converted] = field(default_factory=dict)
-    kinds: dict[str, Counter[str]] = field(default_factory=dict)
+    tokens: dict[str, Counter[str]] = field(default_factory=dict)
 
 
 def read_folder(folder: Path) -> Reading:
@@ -51,23 +51,23 @@ def read_folder(folder: Path) -> Reading:
     what was found, if the folder is missing or no file in it is usable.
     """
     files, skipped = list_files(folder)
-    reading, seen = Reading([], [], skipped), {}
+    reading, seen = Reading(skipped=skipped), {}
     with Worker() as worker:
         for path in files:
             name = _name(path, folder)
             try:
-                made = _markdown(path, worker)
-                document, kinds = _document(made, name)
-                twin = seen.setdefault(hashlib.sha256(document.text.encode()).digest(), name)
+                result = _markdown(path, worker)
+                document, tokens = _document(result, name)
+                twin = seen.setdefault(document.text, name)
                 if twin != name:
                     raise BadInput(f"same content as {twin}")
             except BadInput as error:
                 reading.rejected.append(_left_out(path, folder, str(error)))
             else:
                 reading.documents.append(document)
-                reading.kinds[name] = kinds
+                reading.tokens[name] = tokens
                 if path.suffix.lower() not in TEXT:
-                    reading.converted[name] = made
+                    reading.converted[name] = result
     if not reading.documents:
         raise BadInput(f"no usable document in {folder}: "
                        f"{_found([*reading.rejected, *skipped])}. "
@@ -75,24 +75,22 @@ def read_folder(folder: Path) -> Reading:
     return reading
 
 
-def by_format(reading: Reading) -> dict[str, dict[str, int]]:
+def by_format(reading: Reading) -> dict[str, Counter[str]]:
     """Return, for each extension, how many files were read, rejected and read with a doubt."""
-    counts: dict[str, dict[str, int]] = {}
-    kinds = {"read": [one.document_id for one in reading.documents],
-             "rejected": [row.item for row in reading.rejected],
-             "doubted": [one.document_id for one in reading.documents if one.doubt]}
-    for kind, names in kinds.items():
+    counts: dict[str, Counter[str]] = {}
+    for kind, names in (("read", [one.document_id for one in reading.documents]),
+                        ("rejected", [row.item for row in reading.rejected]),
+                        ("doubted", [one.document_id for one in reading.documents if one.doubt])):
         for name in names:
-            row = counts.setdefault(Path(name).suffix.lower(), dict.fromkeys(kinds, 0))
-            row[kind] += 1
+            counts.setdefault(Path(name).suffix.lower(), Counter())[kind] += 1
     return dict(sorted(counts.items()))
 
 
 def write_converted(folder: Path, reading: Reading) -> None:
     """Write each converted document to `folder`/<name>.md with its positions; replace `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
-    for name, made in reading.converted.items():
-        write_text(folder / f"{name}.md", made.shown())
+    for name, result in reading.converted.items():
+        write_text(folder / f"{name}.md", result.shown)
 
 
 def list_files(folder: Path,
@@ -129,20 +127,21 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
     return digest.hexdigest()[:16]
 
 
+# Each file and each entry that is not followed, with the reason why it is not read
 def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
     closed: list[OSError] = []
-    # links to folders may form loops, so they are not followed
-    for place, folders, names in os.walk(folder, onerror=closed.append, followlinks=False):
-        for name in folders:
-            if name.startswith("."):
-                yield Path(place, name), "hidden"
-            elif os.path.islink(os.path.join(place, name)):
-                yield Path(place, name), "link to a folder"
+    for place, folders, names in os.walk(folder, onerror=closed.append):
+        for path in [Path(place, name) for name in [*folders, *names]]:
+            if path.name.startswith("."):
+                yield path, "hidden"
+            elif path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+                yield path, "a link that leaves the folder: put the file itself there"
+            elif path.name in names:
+                is_document = path.name.lower().endswith(endings)
+                yield path, "" if is_document else f"not {one_of(endings)}"
+            elif path.is_symlink():  # such links may form loops
+                yield path, "link to a folder"
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            is_document = name.lower().endswith(endings)
-            other = "" if is_document else f"not {one_of(endings)}"
-            yield Path(place, name), "hidden" if name.startswith(".") else other
     for error in closed:
         yield Path(error.filename), f"cannot be listed ({error.strerror})"
 
@@ -168,31 +167,32 @@ def _found(rows: list[Rejected]) -> str:
     return f"{len(rows)} found ({'; '.join(shown)})" if rows else "it is empty"
 
 
-# what is not text is converted in the child process
+# What is not text is converted in the child process
 def _markdown(path: Path, worker: Worker) -> Converted:
     ending = path.suffix.lower()
     if ending in TEXT:
-        return Converted(_decoded(_bytes(path)))
+        return Converted(with_pipe_tables(_decoded(_bytes(path))))
     _check(path, MAX_FILE_BYTES)
-    made = worker.converted(path, ending)
-    n_bytes = len(made.markdown.encode())
+    result = worker.converted(path, ending)
+    n_bytes = len(result.markdown.encode())
     if n_bytes > MAX_DOCUMENT_BYTES:
         raise BadInput(f"{n_bytes / 1e6:.1f} MB of text, over the limit of "
                        f"{MAX_DOCUMENT_BYTES / 1e6:.0f}: split it")
-    return made
+    return result
 
 
-def _document(made: Converted, name: str) -> tuple[Document, Counter[str]]:
-    text = made.markdown
+def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
+    text = result.markdown
     if not text.strip():
         raise BadInput("empty")
-    blocks = parse(text)
-    if not any(block.kind in CONTENT and block.text.strip() for block in blocks):
-        kinds = ", ".join(sorted({block.kind for block in blocks})) or "nothing"
+    blocks, tokens = parse(text), Counter()
+    for block in blocks:
+        tokens[block.kind] += -(-len(block.text.strip().encode()) // 4)
+    if not any(tokens[kind] for kind in CONTENT):
+        kinds = ", ".join(sorted(tokens)) or "nothing"
         raise BadInput(f"no paragraph, list or table, only {kinds}")
-    document = Document(document_id=name, title=_title(blocks, name), path=name, text=text,
-                        language=language_of(blocks), doubt=made.doubt)
-    return document, Counter(block.kind for block in blocks)
+    return Document(document_id=name, title=_title(blocks, name), path=name, text=text,
+                    language=language_of(blocks), doubt=result.doubt), tokens
 
 
 def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:

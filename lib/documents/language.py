@@ -49,7 +49,7 @@ _FUNCTION_WORDS = {language: frozenset(words.split()) for language, words in {
 }.items()}
 # Languages that their script decides, and how many letters make about a word.
 _SCRIPTS = {
-    "ja": (r"[\u3040-\u30ff]", 1.0), "ko": (r"[\uac00-\ud7af]", 2.5), 
+    "ja": (r"[\u3040-\u30ff]", 1.0), "ko": (r"[\uac00-\ud7af]", 2.5),
     "zh": (r"[\u4e00-\u9fff]", 1.7),
     "ru": (r"[\u0400-\u04ff]", 6.0), "uk": (r"[іїєґІЇЄҐ]", 0.3), "el": (r"[\u0370-\u03ff]", 6.0),
     "ar": (r"[\u0600-\u06ff]", 5.0), "fa": (r"[پچژگ]", 0.2), "he": (r"[\u0590-\u05ff]", 5.0),
@@ -57,18 +57,19 @@ _SCRIPTS = {
 _NOT_WORDS = re.compile(r"`[^`\n]+`|<[^<>\n]+>|https?://\S+|\]\([^()\n]*\)")
 _WORD = re.compile(r"(?<![\w./_-])[^\W\d_]+(?![\w/_])")
 _SHARE = 0.36  # of running English that are its function words above; of the others about as many
-_FEW_WORDS = 25  # too few to judge by
+_FEW_WORDS = 30  # too few to judge by
+_RUNNING = 30  # characters of a paragraph or item; less is a label or a cell
 
 
 def language_of(blocks: Iterable[Block]) -> str:
     """Return the ISO 639-1 code of the language that most of the running text is in.
 
-    Code, tables, addresses and tags do not count. A script decides where only one language here
-    is written in it; the Latin languages are told apart by their function words. Return "" if
-    there are too few words to judge by, "und" if there are enough but of no language known here.
+    Headings, labels, code, tables, addresses and tags do not count. Return "" if there is too
+    little text to judge by: English is assumed then. Return "und" for no language known here.
     """
-    running = [block.text for block in blocks if block.kind in ("heading", "prose", "list")]
-    text = _NOT_WORDS.sub(" ", "\n".join(running))
+    parts = [part.text for block in blocks for part in (block.items or [block])
+             if block.kind in ("prose", "list") and len(part.text) >= _RUNNING]
+    text = _NOT_WORDS.sub(" ", "\n".join(parts))
     words = Counter(word.lower() for word in _WORD.findall(text))
     amounts = {language: sum(words[word] for word in known) / _SHARE
                for language, known in _FUNCTION_WORDS.items()}

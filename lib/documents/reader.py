@@ -1,21 +1,25 @@
 """Read the tokens of a Markdown parser into blocks, items and cells with spans (paper, 3.1)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from markdown_it.token import Token
 
 from lib.core.text import is_sentence
-from lib.documents.cells import PREFIX, Row, html_rows, html_table, pipe_row
 from lib.documents.dialects import EDGE, FOOTNOTE, NEWLINE, NOTE_MARK
 from lib.documents.inline import Span, plain, trimmed
 
 _HEADING_ID = re.compile(r"[ \t]*(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z")  # {#limits}
 # name = value, name: value or [section] right below a comment of a configuration file
 _ASSIGNMENT = re.compile(r"(?:export )?[\w.\"'-]+\s*=\s*\S|[a-z_][\w.-]*:(?: |$)|\[[\w. \"-]+\]$")
+_PIPE = re.compile(r"(?<!\\)\|")
+# quote marks and list markers before the text of a block
+PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")
 _LISTS = ("bullet_list_open", "ordered_list_open")
+
+Row = tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Block(Span):
     headings: tuple[str, ...] = ()  # the headings above it, outermost first
     level: int = 0  # of a heading, 1-6
     items: tuple[Item, ...] = ()
-    header: Row = ()  # cells without text if an HTML table has no header
+    header: Row = ()
     rows: tuple[Row, ...] = ()
     footnote: str = ""  # the mark of a paragraph that is a footnote: "1"
     inside: int = -1  # where the list begins that contains it, -1 for none
@@ -62,17 +66,11 @@ class Reader:
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""
-        index, skipped = 0, 0  # characters that belong to an HTML table already read
+        index = 0
         while index < len(self.tokens):
             token = self.tokens[index]
             close = self.closing[index]
-            if token.type == "html_block" and token.content.strip() != EDGE:
-                for block in self.html(token, skipped):
-                    skipped = block.end
-                    yield block
-            elif token.map and self.span(token)[0] < skipped:
-                pass
-            elif token.type in _LISTS:
+            if token.type in _LISTS:
                 yield from self.list_blocks(index)
             elif token.type == "paragraph_open":
                 yield from self.paragraph(token, self.tokens[index + 1])
@@ -100,6 +98,8 @@ class Reader:
             return self.table(index)
         if token.type in ("fence", "code_block"):
             return Block(token.content, start, end, "code", _texts(self.path))
+        if token.type == "html_block" and token.content.strip() != EDGE and start < end:
+            return Block(self.source[start:end], start, end, "html", _texts(self.path))
         return None
 
     # A comment is right above an assignment, or above another comment of its level
@@ -136,11 +136,7 @@ class Reader:
         yield Block(self.source[start:end], start, end, "list", headings,
                     items=tuple(self.items(index)))
         for at in range(index + 1, self.closing[index]):
-            token = self.tokens[at]
-            if token.type == "html_block":
-                yield from (replace(block, inside=start)
-                            for block in self.html(token) if block.kind == "table")
-            elif token.type in ("table_open", "fence", "code_block"):
+            if self.tokens[at].type in ("table_open", "fence", "code_block"):
                 yield replace(self.block(at), inside=start)
 
     def items(self, index: int) -> Iterator[Item]:
@@ -188,34 +184,26 @@ class Reader:
         rows: list[Row] = []
         for at in range(index, self.closing[index]):
             if self.tokens[at].type == "tr_open":
-                line = self.tokens[at].map[0]
                 texts = [token.content for token in self.tokens[at:self.closing[at]]
                          if token.type == "inline"]
-                rows.append(pipe_row(self.source, self.lines[line], self.lines[line + 1], texts,
-                                     self.references, "; " if rows else " "))
+                rows.append(self.row(self.tokens[at].map[0], texts, "; " if rows else " "))
         start, end = self.span(self.tokens[index])
         return Block(self.source[start:end], start, end, "table", _texts(self.path),
                      header=rows[0], rows=tuple(rows[1:]))
 
-    def html(self, token: Token, skipped: int = 0) -> Iterator[Block]:
-        """Yield the tables of raw HTML, to their ends beyond it, and the HTML between them."""
-        start, end = self.span(token)
-        start = max(start, skipped)
-        headings = _texts(self.path)
-        while found := html_table(self.source, start, end):
-            try:
-                header, rows = html_rows(self.source, *found)
-            except ValueError:
-                break
-            first, last = trimmed(self.source, start, found[0])
-            if first < last:
-                yield Block(self.source[first:last], first, last, "html", headings)
-            yield Block(self.source[slice(*found)], *found, "table", headings, header=header,
-                        rows=tuple(rows))
-            start = found[1]
-        start, end = trimmed(self.source, start, max(start, end))
-        if start < end:
-            yield Block(self.source[start:end], start, end, "html", headings)
+    def row(self, number: int, texts: Sequence[str], tag_break: str) -> Row:
+        """Return the cells of a line; missing ones, which the parser adds, are left out."""
+        begin = PREFIX.match(self.source, self.lines[number]).end()
+        line = self.source[begin:self.lines[number + 1]].rstrip("\r\n")
+        bounds = [-1, *(pipe.start() for pipe in _PIPE.finditer(line)), len(line)]
+        bounds = bounds[not line[:bounds[1]].strip() and len(bounds) > 2:]
+        if not line[bounds[-2] + 1:].strip() and len(bounds) > 2:
+            bounds.pop()
+        row = []
+        for text, (left, right) in zip(texts, pairwise(bounds), strict=False):
+            first, last = trimmed(self.source, begin + left + 1, begin + right)
+            row.append(Span(plain(text, self.references, tag_break), first, max(first, last)))
+        return tuple(row)
 
     def span(self, token: Token) -> tuple[int, int]:
         """Return where the lines of a token begin and end in the source, without whitespace."""

@@ -53,6 +53,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
             os.replace(running, failed)
         raise
     os.replace(running, executed)
+    print(printed(finished, "console"), end="", flush=True)
     write_json(record, {
         "stage": name, "notebook": str(notebook.relative_to(REPOSITORY)), **state, "given": given,
         "machine": machine(),  # stages can run on different nodes
@@ -107,9 +108,14 @@ def _explained(error) -> str:
 
 def calls_of(notebook) -> list[str]:
     """Return the printed tallies of calls to a model with their dollars (lib.llm.calls.Calls)."""
-    printed = "".join(output.get("text", "") for cell in notebook.cells
-                      for output in cell.get("outputs", []))
-    return re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed, re.M)
+    return re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed(notebook), re.M)
+
+
+def printed(notebook, tag: str = "") -> str:
+    """Return what a notebook's cells printed; with `tag`, only the cells that have it."""
+    return "".join(output.get("text", "") for cell in notebook.cells
+                   if not tag or tag in cell.metadata.get("tags", [])
+                   for output in cell.get("outputs", []))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -75,38 +75,6 @@ def test_an_item_below_one_without_text_hangs_from_none():
         ("a", 1, -1), ("b", 2, 0), ("c", 0, -1)]
 
 
-HTML = """<table>
-<thead><tr><th>Pump</th><th>Flow<br>max</th></tr></thead>
-<tbody>
-<tr><td rowspan="2"><b>R-9</b></td><td>5 l/min</td></tr>
-
-<tr><td>6 l/min<br>7 l/min</td></tr>
-<tr><td colspan=2>both &lt; 8</td></tr>
-</tbody></table>
-<p>after</p>
-
-Prose.
-"""
-
-
-def test_an_html_table_is_a_table_with_its_cells_in_place():
-    blocks = parse(HTML)
-    assert [block.kind for block in blocks] == ["table", "html", "prose"]
-    assert texts(blocks[0]) == [["Pump", "Flow max"], ["R-9", "5 l/min"],
-                                ["R-9", "6 l/min; 7 l/min"], ["both < 8", "both < 8"]]
-    cell = blocks[0].rows[1][0]
-    assert HTML[cell.start:cell.end] == "<b>R-9</b>"
-    assert blocks[1].text == "<p>after</p>"
-
-
-@pytest.mark.parametrize("html", [
-    "<table><tr><td><table><tr><td>a</td><td>b</td></tr></table></td></tr></table>",
-    "<table><tr><td>never closed", "<table><tr><td>only one column</td></tr></table>",
-    "<table></table>"])
-def test_a_layout_and_a_broken_table_stay_html(html):
-    assert {block.kind for block in parse(f"{html}\n\nProse.\n")} == {"html", "prose"}
-
-
 def test_footnotes_are_paragraphs_of_their_own_and_their_marks_no_text():
     source = ("The flow[^1] is low[^b].\n\n[^1]: Measured at 20 °C.\n[^b]: https://example.org\n"
               "\n    Second paragraph.\n\nEnd.\n")

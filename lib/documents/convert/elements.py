@@ -3,20 +3,21 @@
 import re
 
 from lib.core.errors import BadInput
-from lib.documents.convert.markdown import Piece, code_span, inline
+from lib.documents.convert.markdown import Piece, code_span, inline, table
 
 MOST_CELLS = 200_000  # of one table, spans repeated
 
 INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q s "
-    "samp small span strike strong sub sup time tt u var wbr".split())
-HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
+    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark nobr "
+    "q s samp small span strike strong sub sup time tt u var wbr".split())
+HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _CODE = frozenset(("code", "kbd", "samp", "tt"))
+_LISTS = frozenset(("ul", "ol", "menu"))
 
 
-def walked(root, unit: str = "line") -> list[Piece]:
-    """Return the pieces of a tree; a position is a `unit` and an element's line number."""
-    walker = _Walker(unit)
+def walked(root) -> list[Piece]:
+    """Return the pieces of a tree."""
+    walker = _Walker()
     walker.block(root)
     walker.flush()
     return walker.pieces
@@ -27,132 +28,101 @@ def n_words(element) -> int:
 
 
 def is_data(element) -> bool:
-    """Whether a table shows data; else it only arranges the page."""
-    if element.tag != "table":
+    """True if a table shows data; else it only arranges the page."""
+    if element.tag != "table" or element.get("role") in ("presentation", "none"):
         return False
-    if element.get("role") in ("presentation", "none") or any(
-            one is not element for one in element.iter("table", *HEADINGS)):
+    if element.xpath(".//table|.//h1|.//h2|.//h3|.//h4|.//h5|.//h6"):
         return False
-    heads = next(element.iter("th"), None) is not None
-    rows = list(element.iter("tr"))
-    return heads or (len(rows) > 1 and max(len(row) for row in rows) > 1
-                     and next(element.iter("pre"), None) is None)
+    rows = element.xpath(".//tr")
+    return bool(element.xpath(".//th")) or (
+        len(rows) > 1 and max(map(len, rows)) > 1 and not element.xpath(".//pre"))
 
 
 class _Walker:
-    def __init__(self, unit: str = "line"):
-        self.unit = unit
+    def __init__(self):
         self.pieces: list[Piece] = []
-        self.words: list[str] = []
-        self.item: Piece | None = None
+        self.words = ""
         self.depth = 0
-        self.position = ""
 
     def add(self, kind: str, **fields) -> None:
-        self.pieces.append(Piece(kind, depth=self.depth, position=self.position, **fields))
-
-    def place(self, element) -> None:
-        if element.sourceline:
-            self.position = f"{self.unit} {element.sourceline}"
+        self.pieces.append(Piece(kind, depth=self.depth, **fields))
 
     def flush(self) -> None:
-        text = tidy("".join(self.words))
-        self.words = []
-        if text and self.item is not None:
-            self.item.text, self.item = text, None
-        elif text:
+        lines = (" ".join(line.split()) for line in self.words.split("\n"))
+        text, self.words = "\n".join(filter(None, lines)), ""
+        last = self.pieces[-1] if self.pieces else None
+        if not text:
+            return
+        if last and last.kind == "item" and not last.text and last.depth < self.depth:
+            last.text = text
+        else:
             self.add("prose", text=text)
 
     def block(self, element) -> None:
         tag = element.tag
-        if tag in INLINE or tag == "br":
-            self.words.append(inlined(element))
+        if tag in INLINE:
+            self.words += inlined(element)
             return
         self.flush()
-        self.place(element)
         if tag in HEADINGS:
-            self.add("heading", text=tidy(inlined(element)).replace("\n", " "), level=int(tag[1]))
+            self.add("heading", text=inlined(element).replace("\n", " "), level=int(tag[1]))
         elif tag == "pre":
-            self.item = None
             self.add("code", text=raw_text(element))
-        elif tag in ("ul", "ol", "menu"):
+        elif tag in _LISTS:
             self.items(element)
-        elif tag == "dl":
-            self.definitions(element)
+        elif tag in ("li", "dt"):
+            self.item(element)
         elif is_data(element):
-            self.item = None
             self.table(element)
         else:
+            self.depth += tag == "dd"
             self.content(element)
-            self.flush()
+            self.depth -= tag == "dd"
 
     def content(self, element) -> None:
-        self.words.append(inline_kept(element.text))
+        self.words += inline(element.text or "")
         for child in element:
             self.block(child)
-            self.words.append(inline_kept(child.tail))
-
-    def inside(self, element, number: int | None = None) -> None:
-        """Add a list item whose first paragraph, if it has one, is on the item's own line."""
+            self.words += inline(child.tail or "")
         self.flush()
-        self.place(element)
+
+    def item(self, element, number: int | None = None) -> None:
         self.add("item", number=number)
-        self.item = self.pieces[-1]
         self.depth += 1
         self.content(element)
-        self.flush()
-        self.item, self.depth = None, self.depth - 1
+        self.depth -= 1
 
     def items(self, element) -> None:
-        start = element.get("start", "")
-        number = int(start) if start.isdecimal() and len(start) < 9 else 1
+        number = _integer(element, "start")
         for child in element:
             if child.tag == "li":
-                value = child.get("value", "")
-                number = int(value) if value.isdecimal() and len(value) < 9 else number
-                self.inside(child, number if element.tag == "ol" else None)
+                number = _integer(child, "value", number)
+                self.item(child, number if element.tag == "ol" else None)
                 number += 1
-            elif child.tag in ("ul", "ol", "menu"):  # not allowed there, and common
-                self.depth += 1
-                self.items(child)
-                self.depth -= 1
-            else:
+            else:  # a list right below a list is not allowed, and common
+                self.depth += child.tag in _LISTS
                 self.block(child)
+                self.depth -= child.tag in _LISTS
         self.flush()
-
-    def definitions(self, element) -> None:
-        for child in element.iter("dt", "dd"):
-            if next(child.iterancestors("dl")) is not element:
-                continue
-            if child.tag == "dt":
-                self.inside(child)
-            else:
-                self.depth += 1
-                self.content(child)
-                self.flush()
-                self.depth -= 1
 
     def table(self, element) -> None:
         for caption in element.iter("caption"):
-            self.add("prose", text=tidy(inlined(caption)))
+            self.content(caption)
         rows, n_heads = grid(element)
-        head = [" ".join(dict.fromkeys(filter(None, column)))
-                for column in zip(*rows[:n_heads], strict=True)]
-        head = [re.sub(r"\s*(?:<br>|\n)\s*", " ", cell) for cell in head]
-        if rows:
-            self.add("table", rows=[head or [""] * len(rows[0]), *rows[n_heads:]])
+        if rows and rows[0]:
+            self.pieces.append(table(rows, n_heads, depth=self.depth))
 
 
-def grid(table) -> tuple[list[list[str]], int]:
+def grid(element) -> tuple[list[list[str]], int]:
     """Return a table's cells, spans repeated, and how many of its rows are its header."""
-    lines = [row for row in table.iter("tr") if next(row.iterancestors("table")) is table]
+    lines = list(element.iter("tr"))
     cells: dict[tuple[int, int], str] = {}
     for at, line in enumerate(lines):
         column = 0
         for cell in line.iterchildren("td", "th"):
             while (at, column) in cells:
                 column += 1
-            wide, high = (_span(cell, name) for name in ("colspan", "rowspan"))
+            wide, high = (_integer(cell, name, most=2) for name in ("colspan", "rowspan"))
             text = _cell(cell)
             for down in range(min(high or len(lines), len(lines) - at)):
                 for right in range(wide):
@@ -161,36 +131,24 @@ def grid(table) -> tuple[list[list[str]], int]:
                 raise BadInput(f"a table of more than {MOST_CELLS:,} cells")
     width = max((column for _, column in cells), default=-1) + 1
     rows = [[cells.get((at, column), "") for column in range(width)] for at in range(len(lines))]
-    n_heads = 0
-    while n_heads < len(lines) and (next(lines[n_heads].iterancestors("thead"), None) is not None
-                                    or _all_heads(lines[n_heads])):
-        n_heads += 1
-    if not n_heads and not all(_first_is_head(line) for line in lines):
-        n_heads = 1
-    return rows, n_heads
+    is_head = [bool(line.xpath("self::*[parent::thead or * and not(td)]")) for line in lines]
+    n_heads = [*is_head, False].index(False)
+    named_by_row = all(line.xpath("*[1][self::th]/following-sibling::*[1][self::td]")
+                       for line in lines)
+    return rows, n_heads or int(not named_by_row)
 
 
-def _span(cell, name: str) -> int:
-    value = cell.get(name, "1").strip()
-    return int(value) if value.isdecimal() and len(value) < 3 else 1  # no table is wider
+def _integer(element, name: str, default: int = 1, most: int = 8) -> int:
+    value = element.get(name, "").strip()
+    return int(value) if value.isdecimal() and len(value) <= most else default
 
 
-def _all_heads(line) -> bool:
-    return len(line) > 0 and all(cell.tag == "th" for cell in line)
-
-
-def _first_is_head(line) -> bool:
-    return len(line) > 1 and line[0].tag == "th" and line[1].tag == "td"
-
-
-# blocks inside it are separated by <br>
+# Blocks inside it are separated by <br>
 def _cell(cell) -> str:
     walker = _Walker()
     walker.content(cell)
-    walker.flush()
-    parts = [re.sub(r"\s*\n\s*", "<br>", code_span(one.text) if one.kind == "code" else one.text)
-             for one in walker.pieces]
-    return "<br>".join(filter(None, parts))
+    parts = [code_span(one.text) if one.kind == "code" else one.text for one in walker.pieces]
+    return "<br>".join(re.sub(r"\s*\n\s*", "<br>", part) for part in parts if part)
 
 
 def raw_text(element) -> str:
@@ -204,25 +162,7 @@ def inlined(element) -> str:
     """Return the text of an inline element as Markdown; only code keeps its markup."""
     if element.tag == "br":
         return "\n"
-    if element.tag in ("img", "wbr"):
-        return ""
     if element.tag in _CODE:
-        text = raw_text(element)
-        lead, tail = (" " if text[:1].isspace() else ""), (" " if text[-1:].isspace() else "")
-        return lead + code_span(text) + tail
-    return "".join([inline_kept(element.text), *(
-        inlined(child) + inline_kept(child.tail) for child in element)])
-
-
-def inline_kept(text: str | None) -> str:
-    """Escape plain text; blanks at its ends stay, because it is part of a line."""
-    if not text:
-        return ""
-    lead, tail = (" " if text[:1].isspace() else ""), (" " if text[-1:].isspace() else "")
-    return (lead + inline(text) + tail) if text.strip() else " "
-
-
-def tidy(text: str) -> str:
-    """Collapse blanks and line breaks of a paragraph; keep the breaks that were asked for."""
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return "\n".join(filter(None, lines))
+        return code_span(raw_text(element))
+    return "".join([inline(element.text or ""), *(
+        inlined(child) + inline(child.tail or "") for child in element)])

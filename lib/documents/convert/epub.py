@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from lib.core.errors import BadInput
 from lib.documents.convert import elements, html
-from lib.documents.convert.markdown import Converted, Piece, made
+from lib.documents.convert.markdown import Converted, write_markdown
 from lib.documents.convert.package import opened, part, xml
 
 _CONTAINER = "META-INF/container.xml"
@@ -18,26 +18,18 @@ def read(raw: bytes) -> Converted:
     package = opened(raw, _CONTAINER, "EPUB")
     if "META-INF/encryption.xml" in package.namelist():
         raise BadInput("protected (META-INF/encryption.xml)")
-    rootfile = next(xml(package, _CONTAINER).iter("{*}rootfile"), None)
-    if rootfile is None:
-        raise BadInput(f"{_CONTAINER} names no book")
-    book = rootfile.get("full-path", "")
+    book = next((one.get("full-path", "") for one in xml(package, _CONTAINER).iter("{*}rootfile")),
+                "")
     opf, pieces = xml(package, book), []
-    files = {one.get("id"): one for one in opf.iter("{*}item")}
+    files = {one.get("id"): one for one in opf.iter("{*}item")
+             if "nav" not in one.get("properties", "").split()}
     for reference in opf.iter("{*}itemref"):
-        item = files.get(reference.get("idref"))
-        if item is None or "nav" in item.get("properties", "").split():
+        if reference.get("idref") not in files:
             continue
-        name = posixpath.normpath(
-            posixpath.join(posixpath.dirname(book), unquote(item.get("href", ""))))
-        pieces += _chapter(html.decoded(part(package, name)), name)
-    return made(pieces)
-
-
-def _chapter(text: str, name: str) -> list[Piece]:
-    root = html.tree(text)
-    kinds = {kind for one in root.iter("body", "section") for kind in one.get("type", "").split()}
-    if kinds & _NO_TEXT:
-        return []
-    html.strip_unread(root)
-    return [replace(piece, position=f"{name}, {piece.position}") for piece in elements.walked(root)]
+        href = unquote(files[reference.get("idref")].get("href", ""))
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(book), href))
+        root = html.tree(html.decoded(part(package, name)))
+        kinds = " ".join(root.xpath("//@*[local-name()='type']")).split()
+        if not _NO_TEXT & {*kinds}:
+            pieces += [replace(piece, position=name) for piece in elements.walked(root)]
+    return write_markdown(pieces)

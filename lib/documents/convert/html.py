@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from lib.core.errors import BadInput
 from lib.documents.convert.elements import HEADINGS, INLINE, is_data, n_words, walked
-from lib.documents.convert.markdown import Converted, Piece, made
+from lib.documents.convert.markdown import Converted, write_markdown
 
 MOST_NESTED = 200
 
@@ -15,28 +15,51 @@ _NEVER = frozenset(  # what no reader of the document reads
 _ROLES = frozenset("navigation banner contentinfo search dialog alertdialog complementary menu "
                    "menubar toolbar".split())
 # parts of class names and ids that sites and site generators give to what is around the document
-_FURNITURE = frozenset(
-    "nav navbar navigation breadcrumb breadcrumbs cookie cookies consent sidebar sidenav toc menu "
-    "menubar pagination pager share sharing social feedback related newsletter advert ads promo "
-    "footer banner skip skiplink copybtn copybutton clipboard toolbar search searchbox versions "
-    "linenos lineno linenumbers printonly comments masthead".split())
-_MARKS = frozenset("headerlink hashlink anchorlink permalink skiptocontent lineno linenos sronly "
-                   "visuallyhidden screenreadertext copybtn copybutton".split())
+_FURNITURE = re.compile(
+    r"nav(?:bar|igation)?|breadcrumbs?|cookies?|consent|side(?:bar|nav)|toc|menu(?:bar)?|pagination"
+    r"|pager|shar(?:e|ing)|social|feedback|related|newsletter|adver(?:t|ts)|ads|promo|footer|banner"
+    r"|skip(?:link)?|copyb(?:tn|utton)|clipboard|toolbar|search(?:box)?|versions"
+    r"|line(?:nos?|numbers)|printonly|comments|masthead")
+_MARK = re.compile(r"(?:header|hash|anchor|perma)link|skiptocontent|linenos?|sronly|visuallyhidden"
+                   r"|screenreadertext|copyb(?:tn|utton)")
 _HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden|position\s*:\s*fixed)", re.I)
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_CODE_OR_TABLE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?^ {0,3}(?P=fence)|"
+                            r"^ {0,3}<table\b(?:(?!<table\b).)*?</table>", re.I | re.M | re.S)
 _CONTAINERS = frozenset("html body div section main article center form table tbody tr td".split())
 _CONTENT = frozenset(("p", "pre", "blockquote", "dl", *HEADINGS))
 
 
 def read(raw: bytes) -> Converted:
     """Convert an HTML page; nothing that it names is fetched. Raises BadInput."""
-    return made(main_of(tree(decoded(raw))))
+    root = tree(decoded(raw))
+    _strip_furniture(root)
+    main, titles = _main(root), list(root.iter("h1"))
+    is_outside = len(titles) == 1 and next(main.iter("h1"), None) is None
+    return write_markdown([*(walked(titles[0]) if is_outside else []), *walked(main)])
+
+
+def with_pipe_tables(markdown: str) -> str:
+    """Write the HTML tables of a Markdown text as Markdown, but those that arrange the page."""
+    def piped(found: re.Match) -> str:
+        if found["fence"]:
+            return found[0]
+        with suppress(BadInput):
+            pieces = walked(tree(found[0]))
+            if pieces and pieces[-1].kind == "table" and len(pieces[-1].rows[0]) > 1:
+                return write_markdown(pieces).markdown
+        return found[0]
+
+    return _CODE_OR_TABLE.sub(piped, markdown)
 
 
 def tree(text: str):
-    """Parse HTML, and XHTML as XML if it is well-formed. Raises BadInput."""
-    from lxml import etree
+    """Parse HTML, and XHTML as XML if it is well-formed, without what is never shown.
+
+    Raises BadInput.
+    """
+    from lxml import etree, html
 
     if re.search(r"<!DOCTYPE[^<>]*\[", text):
         raise BadInput("it declares entities, which are never resolved")
@@ -44,84 +67,48 @@ def tree(text: str):
               "remove_comments": True, "remove_pis": True}
     raw, root = text.encode(), None
     if "http://www.w3.org/1999/xhtml" in text[:2000]:
-        with suppress(etree.XMLSyntaxError):
-            root = etree.fromstring(raw, etree.XMLParser(
-                resolve_entities=False, load_dtd=False, **common))
-            for element in root.iter(etree.Element):
-                element.tag = etree.QName(element).localname
-                for name in list(element.attrib):  # epub:type
-                    element.set(etree.QName(name).localname, element.get(name))
-    if root is None:
-        root = etree.fromstring(raw or b"<p>", etree.HTMLParser(**common))
+        parser = html.XHTMLParser(resolve_entities=False, load_dtd=False, recover=True, **common)
+        root = etree.fromstring(raw, parser)
+        html.xhtml_to_html(root)
+    if root is None or parser.error_log:
+        root = etree.fromstring(raw or b"<p>", html.HTMLParser(**common))
     if root is None:
         raise BadInput("empty")
-    refuse_deep(root)
+    if root.xpath("*" + "/*" * MOST_NESTED):
+        raise BadInput(f"elements nested more than {MOST_NESTED} deep")
+    for element in [*root.iter("*")]:
+        if element.tag in _NEVER or _is_hidden(element):
+            _remove(element)
     return root
 
 
-def main_of(root) -> list[Piece]:
-    """Return the pieces of a page without the site around its document."""
-    strip_unread(root)
-    _strip_furniture(root)
-    main, titles = _main(root), list(root.iter("h1"))
-    is_outside = len(titles) == 1 and next(main.iter("h1"), None) is None
-    return [*(walked(titles[0]) if is_outside else []), *walked(main)]
-
-
 def decoded(raw: bytes) -> str:
-    """Decode by byte-order mark, else UTF-8, else the page's own declaration."""
-    declared = _CHARSET.search(raw[:2048])
-    names = [declared[1].decode("ascii")] if declared else []
-    marks = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
-    first = next((name for mark, name in marks.items() if raw.startswith(mark)), "utf-8")
-    for name in [first, *names]:
+    """Decode by byte-order mark, else as UTF-8, else as the page declares. Raises BadInput."""
+    declared = [name.decode("ascii") for name in _CHARSET.findall(raw[:2048])[:1]]
+    has_mark = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for name in ["utf-16" if has_mark else "utf-8-sig", *declared]:
         try:
             text = raw.decode(name)
         except (UnicodeDecodeError, LookupError):
             continue
         if "\0" in text:
-            raise BadInput("binary, not HTML (it contains zero bytes)")
+            raise BadInput("binary, not text (it contains zero bytes)")
         return text
     raise BadInput("neither UTF-8 nor in the encoding that it declares: save it as UTF-8")
-
-
-def refuse_deep(root) -> None:
-    from lxml import etree
-
-    depth = 0
-    for event, _ in etree.iterwalk(root, events=("start", "end")):
-        depth += 1 if event == "start" else -1
-        if depth > MOST_NESTED:
-            raise BadInput(f"elements nested more than {MOST_NESTED} deep")
-
-
-def strip_unread(root) -> None:
-    """Remove scripts, controls and hidden elements."""
-    for element in list(root.iter("*")):
-        if element.tag in _NEVER or _is_hidden(element):
-            _remove(element)
 
 
 # Remove what is around the document, but never most of its words
 def _strip_furniture(root) -> None:
     total = n_words(root)
-    for element in [one for one in root.iter() if _is_furniture(one)]:
-        whole = element.tag in ("html", "body", "main", "article") or n_words(element) * 2 > total
-        if not whole and next(element.iter("main", "article"), None) is None:
+    for element in [one for one in root.iter("*") if _is_furniture(one)]:
+        is_whole = element.xpath("self::main|self::article|.//main|.//article")
+        if not is_whole and n_words(element) * 2 <= total:
             _remove(element)
 
 
 def _remove(element) -> None:
-    parent = element.getparent()
-    if parent is None or element.tag in ("html", "body"):
-        return
-    if element.tail:
-        before = element.getprevious()
-        if before is not None:
-            before.tail = (before.tail or "") + element.tail
-        else:
-            parent.text = (parent.text or "") + element.tail
-    parent.remove(element)
+    if element.getparent() is not None and element.tag not in ("html", "body"):
+        element.drop_tree()
 
 
 def _is_hidden(element) -> bool:
@@ -134,12 +121,12 @@ def _is_furniture(element) -> bool:
         return True
     of_heading = {element.tag, *(one.tag for one in element[:1])} & HEADINGS  # as its id is
     tokens = f"{element.get('class', '')} {'' if of_heading else element.get('id', '')}".split()
-    if any(re.sub(r"[-_]", "", token).lower() in _MARKS for token in tokens):
+    if any(_MARK.fullmatch(re.sub(r"[-_]", "", token).lower()) for token in tokens):
         return True
     if element.tag in INLINE:
         return False
-    segments = {part.lower() for token in tokens for part in _SEGMENT.findall(token)}
-    if segments & _FURNITURE:
+    if any(_FURNITURE.fullmatch(part.lower())
+           for token in tokens for part in _SEGMENT.findall(token)):
         return True
     links = list(element.iter("a"))  # "back to top" and its kind
     return (element.tag in ("p", "div") and len(links) == 1
@@ -157,7 +144,7 @@ def _main(root):
     _strip_links(root)
     place = root
     while True:
-        parts = [one for one in place if isinstance(one.tag, str) and n_words(one)]
+        parts = [one for one in place if n_words(one)]
         largest = max(parts, key=n_words, default=None)
         if (largest is None or largest.tag not in _CONTAINERS or is_data(largest)
                 or n_words(largest) * 10 < n_words(place) * 7
@@ -167,7 +154,7 @@ def _main(root):
 
 
 def _strip_links(root) -> None:
-    blocks = [one for one in root.iter() if one.tag not in INLINE | {"html", "body"}]
+    blocks = [one for one in root.iter("*") if one.tag not in INLINE | {"html", "body"}]
     marks = [at for at, one in enumerate(blocks) if one.tag in HEADINGS] or [0]
     first = next((at for at in marks if blocks[at].tag == "h1"), marks[0])
     last = max((at for at, one in enumerate(blocks) if one.tag in _CONTENT and _has_content(one)

@@ -1,7 +1,4 @@
-"""Write the pieces of a converted file as Markdown that parses back into the same pieces.
-
-That, where each part of it was, and what cannot be trusted, is what every converter returns.
-"""
+"""Write the pieces of a converted file as Markdown that parses back into the same pieces."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,6 +12,10 @@ _INLINE = re.compile(
     r"|\[(?=.*\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _START = re.compile(r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=]+\s*$|~~~|:?-+:?\s*\|)")
 _NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
+# "11/25/26, 4:01 AM" and "file:///tmp/a.html 1/3", which browsers print on each page
+FURNITURE = re.compile(
+    r"\d{1,2}[/.]\d{1,2}[/.]\d{2,4},? \d{1,2}:\d\d(?: ?[AP]M)?\b.*"
+    r"|(?:file|https?)://\S+(?:\s+\d+(?:\s*(?:/|of)\s*\d+)?)?", re.I)
 
 
 @dataclass
@@ -27,38 +28,51 @@ class Piece:
     depth: int = 0  # the number of list items around it
     number: int | None = None  # of an item in a numbered list
     rows: list[list[str]] = field(default_factory=list)  # of a table, the header first
-    position: str = ""  # where it is in the source: "page 3", "line 40", "slide 2"
+    position: str = ""  # where it is in the source: "page 3", "slide 2"
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A file as Markdown. `positions` are (offset in `markdown`, "page 3"), where they change."""
+    """A file as Markdown. `shown` is the same with a comment where a page or slide begins."""
 
     markdown: str
-    positions: list[tuple[int, str]] = field(default_factory=list)
+    shown: str = ""
     doubt: str = ""  # why its structure cannot be trusted
 
-    def shown(self) -> str:
-        """Return the Markdown with a comment wherever the position in the source changes."""
-        text, end = "", 0
-        for at, where in self.positions:
-            where = " ".join(re.sub(r"[<>]|-(?=-)", " ", where).split())  # it ends no comment
-            text += f"{self.markdown[end:at]}<!-- {where} -->\n\n"
-            end = at
-        return text + self.markdown[end:]
 
-
-def made(pieces: Iterable[Piece], doubt: str = "") -> Converted:
-    """Write pieces as Markdown; a doubtful table among them is named in the doubt."""
-    pieces = list(pieces)
-    n_tables = sum(piece.kind == "doubtful" for piece in pieces)
-    lost = f"{n_tables} table{'s' * (n_tables > 1)} whose cells are unsure" if n_tables else ""
-    return Converted(*marked(pieces), "; ".join(filter(None, [doubt, lost])))
+def write_markdown(pieces: Iterable[Piece], doubt: str = "") -> Converted:
+    """Write pieces as Markdown; doubtful tables among them are named in the doubt."""
+    text, shown, position, n_doubtful = "", "", "", 0
+    widths: list[int] = []  # of the markers of the open list items
+    previous = Piece("prose")
+    for piece in pieces:
+        del widths[piece.depth:]
+        first = " " * sum(widths)
+        if piece.kind == "item":
+            marker = "- " if piece.number is None else f"{piece.number}. "
+            widths.append(len(marker))
+            first += marker
+        lines = _lines(piece)
+        if not lines:
+            continue
+        is_tight = _is_tight(previous, piece)
+        gap = ("\n" if is_tight else "\n\n") if text else ""
+        block = first + ("\n" + " " * len(first)).join(lines)
+        text += gap + block
+        if piece.position != position and not is_tight:
+            position = piece.position
+            gap += "<!-- " + re.sub(r"[<>\s]+|-(?=-)", " ", position) + " -->\n\n"
+        shown += gap + block
+        n_doubtful += piece.kind == "doubtful"
+        previous = piece
+    unsure = f"{n_doubtful} table{'s' * (n_doubtful > 1)} whose cells are unsure"
+    return Converted(_ended(text), _ended(shown),
+                     "; ".join(filter(None, [doubt, unsure * bool(n_doubtful)])))
 
 
 def inline(text: str) -> str:
-    """Return plain `text` with escapes where a Markdown parser would see markup; one line."""
-    return _INLINE.sub(lambda match: "\\" + match[0], " ".join(text.split()))
+    """Escape plain text where a Markdown parser would see markup; runs of blanks become one."""
+    return _INLINE.sub(r"\\\g<0>", re.sub(r"\s+", " ", text))
 
 
 def code_span(text: str) -> str:
@@ -69,45 +83,23 @@ def code_span(text: str) -> str:
     return f"{ticks}{pad}{text}{pad}{ticks}" if text else ""
 
 
-def marked(pieces: Iterable[Piece]) -> tuple[str, list[tuple[int, str]]]:
-    """Return the Markdown of `pieces` and, where the position changes, (offset, position)."""
-    text, positions, widths, lead = "", [], [], ""
-    previous = None
-    for piece in pieces:
-        depth = min(piece.depth, len(widths))
-        widths = widths[:depth]
-        indent = " " * sum(widths)
-        if lead:  # an empty item: the next piece begins on its line
-            first, lead = lead, ""
-            indent = " " * len(first)
-        else:
-            first = indent
-        if piece.kind == "item":
-            marker = "- " if piece.number is None else f"{piece.number}. "
-            widths.append(len(marker))
-            first += marker
-            if not piece.text:
-                lead = first
-                continue
-        lines = _lines(piece)
-        if not lines:
-            continue
-        is_tight = _tight(previous, piece)
-        if text:
-            text += "\n" if is_tight else "\n\n"
-        is_new = not positions or positions[-1][1] != piece.position
-        if piece.position and is_new and not is_tight:
-            positions.append((len(text), piece.position))
-        text += first + ("\n" + indent + " " * (len(first) - len(indent))).join(lines)
-        previous = piece
-    text = re.sub(r"[ \t]+$", "", text, flags=re.M)
-    return text + "\n" * bool(text), positions
+def table(rows: Sequence[Sequence[str]], n_heads: int = 1, **fields) -> Piece:
+    """Return a table whose first `n_heads` rows become one header row, of empty cells if 0."""
+    head = [" ".join(dict.fromkeys(filter(None, column))).replace("<br>", " ")
+            for column in zip(*rows[:n_heads], strict=True)] or [""] * len(rows[0])
+    return Piece("table", rows=[head, *rows[n_heads:]], **fields)
 
 
-# a nested list that starts later needs a blank line
-def _tight(previous: Piece | None, piece: Piece) -> bool:
-    return bool(previous and previous.kind == piece.kind == "item"
-                and (piece.depth <= previous.depth or piece.number in (None, 1)))
+def _ended(text: str) -> str:
+    return re.sub(r"[ \t]+$", "", text, flags=re.M) + "\n" * bool(text)
+
+
+# A nested list that does not start with 1 needs a blank line
+def _is_tight(previous: Piece, piece: Piece) -> bool:
+    if previous.kind != "item":
+        return False
+    return not previous.text or piece.kind == "item" and (
+        piece.depth <= previous.depth or piece.number in (None, 1))
 
 
 def _lines(piece: Piece) -> list[str]:
@@ -115,26 +107,27 @@ def _lines(piece: Piece) -> list[str]:
         return _table(piece.rows)
     if piece.kind in ("code", "doubtful"):
         body = piece.text.strip("\n").expandtabs(4).split("\n")
-        ticks = max((len(run) for run in re.findall("`{3,}", piece.text)), default=2) + 1
-        return ["`" * ticks + ("text" if piece.kind == "doubtful" else ""), *body, "`" * ticks]
+        fence = max(re.findall("`{3,}", piece.text), key=len, default="``") + "`"
+        return [fence + "text" * (piece.kind == "doubtful"), *body, fence]
     lines = [line for line in map(str.strip, piece.text.split("\n")) if line]
     if piece.kind == "heading":
         words = re.sub(r"(^|\s)(#+)$", r"\1\\\2", " ".join(lines))  # would close the heading
         return ["#" * max(1, min(piece.level, 6)) + " " + words] if words else []
+    if piece.kind == "item":
+        lines = lines or [""]
+    elif FURNITURE.fullmatch(" ".join(lines)):
+        return []
     return [_start_escaped(line) for line in lines]
 
 
 def _start_escaped(line: str) -> str:
-    if _START.match(line):
-        return "\\" + line
-    return _NUMBERED.sub(r"\1\\\2", line, count=1) if _NUMBERED.match(line) else line
+    return "\\" + line if _START.match(line) else _NUMBERED.sub(r"\1\\\2", line, count=1) if (
+        _NUMBERED.match(line)) else line
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     width = max(map(len, rows), default=0)
-    if not width:
-        return []
-    made = ["| " + " | ".join(" ".join(cell.replace("|", r"\|").split())
-                              for cell in [*row, *[""] * (width - len(row))]) + " |"
-            for row in rows]
-    return [made[0], "|" + "---|" * width, *made[1:]]
+    lines = ["| " + " | ".join(" ".join(cell.replace("|", r"\|").split())
+                               for cell in [*row, *[""] * (width - len(row))]) + " |"
+             for row in rows]
+    return [lines[0], "|" + "---|" * width, *lines[1:]] if width else []

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, zip_longest
 
 from lib.core.errors import BadInput
-from lib.documents.convert.markdown import Converted, made
+from lib.documents.convert.markdown import Converted, write_markdown
 from lib.documents.convert.pdf_blocks import pieces_of
 from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, segments, words_text
 
@@ -58,7 +58,7 @@ def read(raw: bytes) -> Converted:
     blank = f"no text on {len(bare)} of {len(pages)} pages"
     blank = blank if len(bare) > 0.1 * len(pages) else ""  # a cover is no scan
     pieces, unsure = pieces_of(flow)
-    return made(pieces, "; ".join(filter(None, [blank, unsure])))
+    return write_markdown(pieces, "; ".join(filter(None, [blank, unsure])))
 
 
 def _pages(raw: bytes) -> list[Page]:

@@ -3,7 +3,7 @@
 import re
 
 from lib.documents.convert import elements, html
-from lib.documents.convert.markdown import Converted, made
+from lib.documents.convert.markdown import Converted, write_markdown
 
 _DIRECTIVE = re.compile(r"^[ \t]*\.\. +([A-Za-z][\w:+-]*)::", re.M)
 _ROLE = re.compile(r":([A-Za-z][\w:+.-]*):`")
@@ -28,8 +28,7 @@ def read(raw: bytes) -> Converted:
     for element in root.iter("span"):
         if "literal" in element.get("class", "").split():
             element.tag = "code"
-    html.strip_unread(root)
-    return made(elements.walked(root))
+    return write_markdown(elements.walked(root))
 
 
 def _register(text: str) -> None:

@@ -2,12 +2,15 @@
 
 import datetime
 import io
+import re
 
+import pytest
 from openpyxl import Workbook
 from pptx import Presentation
 from pptx.util import Inches
 
-from lib.documents.convert import epub, pptx, rst, xlsx
+from lib.core.errors import BadInput
+from lib.documents.convert import epub, pptx, rst, sheets
 from tests.documents.convert.making import zipped
 
 CONTAINER = ('<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
@@ -39,10 +42,26 @@ def test_a_sheet_is_cut_at_blank_rows_and_shows_values_as_a_spreadsheet_does():
     sheet["A7"], sheet["C7"], sheet["A8"], sheet["B8"], sheet["C8"] = "Both", "One", 1, 2, 3
     book.create_sheet("Notes").sheet_state = "hidden"
     book["Notes"]["A1"] = "secret"
-    assert xlsx.read(bytes_of(book)).markdown == (
+    assert sheets.read_xlsx(bytes_of(book)).markdown == (
         "## Pumps\n\nLimits of 2026\n\n| Pump | Flow | Share | Day |\n|---|---|---|---|\n"
         "| P-1 | 1,234.50 | 12.5% | 2026-03-01 |\n| P-2 | 7 | 1 |  |\n\n"
         "| Both | Both | One |\n|---|---|---|\n| 1 | 2 | 3 |\n")
+
+
+@pytest.mark.parametrize("text", [
+    "Code;Meaning;Limit\nE1;dry run;3,5 bar\nE2;\"too;hot\";90 C\n",
+    "Code\tMeaning\tLimit\r\nE1\tdry run\t3,5 bar\r\nE2\ttoo;hot\t90 C\r\n",
+    "\ufeffCode,Meaning,Limit\nE1,dry run,\"3,5 bar\"\nE2,too;hot,90 C\n"])
+def test_a_csv_file_is_a_table_whatever_its_delimiter(text):
+    assert sheets.read_csv(text.encode()).markdown == (
+        "| Code | Meaning | Limit |\n|---|---|---|\n| E1 | dry run | 3,5 bar |\n"
+        "| E2 | too;hot | 90 C |\n")
+
+
+def test_a_csv_file_without_a_header_has_an_empty_one_and_words_alone_are_refused():
+    assert sheets.read_csv(b"1,2\n3,4\n5,6\n").markdown.startswith("|  |  |\n|---|---|\n| 1 |")
+    with pytest.raises(BadInput, match="no delimiter"):
+        sheets.read_csv(b"Only words are here\nand here again\n")
 
 
 def test_slides_have_titles_bullets_with_levels_tables_and_prose():
@@ -60,10 +79,12 @@ def test_slides_have_titles_bullets_with_levels_tables_and_prose():
     for place, text in zip(((0, 0), (0, 1), (1, 0)), ("Pump", "Flow", "both"), strict=True):
         table.cell(*place).text = text
     table.cell(1, 0).merge(table.cell(1, 1))
+    slide.notes_slide.notes_text_frame.text = "Say that both run."
     made = pptx.read(bytes_of(deck))
     assert made.markdown == ("# Pumps\n\n- Two pumps\n  - One spare\n\n# Limits\n\n"
-                             "| Pump | Flow |\n|---|---|\n| both | both |\n\nBelow.\n")
-    assert [where for _, where in made.positions] == ["slide 1", "slide 2"]
+                             "| Pump | Flow |\n|---|---|\n| both | both |\n\nBelow.\n\n"
+                             "Say that both run.\n")
+    assert re.findall("<!-- (.*) -->", made.shown) == ["slide 1", "slide 2"]
 
 
 def test_a_book_is_read_in_the_order_of_its_spine_without_title_page_and_contents():
@@ -71,7 +92,7 @@ def test_a_book_is_read_in_the_order_of_its_spine_without_title_page_and_content
         ("t", "titlepage"), ("n", ""), ("a", ""), ("b 1", ""))}
     made = epub.read(zipped(**{"META-INF/container.xml": CONTAINER, "book/a.opf": OPF}, **parts))
     assert made.markdown == "# a\n\nWords.\n\n# b 1\n\nWords.\n"
-    assert made.positions[0][1].startswith("book/a.xhtml")
+    assert made.shown.startswith("<!-- book/a.xhtml -->\n\n# a\n")
 
 
 def test_rst_keeps_the_text_of_roles_and_directives_that_only_sphinx_knows():
