@@ -22,7 +22,8 @@ class Cell(Record):
     value: float | None  # None if it is not a number; 0 for a dash that means zero
     unit: str  # "USD", "%", "shares", "USD/share", …; "" if the filing does not say
     scale: float  # what a printed 1 is worth: 1, 1e3, 1e6
-    period: str = ""  # of a tagged cell: "2030-12-31" or "2030-01-01/2030-12-31"
+    period: str = ""  # tagged: "2030-12-31" or "2030-01-01/2030-12-31"; else its last day, or year
+    source: str = ""  # of unit and scale: tag, print, note, nearest, majority; "" if nothing says
 
     @property
     def exact(self) -> Fraction:
@@ -38,13 +39,13 @@ class Grid(Record):
     section: str  # headings above it, joined: "Item 7. … > Segment results"
     caption: str  # the text that introduces it, if any
     unit_note: str  # "(in millions, except per-share amounts)", if there is one
-    corner: str  # the text above the row labels
     columns: tuple[str, ...]  # joined header rows, top to bottom: "2024", "Change 2024 to 2023"
     rows: tuple[str, ...]  # labels, each after those of its groups: "Net sales: Products"
     cells: tuple[tuple[Cell, ...], ...]  # (rows, columns)
-    footnotes: tuple[str, ...]
     html: str  # the cleaned table: only table, tr, th and td, with colspan and rowspan
-    doubt: str = ""  # why cells without a period may have another unit or scale; "" if none
+    corner: str = ""
+    footnotes: tuple[str, ...] = ()
+    doubt: str = ""
 
     def cell(self, ref: "CellRef") -> Cell:
         """Return the cell at `ref`, whose `grid_id` must be this grid's."""

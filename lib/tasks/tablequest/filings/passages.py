@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lib.core.records import Document
-from lib.tasks.tablequest.grids.labels import FOOTNOTE
+from lib.tasks.tablequest.grids.grid import FOOTNOTE
 from lib.tasks.tablequest.records import Block, Filing, Passage
 
 MAX_WORDS = 2500  # per passage; about 3,500 tokens in prose, more in tables

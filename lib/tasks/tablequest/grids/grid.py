@@ -1,203 +1,329 @@
-"""Read a table as a grid: complete labels, values with sign, unit and scale, and cleaned HTML."""
+"""The layout of a table: its kind, headers, columns, and rows with the labels of their groups."""
 
 import html
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from lib.core.errors import BadInput
-from lib.tasks.tablequest.grids.cells import PlacedCell, PlacedRow
-from lib.tasks.tablequest.grids.labels import (
-    FOOTNOTE,
-    column_label,
-    row_labels,
-    with_periods,
-    without_marks,
-)
-from lib.tasks.tablequest.grids.layout import BodyRow, Layout, lay_out
-from lib.tasks.tablequest.grids.meanings import Meaning, column_meanings, row_meaning
-from lib.tasks.tablequest.grids.notes import is_only_note, read_note, unit_note_in
-from lib.tasks.tablequest.grids.panels import one_panel
-from lib.tasks.tablequest.grids.units import MONEY, Table, table_of, unit_and_scale
-from lib.tasks.tablequest.grids.values import Reading, with_point
-from lib.tasks.tablequest.records import Cell, Grid
+from lib.tasks.tablequest.grids.cells import MARK, YEAR, Placed
+from lib.tasks.tablequest.grids.notes import is_only_note, unit_note_in
+from lib.tasks.tablequest.records import Grid
+
+Row = tuple[Placed, ...]
+FOOTNOTE = re.compile(rf"{MARK}\s*\S|notes?: ", re.I)
+
+_MARKS = re.compile(rf"(?:,?\s*{MARK})+\s*(?=:?\s*$)")  # "Sales*", "Total (2)(3):"
+_TOTAL = re.compile(r"^(?:sub)?totals?\b|^net (?:cash|increase|decrease|change)\b", re.I)
+_TIME = re.compile(rf"{YEAR}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|\bchange|"
+                   r"\b(?:months?|year|quarter|weeks)\b", re.I)
+_NO_VALUE = re.compile(r"(?:foot)?notes?(?: no\.?)?|page(?:s|\(s\)| no\.?)?|item|exhibit.*", re.I)
+_SMALL_MARK = re.compile(r"\([1-9]\d?\)")
+_FOOTER = re.compile(r"form (?:10-[kq]|20-f)|annual report|table of contents", re.I)
+_PAGE = re.compile(r"(?:[A-Z]-)?\d{1,3}(?:\s*[-–—]\s*\d{1,3})?|[ivx]{1,5}")
+_OTHER_KINDS = {
+    "signatures": r"/s/|^\W*signatures?\b", "exhibits": r"\bexhibit\s*(?:number|no\.|description)\b",
+    "cover page": r"state or other jurisdiction|zip code|accelerated filer|title of each class|"
+                  r"trading symbol|employer identification|commission file"}
+
+
+class Line(NamedTuple):
+    """A row of values: its label after those of its groups, and a cell or None per column."""
+
+    label: str
+    cells: tuple[Placed | None, ...]
+    note: str = ""  # the last unit note between the rows above
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a filing says around a table."""
+class Layout:
+    """The parts of a table, or of one between two sets of headers."""
 
-    filing_id: str
-    number: int  # the table's position in the filing, from 1
-    section: str = ""
-    caption: str = ""
-    unit_note: str = ""
-    footnotes: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()  # the previous table's, which a table without headers continues
-
-
-@dataclass(frozen=True)
-class ReadGrid:
-    """A grid, the placed cell (or None) that each of its cells was read from, and rows left out."""
-
-    grid: Grid
-    placed: tuple[tuple[PlacedCell | None, ...], ...]
-    left_out: tuple[str, ...]
+    titles: tuple[str, ...]  # above and left of the headers
+    columns: tuple[str, ...]
+    lowest: tuple[str, ...]  # the last header of each column
+    notes: tuple[str, ...]  # the unit note above each column
+    lines: tuple[Line, ...]
+    html: str
 
 
-def read_grid(rows: list[PlacedRow], around: Surroundings) -> ReadGrid:
-    """Return the grid of a table's rows.
+def kind_of(rows: Sequence[Row]) -> str:
+    """Return the kind of a table without data, such as "page footer"; "" if it may hold data."""
+    lines = [[cell.text for cell in row] for row in rows if row]
+    if not lines:
+        return "empty"
+    if any(cell.tags for row in rows for cell in row):
+        return ""
+    words = " ".join(text for line in lines for text in line)
+    if len(lines) == 1 and len(lines[0]) <= 3 and (_FOOTER.search(words) or _PAGE.fullmatch(words)):
+        return "page footer"
+    pages = [line[-1] for line in lines if len(line) > 1 and _PAGE.fullmatch(line[-1])]
+    firsts = [int(re.search(r"\d+", page)[0]) for page in pages if re.search(r"\d", page)]
+    heads = lines[0][-1].lower().startswith("page")
+    if (len(firsts) > 2 and firsts == sorted(firsts) and len(pages) >= 0.6 * len(lines)
+            and (heads or max(map(len, lines)) < 4 and not re.search(YEAR, " ".join(lines[0])))):
+        return "table of contents"
+    if not any(cell.is_value for row in rows for cell in row[1:]):
+        return "text"
+    return next((kind for kind, pattern in _OTHER_KINDS.items()
+                 if re.search(pattern, words[:3000], re.I)), "")
 
-    Raises BadInput, which begins with the kind, for a table without labelled numbers.
-    """
-    layout = one_panel(lay_out(_with_point(rows)))
-    texts = [index for index, column in enumerate(layout.columns) if column.is_text]
-    labelled = list(zip(row_labels(list(layout.rows), texts), layout.rows,
-                        _local_notes(layout.rows), strict=True))
-    named = [one for one in labelled if one[0]]
-    if not named:
-        raise BadInput("no row labels: no row of numbers has a label")
-    corner_note = next(filter(None, (unit_note_in(text, anywhere=True)
-                                     for text in (*layout.titles, *layout.corner))), "")
-    columns, meanings, header_note = _columns(layout, around, corner_note)
-    unit_note = (corner_note or header_note or around.unit_note or unit_note_in(around.caption))
-    cells = _cells(named, meanings, unit_note,
-                   [around.caption, *layout.titles, *layout.corner])
-    labels = tuple(label for label, *_ in named)
-    inside = [" ".join(cell.text for cell in row.label) for row in layout.rows
-              if row.label and not row.has_values]
-    grid = Grid(
-        grid_id=f"{around.filing_id}-t{around.number:02d}", filing_id=around.filing_id,
-        section=around.section, caption=" ".join([around.caption, *layout.titles]).strip(),
-        unit_note=unit_note, corner=" ".join(layout.corner), columns=columns, rows=labels,
-        cells=cells, html=_html(layout, columns),
-        footnotes=tuple(text for text in inside if FOOTNOTE.match(text)) + around.footnotes)
-    left_out = tuple(" | ".join(cell.text for cell in row.cells if cell)
-                     for label, row, _ in labelled if not label and row.has_values)
-    return ReadGrid(grid, tuple(row.cells for _, row, _ in named), left_out)
+
+def layouts_of(rows: Sequence[Row]) -> list[Layout]:
+    """Return the parts of a table with values; headers that change begin another part."""
+    left = min((cell.start for row in rows for cell in row), default=0)
+    starts, has_values = [0], False
+    heads = {_texts(row, left) for row in rows[:8] if not any(cell.is_value for cell in row)}
+    for index, row in enumerate(rows):
+        if any(cell.is_value and cell.start > left for cell in row):
+            has_values = True
+        elif has_values and (_is_header(row, left) or _texts(row, left) in heads - {()}):
+            starts.append(index)
+            has_values = False
+    parts = [rows[start:end] for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    return [found for part in parts if (found := _layout(part, left))]
 
 
 def as_markdown(grid: Grid) -> str:
     """Return a Markdown table with complete labels and the values as printed."""
     body = [(label, *(cell.text for cell in cells))
             for label, cells in zip(grid.rows, grid.cells, strict=True)]
-    rows = [(grid.corner, *grid.columns), ("---",) * (len(grid.columns) + 1), *body]
+    rows = [("", *grid.columns), ("---",) * (len(grid.columns) + 1), *body]
     escaped = ([" ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|") for text in row]
                for row in rows)
     return "\n".join(f"| {' | '.join(row)} |" for row in escaped)
 
 
-def _with_point(rows: list[PlacedRow]) -> list[PlacedRow]:
-    points = with_point(cell.text for row in rows for cell in row.cells)
-    if not points:
-        return rows
-    return [PlacedRow(tuple(replace(cell, text=points.get(cell.text, cell.text), printed=cell.text)
-                            for cell in row.cells)) for row in rows]
+def _texts(row: Row, left: int) -> tuple[str, ...]:
+    return tuple(cell.text for cell in row if cell.start > left)
 
 
-def _columns(layout: Layout, around: Surroundings,
-             corner_note: str) -> tuple[tuple[str, ...], list[Meaning], str]:
-    headers = layout.headers
-    notes = [next((cell.text for cell in above if is_only_note(cell.text)), "")
-             for above, column in zip(headers, layout.columns, strict=True) if not column.is_text]
-    found = {note for note in notes if note}
-    shared = found.pop() if len(found) == 1 and notes.count("") * 2 < len(notes) else ""
-    shared = "" if corner_note not in ("", shared) else shared
-    if shared and all(len(above) > 1 or above[0].text != shared for above in headers if above):
-        headers = tuple(tuple(cell for cell in above if cell.text != shared) for above in headers)
-    labels = [column_label(above) for above in headers]
-    if not shared:
-        found = {unit_note_in(label) for label, column in zip(labels, layout.columns, strict=True)
-                 if not column.is_text}
-        shared = found.pop() if len(found) == 1 < len(notes) and not corner_note else ""
-        if shared and all(label.replace(shared, "").strip() for label in labels if label):
-            labels = [" ".join(label.replace(shared, " ").split()) for label in labels]
-    labels = with_periods(labels)
-    if not any(labels) and len(labels) == len(around.columns):
-        none = [()] * len(labels)
-        return around.columns, column_meanings(none, list(around.columns)), shared
-    nameless = [label for label, column in zip(labels, layout.columns, strict=True)
-                if not label and not column.is_text]
-    if nameless and len(labels) > 1:
-        raise BadInput(f"no column labels: {len(nameless)} of {len(labels)} columns have no header")
-    texts = [tuple(cell.text for cell in above if cell.text != shared) for above in headers]
-    return tuple(labels), column_meanings(texts, labels), shared
+def _is_header(row: Row, left: int) -> bool:
+    others = [cell for cell in row if cell.start > left]
+    return bool(others) and (len(others) == len(row) or is_only_note(row[0].text)) and all(
+        _TIME.search(cell.text) for cell in others)
 
 
-def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:
-    note = ""
-    for row in rows:
-        if not any(cell and cell.reading for cell in row.cells):
-            texts = {cell.text for cell in (*row.label, *row.cells) if cell}
-            note = texts.pop() if len(texts) == 1 and is_only_note(min(texts)) else note
-        yield note
+def _layout(rows: Sequence[Row], left: int) -> Layout | None:
+    first = next((index for index, row in enumerate(rows)
+                  if any(cell.is_value and cell.start > left for cell in row)), None)
+    if first is None:
+        return None
+    columns = _columns(rows[first:], left)
+    begin = columns[0][0]
+    while first and len(rows[first - 1]) == 1 and rows[first - 1][0].end <= begin and not (
+            unit_note_in(rows[first - 1][0].text, is_short=True)):
+        first -= 1  # a group's label between the headers and its first row
+    heads = [[_over(row, span, begin) for span in columns] for row in rows[:first]]
+    titles = [[cell for cell in row if cell.start < begin] for row in rows[:first]]
+    for row, line in zip(rows, heads, strict=False):
+        free = [cell for cell in row if cell.start >= begin]
+        if len(free) == len(columns) and not all(line):
+            line[:] = free  # headers set beside their columns
+    names = [_column_label([line[index] for line in heads]) for index in range(len(columns))]
+    lowest = [next((id(line[index]) for line in heads[::-1] if line[index]), 0)
+              for index in range(len(columns))]
+    shared = {one for one in lowest if lowest.count(one) > 1}
+    body = [_split(row, columns, begin) for row in rows[first:]]
+    body = [(label, tuple(None if cell and _is_no_value(
+                  cell, name, index, body, not name or lowest[index] in shared) else cell
+                          for index, (cell, name) in enumerate(zip(cells, names, strict=True))))
+            for label, cells in body]
+    kept = [index for index in range(len(columns)) if any(cells[index] for _, cells in body)]
+    if not any(cell and cell.number for _, cells in body for cell in cells):
+        return None
+    body = [(label, tuple(cells[index] for index in kept)) for label, cells in body]
+    heads = [[line[index] for index in kept] for line in heads]
+    lines = _lines(body)
+    noted = [[line[index] for line in heads if line[index]] for index in range(len(kept))]
+    above = [[cell for cell in line if not is_only_note(cell.text)] for line in noted]
+    return Layout(tuple(cell.text for row in titles for cell in row),
+                  tuple(names[index] for index in kept),
+                  tuple(line[-1].text if line else "" for line in above),
+                  tuple(next(filter(None, (unit_note_in(cell.text, is_short=True)
+                                           for cell in line)), "") for line in noted),
+                  tuple(lines), _html(titles, heads, body))
 
 
-def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], unit_note: str,
-           introduction: list[str]) -> tuple[tuple[Cell, ...], ...]:
-    readings = [[cell.reading if cell else None for cell in row.cells] for _, row, _ in named]
-    rows = [row_meaning(label) for label, *_ in named]
-    in_columns = [_column_mark([line[index] for row, line in zip(rows, readings, strict=True)
-                                if line[index] and not row.per])
-                  for index in range(len(columns))]
-    coins = Counter(reading.unit for line in readings for reading in line
-                    if reading and reading.unit in MONEY)
-    coin = coins.most_common(1)[0][0] if coins else ""
-    tables: dict[str, Table] = {}
-    done = []
-    for (label, row, note), meaning, line in zip(named, rows, readings, strict=True):
-        if note not in tables:
-            tables[note] = table_of(read_note(note or unit_note), coin, introduction, columns)
-        in_row = _marks(line)
-        cells = []
-        for cell, reading, column, mark in zip(row.cells, line, columns, in_columns, strict=True):
-            value, unit, scale = None, "", 1.0
-            if reading:
-                value = reading.value
-                unit, scale = unit_and_scale(reading, cell.text, (label, meaning), column,
-                                             (mark, in_row), tables[note])
-            text = (cell.printed or cell.text) if cell else ""
-            cells.append(Cell(text=text, value=value, unit=unit, scale=scale))
-        done.append(tuple(cells))
-    return tuple(done)
+def _columns(body: Sequence[Row], left: int) -> list[tuple[int, int]]:
+    """Return the slots of each column; cells of one row that overlap through others are parted."""
+    values = [[cell for cell in row if cell.number and cell.start > left] for row in body]
+    found: list[tuple[int, int]] = []
+    for start, end in _merged([(cell.start, cell.end) for line in values for cell in line]):
+        inside = [[cell for cell in line if start <= cell.start < end] for line in values]
+        most = max(inside, key=len)
+        cuts = [start, *(cell.start for cell in most[1:]), end]
+        found += zip(cuts, cuts[1:], strict=False)
+    begin, texts = found[0][0], []
+    for row in body:
+        texts += [(cell.start, cell.end) for cell in row if cell.start >= begin and not any(
+            cell.start < end and start < cell.end for start, end in found)] if len(row) < 99 else []
+    return sorted([*found, *_merged(texts)])
 
 
-def _marks(readings: Iterable[Reading | None]) -> str:
-    units = {reading.unit for reading in readings if reading} & {*MONEY, "%"}
-    return "" if not units else units.pop() if len(units) == 1 else "mixed"
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    done: list[tuple[int, int]] = []
+    for start, end in sorted(set(spans)):
+        if done and start < done[-1][1]:
+            done[-1] = (done[-1][0], max(end, done[-1][1]))
+        else:
+            done.append((start, end))
+    return done
 
 
-def _column_mark(readings: list[Reading]) -> str:
-    mark = _marks(readings)
-    is_mixed = mark == "%" and any(not one.unit and abs(one.value or 0) >= 1000 for one in readings)
-    return "mixed" if is_mixed else mark
+def _over(row: Row, span: tuple[int, int], begin: int) -> Placed | None:
+    return next((cell for cell in row if cell.start < span[1] and span[0] < cell.end
+                 and (cell.start >= begin or len(row) > 1 and cell.end > begin + 1)), None)
 
 
-def _html(layout: Layout, columns: tuple[str, ...]) -> str:
-    lines = [_header_line(row, layout) for row in layout.header_rows if row.cells]
-    if not any(layout.headers) and any(columns):
-        lines = ["<th></th>" + "".join(f"<th>{html.escape(column)}</th>" for column in columns)]
-    for row in layout.rows:
-        label = html.escape(" ".join(cell.text for cell in row.label))
-        if row.has_values:
-            values = (html.escape(cell.printed or cell.text) if cell else "" for cell in row.cells)
-            lines.append(f"<th>{label}</th>" + "".join(f"<td>{value}</td>" for value in values))
-        elif label:
-            lines.append(f'<th colspan="{len(columns) + 1}">{label}</th>')
+def _split(row: Row, columns: list[tuple[int, int]],
+           begin: int) -> tuple[Row, tuple[Placed | None, ...]]:
+    label = tuple(cell for cell in row if cell.start < begin)
+    cells: list[Placed | None] = [None] * len(columns)
+    for cell in row[len(label):]:
+        shared = [min(cell.end, end) - max(cell.start, start) if not cells[index] else 0
+                  for index, (start, end) in enumerate(columns)]
+        best = max(range(len(columns)), key=shared.__getitem__)
+        if shared[best] > 0 and (cell.number or sum(one > 0 for one in shared) == 1):
+            cells[best] = cell
+        else:
+            label += (cell,)  # text across columns is a note
+    return label, tuple(cells)
+
+
+def _is_no_value(cell: Placed, name: str, index: int, body: list, is_beside: bool) -> bool:
+    if cell.tags or not cell.number:
+        return False
+    is_mark = is_beside and _SMALL_MARK.fullmatch(cell.text) and all(
+        _SMALL_MARK.fullmatch(cells[index].text) for _, cells in body if cells[index])
+    return bool(is_mark) or bool(_NO_VALUE.fullmatch(name))
+
+
+def _column_label(heads: list[Placed | None]) -> str:
+    texts = [without_marks(cell.text) for cell in heads if cell and not is_only_note(cell.text)]
+    return " ".join(text for index, text in enumerate(texts) if text not in texts[:index])
+
+
+def without_marks(text: str) -> str:
+    """Remove final footnote marks: "Services (1)", "Level 2 (1):" -> "Services", "Level 2:"."""
+    found = _MARKS.search(text)
+    return (text[:found.start()] + text[found.end():]).strip() if found and found.start() else text
+
+
+@dataclass
+class _Group:
+    label: str
+    style: tuple[float, bool]  # indent and bold
+    n_rows: int = 0
+    is_indented: bool = False  # its first row begins further right
+    is_time: bool = False  # it names a year, and lasts until the next
+
+
+@dataclass
+class _Groups:
+    """The open groups, such as "Liabilities" > "Current", while reading down a table."""
+
+    open: list[_Group] = field(default_factory=list)
+
+    def add(self, label: str, cell: Placed) -> None:
+        """Open a group inside the last one, or in place of those of its style."""
+        style = (cell.indent, cell.is_bold)
+        is_time = bool(re.search(YEAR, label))
+        while self.open and self.open[-1].style[0] > style[0] and self.open[-1].n_rows:
+            self.open.pop()
+        same = [index for index, group in enumerate(self.open) if is_time >= group.is_time and (
+            group.style == style and (group.n_rows or index < len(self.open) - 1)
+            or is_time and group.is_time)]
+        if same:
+            del self.open[same[-1]:]
+        self.open.append(_Group(label, style, is_time=is_time))
+
+    def enter(self, cell: Placed | None) -> list[str]:
+        """Return the groups of a row of values; one whose rows are indented ends before others."""
+        indent = cell.indent if cell else 1e9
+        while (self.open and self.open[-1].is_indented and not self.open[-1].is_time
+               and indent <= self.open[-1].style[0]):
+            self.open.pop()
+        if self.open:
+            group = self.open[-1]
+            group.is_indented = group.is_indented or not group.n_rows and indent > group.style[0]
+            group.n_rows += 1
+        return [group.label for group in self.open]
+
+    def end(self, is_sum: bool) -> None:
+        """End the innermost group after a sum, or after a blank row if it has no indent."""
+        if self.open and not self.open[-1].is_time and (is_sum or self.open[-1].n_rows and not self.open[-1].is_indented):
+            self.open.pop()
+
+
+def _lines(body: list[tuple[Row, tuple[Placed | None, ...]]]) -> list[Line]:
+    groups, lines, note = _Groups(), [], ""
+    ruled = [any(cell and cell.has_rule for cell in cells) for _, cells in body]
+    n_values = sum(any(cells) for _, cells in body)
+    has_sums = sum(ruled) * 2 <= n_values  # lines above most rows mark no sums
+    before = ""  # a label that goes on in the next row
+    for index, (label, cells) in enumerate(body):
+        text = " ".join(filter(None, [before, ", ".join(cell.text for cell in label)]))
+        name, before = without_marks(text).rstrip(":").strip(), ""
+        if not any(cells):
+            below = body[index + 1][0] if index + 1 < len(body) else ()
+            if not label:
+                groups.end(is_sum=False)
+            elif is_only_note(text):
+                note = text
+            elif below and _goes_on(text, below[0].text, label[0], below[0]):
+                before = text
+            elif not FOOTNOTE.match(text) and not re.match(r"commitments and cont", text, re.I):
+                groups.add(name, label[0])
+            continue
+        above = groups.enter(label[0] if label else None)
+        lines.append(Line(": ".join([*above, name]) if name else "", cells, note))
+        is_ruled = ruled[index] and has_sums and groups.open and groups.open[-1].n_rows > 1
+        if _TOTAL.search(name) or is_ruled:
+            groups.end(is_sum=True)
+    return _distinct(lines)
+
+
+def _goes_on(text: str, below: str, first: Placed, second: Placed) -> bool:
+    if text.endswith((":", ".")) or first.is_bold != second.is_bold:
+        return False
+    ends_open = re.search(r"(?:\b(?:and|of|or|for|in|to|the|by|with|from|on|at|as)|,|[–—-])$", text)
+    return bool(ends_open) or below[:1].islower()
+
+
+def _distinct(lines: list[Line]) -> list[Line]:
+    """Put the year of the balance below them before equal labels of a roll-forward."""
+    times, done, after = Counter(line.label for line in lines), [], ""
+    for line in reversed(lines):
+        date = re.search(r"\b(?:balances?|outstanding|(?:un|non)vested)\b.*?"
+                         rf"((?:\w+ \d{{1,2}}, )?{YEAR})", line.label, re.I)
+        after = date[1] if date else after
+        is_twice = times[line.label] > 1 and line.label and after
+        done.append(line._replace(label=f"{after}: {line.label}") if is_twice else line)
+    return done[::-1]
+
+
+def _html(titles: list[list[Placed]], heads: list[list[Placed | None]],
+          body: list[tuple[Row, tuple[Placed | None, ...]]]) -> str:
+    lines = []
+    for title, line in zip(titles, heads, strict=True):
+        pieces, index = [], 0
+        while index < len(line):
+            end = index + 1
+            while end < len(line) and line[index] and line[end] is line[index]:
+                end += 1
+            text = without_marks(line[index].text) if line[index] else ""
+            span = f' colspan="{end - index}"' if end - index > 1 else ""
+            pieces.append(f"<th{span}>{html.escape(text)}</th>")
+            index = end
+        corner = html.escape(" ".join(cell.text for cell in title))
+        lines.append(f"<th>{corner}</th>{''.join(pieces)}")
+    for label, cells in body:
+        text = html.escape(" ".join(cell.text for cell in label))
+        if any(cells):
+            values = (html.escape(cell.text) if cell else "" for cell in cells)
+            lines.append(f"<th>{text}</th>" + "".join(f"<td>{value}</td>" for value in values))
+        elif text:
+            lines.append(f'<th colspan="{len(cells) + 1}">{text}</th>')
     return "<table>\n" + "\n".join(f"<tr>{line}</tr>" for line in lines) + "\n</table>"
-
-
-def _header_line(row: PlacedRow, layout: Layout) -> str:
-    heads = [next((cell for cell in row.cells if cell in headers), None)
-             for headers in layout.headers]
-    placed = {id(cell) for cell in heads if cell}
-    corner = " ".join(cell.text for cell in row.cells if id(cell) not in placed)
-    pieces, index = [f"<th>{html.escape(corner)}</th>"], 0
-    while index < len(heads):
-        end, head = index + 1, heads[index]
-        while end < len(heads) and head is not None and heads[end] is head:
-            end += 1
-        span = f' colspan="{end - index}"' if end - index > 1 else ""
-        pieces.append(f"<th{span}>{html.escape(without_marks(head.text) if head else '')}</th>")
-        index = end
-    return "".join(pieces)
