@@ -92,19 +92,17 @@ def decimals_of(cells: Iterable[Cell]) -> int:
     return max((len(match[1]) for match in found if match), default=0)
 
 
-def period_words(period: str) -> str:
-    """Return "as of December 31, 2030" or "the year ended …"; "" for a span of no usual length."""
-    first, _, last = period.rpartition("/")
-    try:
-        end, begin = date.fromisoformat(last), date.fromisoformat(first) if first else None
-    except ValueError:
-        return ""
-    day = f"{end:%B} {end.day}, {end.year}"
-    if begin is None:
-        return f"as of {day}"
-    n_days = (end - begin).days + 1
+def period_words(period: str) -> tuple[str, str]:
+    """Return a period's span and last day, ("year", "December 31, 2030"); ("", day) as of a day.
+
+    Both are "" for a span of no usual length and for no period.
+    """
+    if not period:
+        return "", ""
+    *begin, end = map(date.fromisoformat, period.split("/"))
+    n_days = (end - begin[0]).days + 1 if begin else 0
     span = next((name for name, least, most in _SPANS if least <= n_days <= most), "")
-    return span and f"the {span} ended {day}"
+    return (span, f"{end:%B} {end.day}, {end.year}") if span or not begin else ("", "")
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -4,6 +4,7 @@ A passage and its question are data: what could pass for a part of the prompt is
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
 from lib.core.files import made_by
@@ -112,15 +113,12 @@ def _shortened(query: Query, room: Room, most: int) -> Query | None:
     ends = [place for place in range(start + 1, end)
             if query.context[place].isspace() and not query.context[place - 1].isspace()]
 
-    def of(count: int) -> str:
-        return query.context[:ends[count]] + query.context[end:]
+    def up_to(place: int) -> str:
+        return query.context[:place] + query.context[end:]
 
-    low, high = -1, len(ends)  # ends[low] fits and ends[high] does not
-    while high - low > 1:
-        middle = (low + high) // 2
-        is_short = lengths_of([of(middle)], room.tokenizer, room.style)[0] <= most
-        low, high = (middle, high) if is_short else (low, middle)
-    return query.model_copy(update={"context": of(low)}) if low >= 0 else None
+    n_fit = bisect_right(ends, most, key=lambda place: lengths_of(
+        [up_to(place)], room.tokenizer, room.style)[0])
+    return query.model_copy(update={"context": up_to(ends[n_fit - 1])}) if n_fit else None
 
 
 def question_id_of(query_id: str) -> str:

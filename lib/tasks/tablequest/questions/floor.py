@@ -82,9 +82,15 @@ class Spot:
         return words_of(own_label(self.row)) | words_of(self.measure)
 
     @cached_property
-    def when(self) -> str:
-        """Return its period in words, or ""."""
+    def period(self) -> tuple[str, str]:
+        """Return the span and the last day of its period in words."""
         return period_words(self.cell.period)
+
+    @property
+    def when(self) -> str:
+        """Return its period as a question asks for it, or ""."""
+        span, day = self.period
+        return f"for the {span} ended {day}" if span else day and f"as of {day}"
 
     @property
     def end(self) -> str:
@@ -211,7 +217,7 @@ def _on_table(filing: Filing, grid: Grid, spots: Sequence[Spot],
               passage_id: str) -> Iterator[TableQuestion]:
     at = {(spot.ref.row, spot.ref.column): spot for spot in spots}
     drafts = [("extraction", [spot], "a", (spot.cell.unit, spot.cell.scale),
-               f"What did {filing.company} report for {spot.name} {_for(spot)}, in "
+               f"What did {filing.company} report for {spot.name} {spot.when}, in "
                f"{unit_words(spot.cell.unit, spot.cell.scale)}?") for spot in spots]
     for spot in spots:
         for before in (other for other in spots if _is_year_before(other, spot)):
@@ -236,28 +242,18 @@ def _on_table(filing: Filing, grid: Grid, spots: Sequence[Spot],
             cells={name: spot.ref for name, spot in cells.items()}, unit=unit[0], scale=unit[1])
 
 
-def _for(spot: Spot) -> str:
-    return spot.when if spot.when.startswith("as of") else f"for {spot.when}"
-
-
 def _is_year_before(before: Spot, spot: Spot) -> bool:
-    same = ("row", "measure", "ref.grid_id")
-    if any(getattr(before, name, None) != getattr(spot, name, None) for name in same):
-        return False
-    kinds = [(one.cell.unit, one.cell.scale, one.when.partition(" ended ")[0] if "/" in
-              one.cell.period else "") for one in (before, spot)]
+    one, other = ((spot.ref.row, spot.measure, spot.cell.unit, spot.cell.scale, spot.period[0])
+                  for spot in (before, spot))
     n_days = (date.fromisoformat(spot.end) - date.fromisoformat(before.end)).days
-    return kinds[0] == kinds[1] and 350 <= n_days <= 380 and before.ref.row == spot.ref.row
+    return one == other and 350 <= n_days <= 380 and before.cell.value != spot.cell.value
 
 
 def _changes(filing: Filing, spot: Spot, before: Spot) -> Iterator[tuple]:
-    span, _, _ = spot.when.partition(" ended ")
-    days = [one.when.rpartition(" ended " if "/" in one.cell.period else "as of ")[2]
-            for one in (before, spot)]
-    spans = f"{span}s ended ".replace("monthss", "months") if "/" in spot.cell.period else ""
-    asked = f"did {filing.company}'s {spot.name} change between {spans}{days[0]} and {days[1]}?"
-    if spot.cell.value == before.cell.value:
-        return
+    span, day = spot.period
+    spans = f"the {span.removesuffix('s')}s ended " if span else ""
+    asked = (f"did {filing.company}'s {spot.name} change between {spans}{before.period[1]} and "
+             f"{day}?")
     if spot.cell.unit == "%":
         yield ("difference", [spot, before], "a - b", (POINTS, 1.0),
                f"By how many percentage points, with sign, {asked}")
@@ -293,11 +289,11 @@ def _parts_asked(filing: Filing, parts: Sequence[Spot], total: Spot) -> Iterator
     for part in parts:
         yield ("share", [part, total], "a / b * 100", ("%", 1.0),
                f'What percentage of "{total.row}" was "{part.row}"{under} at {filing.company} '
-               f"{_for(part)}, to one decimal?")
+               f"{part.when}, to one decimal?")
     for one, other in combinations(sorted(parts, key=lambda part: -part.cell.value), 2):
         yield ("ratio", [one, other], "a / b", ("", 1.0),
                f'What was the ratio of "{one.row}" to "{other.row}"{under} at '
-               f"{filing.company} {_for(one)}, to two decimals?")
+               f"{filing.company} {one.when}, to two decimals?")
 
 
 def _spread(pool: list[TableQuestion], most: int, tables: Counter) -> list[TableQuestion]:

@@ -37,7 +37,6 @@ CRITERIA = ("relevant", "reasonable", "valid")
 _TAGS = "passage|pair|question|answer|steps"
 _MAX_TOKENS = 1500  # per reply
 _LEAST_CHATS = 8  # side by side; if none of them gives a question, more would waste money
-_LAST_CHARACTERS = 3000  # of an unusable reply, shown again
 _ROUNDS = {"easy": prompt_template("tablequest/easy"), "hard": prompt_template("tablequest/hard"),
            "medium": prompt_template("tablequest/medium")}
 
@@ -62,7 +61,7 @@ class _Pair(_Lenient):
     kind: str = ""
 
 
-@dataclass(eq=False)
+@dataclass
 class Chat:
     """The rounds on one passage; the first question begins at a row of a table."""
 
@@ -74,7 +73,6 @@ class Chat:
     spots: Sequence[Spot]  # all cells of the filing
     messages: tuple[tuple[str, str], ...] = ()
     last: TableQuestion | None = None
-    fault: str = ""  # why the last reply gave no question, which ends the chat
 
 
 def ask_by_model(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage],
@@ -82,8 +80,8 @@ def ask_by_model(filings: Sequence[Filing], grids: Sequence[Grid], passages: Seq
                  seed: int) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` questions per level, and what was left out and why.
 
-    A pair that fails a check is sent back once with the reason. Chats go on until each level is
-    full, no row is left or no chat gives a question. Raises Stopped as `complete` does.
+    A pair that fails a check ends its chat. More chats begin until each level is full, no row is
+    left or no chat gives a question. Raises Stopped as `complete` does.
     """
     waiting, kept, rejected = _chats(filings, grids, passages, seed), [], []
     while waiting:
@@ -97,12 +95,8 @@ def ask_by_model(filings: Sequence[Filing], grids: Sequence[Grid], passages: Seq
         kept, rejected = kept + new, rejected + failed + dropped
         if not new:
             break
-    chosen = [one for level in LEVELS
-              for one in [one for one in kept if one.level == level][:per_level]]
-    return chosen, rejected + [
-        Rejected(document_id=one.filing_id, item=one.question,
-                 reason=f"fits, but each level already has its {per_level} questions")
-        for one in kept if one not in chosen]
+    return [one for level in LEVELS
+            for one in [one for one in kept if one.level == level][:per_level]], rejected
 
 
 def filtered(questions: Sequence[TableQuestion], filings: Sequence[Filing],
@@ -137,40 +131,22 @@ def _filter_fault(reply: Reply) -> str:
 
 def _rounds(chats: Sequence[Chat], model: str, calls: Calls, before: Sequence[TableQuestion],
             ) -> tuple[list[TableQuestion], list[Rejected]]:
-    questions, rejected = list(before), []
+    questions, rejected = [], []
     for level in LEVELS:
-        asked = {chat: _request(chat, level) for chat in chats if not chat.fault}
-        unread = _replies(asked, level, model, calls, questions)
-        again = {chat: asked[chat].then(
-            reply.text[-_LAST_CHARACTERS:], prompt_template("tablequest/repair").render(
-                **defused_slots(_TAGS, reason=chat.fault)))
-            for chat, reply in unread.items() if not reply.reason}
-        unread |= _replies(again, level, model, calls, questions)
-        rejected += [Rejected(document_id=chat.filing.filing_id, reason=chat.fault,
-                              item=reply.text or f"{chat.chain_id}-{level}")
-                     for chat, reply in unread.items() if chat.fault]
-    return questions[len(before):], rejected
-
-
-def _replies(asked: Mapping[Chat, Request], level: Level, model: str, calls: Calls,
-             questions: list[TableQuestion]) -> dict[Chat, Reply]:
-    unread = {}
-    replies = complete(list(asked.values()), model, calls) if asked else []
-    for (chat, request), reply in zip(asked.items(), replies, strict=True):
-        try:
-            question = read_pair(reply, level, chat)
-            if any((one.expression, one.cells, one.level) == (
-                    question.expression, question.cells, level) for one in questions):
-                raise BadReply("the same is asked already")
-        except BadReply as error:
-            chat.fault, unread[chat] = str(error), reply
-            continue
-        questions.append(question)
-        # the chat goes on without an unusable reply and the request to repair it
-        messages = request.messages[:-2] if request.attempt else request.messages
-        chat.messages = (*messages, ("assistant", reply.text))
-        chat.fault, chat.last = "", question
-    return unread
+        asked = [(chat, _request(chat, level)) for chat in chats]
+        replies = complete([request for _, request in asked], model, calls) if asked else []
+        chats = []
+        for (chat, request), reply in zip(asked, replies, strict=True):
+            try:
+                chat.last = read_pair(reply, level, chat, [*before, *questions])
+            except BadReply as error:  # ends the chat
+                rejected.append(Rejected(document_id=chat.filing.filing_id, reason=str(error),
+                                         item=reply.text or f"{chat.chain_id}-{level}"))
+                continue
+            chat.messages = (*request.messages, ("assistant", reply.text))
+            questions.append(chat.last)
+            chats.append(chat)
+    return questions, rejected
 
 
 def _request(chat: Chat, level: Level) -> Request:
@@ -185,8 +161,9 @@ def _request(chat: Chat, level: Level) -> Request:
     return Request.ask(_ROUNDS[level].render(table=table, **slots), max_tokens=_MAX_TOKENS)
 
 
-def read_pair(reply: Reply, level: Level, chat: Chat) -> TableQuestion:
-    """Return the question in `reply`. Raises BadReply with what is wrong with it."""
+def read_pair(reply: Reply, level: Level, chat: Chat,
+              others: Sequence[TableQuestion] = ()) -> TableQuestion:
+    """Return the question in `reply`. Raises BadReply if it has a fault, or `others` have it."""
     if reply.reason:
         raise BadReply(f"the reply is not a complete answer: {reply.reason}")
     try:
@@ -210,6 +187,8 @@ def read_pair(reply: Reply, level: Level, chat: Chat) -> TableQuestion:
         question=" ".join(pair.question.split()), answer=" ".join(pair.answer.split()),
         steps=tuple(pair.steps), cells=refs, expression=expression, value=value, unit=unit,
         scale=scale)
+    if any((one.level, one.expression, one.cells) == (level, expression, refs) for one in others):
+        raise BadReply("the same is asked already")
     if fault := fault_of(question, own, chat.filing.company) or _rival(question, chat.spots):
         raise BadReply(fault)
     return question

@@ -21,7 +21,7 @@ K = 32.0  # most points that one match moves
 _POINTS = 400 / np.log(10)  # per unit of log-strength: d points win with 1 / (1 + 10^(-d/400))
 _SCORES = {"A": 1.0, "tie": 0.5, "B": 0.0}
 _ORDERS, _RESAMPLES, _ITERATIONS = 200, 1000, 300
-COLUMNS = ["level", "arm", "n", "wins", "ties", "losses", "elo", "elo_low", "elo_high",
+COLUMNS = ["level", "arm", "n", "elo", "elo_low", "elo_high",
            "bradley_terry", "low", "high"]
 
 
@@ -49,10 +49,8 @@ def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFr
         ends = np.quantile(resampled, (0.025, 0.975), axis=0)  # of one value in all, none is known
         table["low"], table["high"] = np.where(np.ptp(ends, axis=0) > 1e-6, ends, np.nan)
         table["elo_low"], table["elo_high"] = np.quantile(drawn, (0.025, 0.975), axis=0)
-        scores = [_scores_of(cell, arm) for arm in arms]
-        for name, score in (("wins", 1.0), ("ties", 0.5), ("losses", 0.0)):
-            table[name] = [found.count(score) for found in scores]
-        rows.append(table.assign(n=[len(found) for found in scores]))
+        table["n"] = (wins + wins.swapaxes(1, 2)).sum((0, 2)).astype(int)
+        rows.append(table)
     return pd.concat(rows)[COLUMNS] if rows else pd.DataFrame(columns=COLUMNS)
 
 
@@ -94,8 +92,3 @@ def _wins(matches: Sequence[Match], arms: Sequence[str]) -> np.ndarray:
         wins[place, first, second] += score
         wins[place, second, first] += 1 - score
     return wins
-
-
-def _scores_of(matches: Sequence[Match], arm: str) -> list[float]:
-    return [_SCORES[one.verdict] if arm == one.first_arm else 1 - _SCORES[one.verdict]
-            for one in matches if arm in (one.first_arm, one.second_arm)]

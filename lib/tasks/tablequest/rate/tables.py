@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 import pandas as pd
 
 from lib.analyze.agreement.sheet import Item
-from lib.analyze.format import DASH, estimate, fraction, number, percent
 from lib.analyze.stats import cluster_interval
-from lib.analyze.tables import by_group, counted
+from lib.analyze.tables import by_group, counted, formatted_table
 from lib.core.arms import ALL
-from lib.core.errors import BadInput
 from lib.core.records import Answer, Query, Verdict
 from lib.tasks.tablequest.answer.prompts import form_of, question_id_of
 from lib.tasks.tablequest.answer.replies import read_reply
-from lib.tasks.tablequest.judge.pairs import FAULTS, Grade
+from lib.tasks.tablequest.judge.pairs import Grade
 from lib.tasks.tablequest.judge.score import (
     MODES,
     WORD_METRICS,
@@ -24,14 +22,6 @@ from lib.tasks.tablequest.judge.score import (
 )
 from lib.tasks.tablequest.records import LEVELS, Grid, Passage, TableQuestion, by_id
 
-# The paper's ratings. Its models and questions are not ours, so these only illustrate the scale.
-PUBLISHED = pd.DataFrame([
-    ("GPT-4o (baseline)", "all", 1000.0), ("GPT-4 Turbo", "all", 1164.35),
-    ("Llama-3.1-70B", "all", 869.27), ("Llama-3.1-70B", "easy", 880.19),
-    ("Llama-3.1-70B", "medium", 1008.80), ("Llama-3.1-70B", "hard", 703.98),
-    ("Gemini-1.5 Pro", "easy", 967.86), ("Gemini-1.5 Pro", "hard", 779.98),
-    ("Gemini-1.5 Flash", "easy", 880.19), ("Gemini-1.5 Flash", "hard", 779.98)],
-    columns=["arm", "level", "elo"])
 _KEYS = ["arm", "level", "form"]
 
 
@@ -64,15 +54,6 @@ def scored(questions: Sequence[TableQuestion], queries: Sequence[Query],
         table.loc[is_known, "bertscore"] = bert_scores(
             list(table.reference[is_known]), list(table.answer[is_known]), bertscore_model)
     return table
-
-
-def form_shown(queries: Sequence[Query], form: str = "") -> str:
-    """Return `form`, or the first one asked. Raises BadInput if `form` was not asked."""
-    forms = list(dict.fromkeys(form_of(query.query_id) for query in queries))
-    if form and form not in forms:
-        raise BadInput(f"no passage has tables as {form!r}: choose from {', '.join(forms)}, or "
-                       "add it to `forms` where the questions are made")
-    return form or forms[0]
 
 
 def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -118,63 +99,27 @@ def length_table(queries: Sequence[Query], questions: Sequence[TableQuestion], c
 def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
     """Return mean grades by level ("all" last) and arm, with the faults that the grader named.
 
-    gap is the mean difference to the first arm, low and high its 95% interval over passages;
-    apart counts the questions on which the two differ by two.
+    Of the second arm, gap is the mean difference to the first with its 95% interval over passages;
+    apart counts the questions on which they differ by two.
     """
-    rows = pd.DataFrame([one.model_dump() for one in grades])
-    keys, arms, cells = ["question_id", "passage_id"], list(dict.fromkeys(rows.arm)), []
-    for level in (*LEVELS, ALL):
-        cell = rows[(rows.level == level) | (level == ALL)]
-        wide = cell.pivot(index=keys, columns="arm", values="grade").astype(float)
-        for arm in arms if len(cell) else []:
-            of_arm = cell[cell.arm == arm]
-            gaps = (wide[arm] - wide[arms[0]]).dropna()
-            low, high = cluster_interval(gaps, pd.Series(gaps.index.get_level_values(1))) if len(
-                gaps) else (float("nan"),) * 2
-            cells.append({"level": level, "arm": arm, "n": int(of_arm.grade.notna().sum()),
-                          "lost": int(of_arm.grade.isna().sum()), "grade": wide[arm].mean(),
-                          "gap": gaps.mean(), "low": low, "high": high,
-                          "apart": int((gaps.abs() >= 2).sum()),
-                          **{fault: int((of_arm.fault == fault).sum()) for fault in FAULTS}})
-    return pd.DataFrame(cells)
-
-
-def answer(table: pd.DataFrame, form: str) -> str:
-    """Return two sentences: the accuracy of easy and of medium questions in one form, by arm."""
-    shown = table[table.form == form]
-    easy, medium = ("; ".join(
-        f"{row.arm} {percent(row.accuracy, row.low, row.high)}"
-        for row in shown[shown.level == level].itertuples()) for level in ("easy", "medium"))
-    return (f"With the tables as {form}, easy questions (find a figure) are answered correctly in "
-            f"% [95% over passages]: {easy}. Medium questions (compute): {medium}.")
+    rows = pd.DataFrame([one.model_dump() for one in grades]).astype({"grade": float})
+    rows = pd.concat([rows, rows.assign(level=ALL)])
+    keys = ["level", "arm"]
+    table = rows.groupby(keys, sort=False).grade.agg(asked="size", n="count", grade="mean")
+    wide = rows.pivot(index=["level", "question_id", "passage_id"], columns="arm", values="grade")
+    first, second = rows.arm.unique()
+    for level, gaps in (wide[second] - wide[first]).dropna().groupby(level=0):
+        low, high = cluster_interval(gaps, gaps.index.get_level_values(2))
+        table.loc[(level, second), ["gap", "low", "high", "apart"]] = (
+            gaps.mean(), low, high, (gaps.abs() >= 2).sum())
+    return table.join(pd.crosstab([rows.level, rows.arm], rows.fault)).reset_index()
 
 
 def accuracy_formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format accuracy, one row per level and form, one column per arm."""
-    texts = [fraction(row.correct, row.n - row.unscored, row.low, row.high, digits=1)
-             + (f" ({row.unscored} unscored)" if row.unscored else "")
-             for row in table.itertuples()]
-    wide = table.assign(text=texts).pivot(index=["level", "form"], columns="arm", values="text")
-    return wide[table.arm.unique()].fillna(DASH).rename_axis(columns=None).reset_index()
-
-
-def ratings_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format ratings, one row per level and model, with the published ones below."""
-    ours = pd.DataFrame([{
-        "source": "this study", "level": row.level, "model": row.arm, "matches": row.n,
-        "ELO [95% of orders]": estimate(row.elo, row.elo_low, row.elo_high, digits=0),
-        "Bradley–Terry [95%]": estimate(row.bradley_terry, row.low, row.high, digits=0)}
-        for row in table.itertuples()])
-    theirs = pd.DataFrame([{"source": "paper", "level": row.level, "model": row.arm,
-                            "ELO [95% of orders]": f"{row.elo:.0f}"}
-                           for row in PUBLISHED.itertuples()])
-    return pd.concat([ours, theirs]).fillna(DASH)
-
-
-def numbers_formatted(table: pd.DataFrame, pattern: str = ".3f") -> pd.DataFrame:
-    """Format a table with its floats by `pattern`; the column "arm" is called model."""
-    return pd.DataFrame({("model" if name == "arm" else name.replace("_", " ")):
-                         [number(value, pattern) for value in table[name]] for name in table})
+    names = {"level": "structure", "form": "kind"}
+    return formatted_table(table.rename(columns=names)).rename(
+        columns={new: old for old, new in names.items()})
 
 
 def to_check(questions: Sequence[TableQuestion], grids: Sequence[Grid], per_level: int,
@@ -199,7 +144,6 @@ def to_check(questions: Sequence[TableQuestion], grids: Sequence[Grid], per_leve
 
 def check_table(items: Sequence[Item], labels: Mapping[str, str]) -> pd.DataFrame:
     """Return by level how many questions a person found right; those without a label count in n."""
-    words = {"correct": "correct", "incorrect": "incorrect"}
-    rows = pd.DataFrame([{"level": one.arm, "verdict": words.get(labels.get(one.item), "unscored")}
-                         for one in items], columns=["level", "verdict"])
+    rows = pd.DataFrame([(one.arm, labels.get(one.item, "unsure")) for one in items],
+                        columns=["level", "verdict"])
     return counted(rows, ["level"])
