@@ -1,4 +1,4 @@
-# Rules of every study with arms: the laboratory's base model or a reader, rewritten text, then each
+# Rules of every study with arms: the laboratory's base model, rewritten text, then each
 # arm's training, answers and verdicts. The including graph sets `learned`, the files that an arm's
 # training reads; `prompted`, what answering and judging read in addition to the queries.
 
@@ -20,11 +20,9 @@ def of(name, arms, **keys):
     return [path for arm in arms for path in rows(name, arm=arm, **keys)]
 
 
-maker, reader = study.maker
-labs = [*(f"data/{lab}/stages/00_lab.json" for lab in study.labs),
-        *[f"data/{maker}/stages/00_reader-{reader}.json"] * bool(reader)]
+labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
 augmented = rows("augmented") if study.is_augmented else []
-base = [f"{study.base_model}/{'training' if reader else 'config'}.json"] * bool(maker)
+base = [f"{study.base_model}/config.json"] * bool(study.made_by)
 answers, verdicts = of("answers", ALL), of("verdicts", ALL, judge=study.judge)
 judged = of("verdicts", study.arms, judge=study.judge)  # of each arm's first seed
 trained = expand(f"{data}/models/{{arm}}/training.json", arm=study.trained)
@@ -37,14 +35,6 @@ for lab in study.labs:
             f"data/{lab}/facts.jsonl", f"data/{lab}/models/base/config.json",
             f"data/{lab}/stages/00_lab.json"
         params: **stage("00_lab", of=study if lab == study.name else load_study(lab))
-        threads: cores
-        shell: RUN
-
-
-if reader:
-    rule base_reader:
-        output: base, labs[-1]
-        params: **stage("00_reader", "00_reader-" + reader, load_study(maker), seed=int(reader))
         threads: cores
         shell: RUN
 

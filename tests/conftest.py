@@ -214,14 +214,10 @@ def run_cells(stage: str, **given: object) -> dict[str, object]:
 
 
 def run_study_here(name: str) -> None:
-    """Run every stage of studies/<name>.yaml in this process, its laboratory or reader first."""
+    """Run every stage of studies/<name>.yaml in this process, its laboratory first."""
     study = load_study(name)
-    maker, seed = study.maker if study.others else ("", "")
-    if seed:
-        run_cells("00_reader", **load_study(maker).given("00_reader", seed))
-    for lab in study.labs if study.others else ():
-        if lab != name:
-            run_cells("00_lab", **load_study(lab).given("00_lab"))
+    for lab in study.others:
+        run_cells("00_lab", **load_study(lab).given("00_lab"))
     for stage in study.stages:
         for arm in study.arms_of(stage):
             run_cells(stage, **study.given(stage, arm))

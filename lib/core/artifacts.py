@@ -62,8 +62,6 @@ ARTIFACTS = {
     "controlled_base": Artifact("models/base-{seed}", "laboratory/controlled_run"),
     "outcomes": Artifact("outcomes/{run}.jsonl", "laboratory/controlled_run"),
     "acquisition": Artifact("acquisition/{run}.jsonl", "laboratory/controlled_run"),
-    "reader": Artifact("models/reader-{seed}", "reader/00_reader"),
-    "cells": Artifact("cells/{seed}.jsonl", "reader/01_read"),
 }
 
 

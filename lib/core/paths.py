@@ -70,6 +70,7 @@ def model_source(base_model: str) -> str:
             return str(place / base_model)
     if re.fullmatch(r"(?!data/|figures/|[./~])[^/]*/[^/]*", base_model):
         return base_model
-    raise BadInput(f"the base model {base_model} is missing: run 00_lab.ipynb first (or `make "
-                       "study`), or set base_model to a model's folder or a hub id such as "
-                       "meta-llama/Llama-3.1-8B")
+    maker = ("make base (98 MB)" if base_model.startswith("data/base/")
+             else "00_lab.ipynb first (or `make study`)")
+    raise BadInput(f"the base model {base_model} is missing: run {maker}, or set base_model to a "
+                   "model's folder or a hub id such as meta-llama/Llama-3.1-8B")

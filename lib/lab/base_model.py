@@ -3,7 +3,7 @@
 import random
 
 import torch
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from lib.core.records import Document, Fact, Query
@@ -15,17 +15,10 @@ from lib.lab.documents import facts_asked
 _CHAT = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
-def train_tokenizer(texts: list[str], vocabulary: int, *,
-                    splits_spaces: bool = False) -> PreTrainedTokenizerFast:
-    """Train byte-level BPE that splits digits: a number in one token could be guessed by luck.
-
-    With `splits_spaces`, spaces are tokens of their own, so that a word has the same tokens after a
-    space, a comma or a quotation mark; without it, a copied word may change all its tokens.
-    """
+def train_tokenizer(texts: list[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """Train byte-level BPE that splits digits: a number in one token could be guessed by luck."""
     tokenizer = Tokenizer(models.BPE())
-    spaces = [pre_tokenizers.Split(Regex(" +"), "isolated")] if splits_spaces else []
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
-        *spaces,
         pre_tokenizers.Digits(individual_digits=True),
         pre_tokenizers.ByteLevel(add_prefix_space=False)])
     tokenizer.decoder = decoders.ByteLevel()
@@ -40,14 +33,14 @@ def train_tokenizer(texts: list[str], vocabulary: int, *,
 
 
 def new_llama(tokenizer: PreTrainedTokenizerFast, *, hidden_size: int, layers: int, heads: int,
-              context: int, seed: int, rope_theta: float = 10_000.0) -> LlamaForCausalLM:
+              context: int, seed: int) -> LlamaForCausalLM:
     """Return an untrained Llama with tied embeddings; the same seed gives the same weights."""
     torch.manual_seed(seed)
     return LlamaForCausalLM(LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=hidden_size,
         intermediate_size=hidden_size * 8 // 3 // 8 * 8, num_hidden_layers=layers,
         num_attention_heads=heads, num_key_value_heads=heads, max_position_embeddings=context,
-        rope_parameters={"rope_theta": rope_theta, "rope_type": "default"},
+        rope_parameters={"rope_theta": 10_000.0, "rope_type": "default"},
         tie_word_embeddings=True, bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id))
 

@@ -12,7 +12,7 @@ from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained, repeated, split_ar
 from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY, output_root
 from lib.documents.folder import list_files, one_of
-from lib.run.own import ControlledStudy, ReaderStudy, ReplicatesStudy
+from lib.run.own import ControlledStudy, ReplicatesStudy
 from lib.run.parameters import checked, notebook_path, parameters_of
 from lib.run.stages import (
     KINDS,
@@ -118,18 +118,10 @@ class Study(StudyFile):
         return [name for name in self.runs if is_trained(name)]
 
     @property
-    def maker(self) -> tuple[str, str]:
-        """Return the study that makes the base model and the reader's seed, "" for a laboratory.
-
-        Both are "" if no study makes it.
-        """
-        found = re.fullmatch(r"data/([^/]+)/models/(?:base|reader-(\d+))", self.base_model)
-        return found.groups("") if found else ("", "")
-
-    @property
     def made_by(self) -> str:
         """Return the laboratory that makes the base model, "" if none does."""
-        return "" if self.maker[1] else self.maker[0]
+        found = re.fullmatch(r"data/([^/]+)/models/base", self.base_model)
+        return found[1] if found else ""
 
     @property
     def labs(self) -> list[str]:
@@ -139,7 +131,7 @@ class Study(StudyFile):
     @property
     def others(self) -> set[str]:
         """Return the other studies of which this one runs a stage."""
-        return {self.maker[0]} - {"", self.name}
+        return {self.made_by} - {"", self.name}
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the arms that `stage` runs for, each on its own, or [""] if it runs once."""
@@ -179,8 +171,8 @@ class Study(StudyFile):
         return wired if stage == "00_lab" else wired | {"base_model": self.base_model}
 
 
-OWN = {"controlled": ControlledStudy, "replicates": ReplicatesStudy, "reader": ReaderStudy}
-AnyStudy = Study | ControlledStudy | ReplicatesStudy | ReaderStudy
+OWN = {"controlled": ControlledStudy, "replicates": ReplicatesStudy}
+AnyStudy = Study | ControlledStudy | ReplicatesStudy
 
 
 def studies() -> list[str]:
@@ -223,11 +215,9 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
 
 
 def _check_base(study: Study, where: str) -> None:
-    source = "reader" if study.maker[1] else "lab"
     for other in study.others:
-        if other not in studies() or load_study(other).source != source:
-            raise BadStudy(f"{where}, base_model: no study with `source: {source}` is called "
-                           f"{other!r}")
+        if other not in studies() or load_study(other).source != "lab":
+            raise BadStudy(f"{where}, base_model: no study with `source: lab` is called {other!r}")
 
 
 def _explained(error: ValidationError, model: type[BaseModel]) -> str:

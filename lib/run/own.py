@@ -1,4 +1,4 @@
-"""Studies that make their own documents and bases: controlled, replicates, reader."""
+"""Studies that make their own documents and bases: controlled and replicates."""
 
 from typing import ClassVar, Literal
 
@@ -103,25 +103,3 @@ class ReplicatesStudy(StudyFile):
             "00_lab": {"seed": int(number)}, "02_normalize": base,
             "03_train": base | {"arm": arm, "seed": int(number), "split_seed": int(number)},
             "04_infer": base | arms, "05_judge": arms}.get(stage, {})
-
-
-class ReaderStudy(StudyFile):
-    """Readers with lessons, weights and tables of their own, one per seed."""
-
-    source: Literal["reader"]
-    seeds: PositiveInt = 3
-
-    @property
-    def runs(self) -> list[str]:
-        """Return the readers' seeds, which are also the names of their files."""
-        return [*map(str, self.numbers)]
-
-    def arms_of(self, stage: str) -> list[str]:
-        """Return the readers of `stage`, [""] for the analysis."""
-        return [""] if stage == "02_forms" else self.runs
-
-    def wired(self, stage: str, seed: str) -> dict[str, object]:
-        """Return what the graph sets for the reader `seed` (the first if empty)."""
-        if stage == "02_forms":
-            return {"seeds": [*map(int, self.runs)]}
-        return {"seed": int(seed or self.first_seed)}

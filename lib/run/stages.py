@@ -55,8 +55,8 @@ class StudyFile(BaseModel):
     notebooks: dict[str, dict] = {}
     folder: str = ""  # the user's own documents
     llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
-    seeds: PositiveInt = 1  # trainings of an arm, bases, laboratories or readers
-    first_seed: NonNegativeInt = 1  # of bases, laboratories and readers
+    seeds: PositiveInt = 1  # trainings of an arm, bases or laboratories
+    first_seed: NonNegativeInt = 1  # of bases and laboratories
 
     @model_validator(mode="after")
     def _check_notebooks(self) -> "StudyFile":

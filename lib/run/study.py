@@ -11,12 +11,20 @@ from typing import TextIO
 
 import yaml
 
+from lib.core.arms import BASE
 from lib.core.errors import BadInput, BadStudy, Stopped
 from lib.core.files import load
-from lib.core.paths import REPOSITORY, data_path, figures_path, output_root, shown
+from lib.core.paths import (
+    REPOSITORY,
+    data_path,
+    figures_path,
+    model_source,
+    output_root,
+    shown,
+)
 from lib.core.process import be_parent, die_with_parent
 from lib.report.page import ending
-from lib.run.config import FOLDER_VARIABLE, AnyStudy, load_study
+from lib.run.config import FOLDER_VARIABLE, AnyStudy, Study, load_study
 
 _SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
 
@@ -87,11 +95,14 @@ def command(study: AnyStudy, jobs: str, options: list[str]) -> list[str]:
 def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
     """Run the unfinished stages of a study and return Snakemake's exit status.
 
-    Raises what load_study, locked and submitted do, and BadStudy if `jobs` is no number of cores.
+    Raises what load_study, model_source, locked and submitted do, and BadStudy if `jobs` is no
+    number of cores.
     """
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # with 0, Snakemake hangs
         raise BadStudy(f"{jobs!r} is not a number of cores: give JOBS=2, or JOBS=all")
     study = load_study(name, folder)
+    if isinstance(study, Study) and not study.made_by and (BASE in study.arms or study.trained):
+        model_source(study.base_model)  # a missing base is reported before anything runs
     options = submitted(name, profile)
     locks = locked([study.name, *study.others])
     for root in (data_path(name), figures_path(name)):

@@ -55,8 +55,6 @@ SPARK = {
                        step=10,  # a laboratory also uses its seed + 1
                        fixed=("replicates", "seed", "split_seed"),
                        report=("replicates", "summary")),
-    "reader": Kind(("00_reader", "01_read", "02_forms"), fixed=("seed",),
-                   graph="reader/graph.smk", report=("02_forms", "forms")),
 }
 
 

@@ -13,6 +13,7 @@ from lib.run import config
 from lib.run.config import load_study, studies
 from lib.run.parameters import checked, notebook_path, parameters_of
 from lib.run.stages import KINDS
+from lib.run.study import run_study
 from tests.conftest import tiny_notebook
 
 
@@ -59,7 +60,6 @@ def study_file(tmp_path, monkeypatch):
     ("notebooks: {03_train: {epochs: true}}", "epochs: True is not int"),
     ("together: true\narms: {dapt: {04_infer: {batch_size: 2}}}", "set together to false"),
     ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
-    ("base_model: data/lab/models/reader-1", "no study with `source: reader` is called 'lab'"),
     ("arms: {dapt: {03_train: {texts: mixd}}}", "name what 'dapt' learns, not 'mixd'"),
     ("llm: {max_cost: 2}", "llm, max_cost: Unexpected keyword argument; choose among max_cost_usd"),
     ("llm: {mode: slow}", "llm, mode: Input should be 'direct' or 'batch'"),
@@ -113,12 +113,19 @@ def test_a_wrong_file_of_a_controlled_study_is_refused(study_file, line, message
     assert "studies/wrong.yaml" in str(error.value) and message in str(error.value)
 
 
-def test_a_base_model_may_be_a_reader_of_another_study(study_file):
-    study_file("source: reader", "two")
-    study_file("source: structext\nbase_model: data/two/models/reader-2", "right")
+def test_a_base_model_may_be_another_laboratorys(study_file):
+    study_file("source: lab", "smoke")
+    study_file("source: structext\nbase_model: data/smoke/models/base", "right")
     study = load_study("right")
-    assert (study.maker, study.others, study.labs) == (("two", "2"), {"two"}, [])
-    assert load_study("two").given("00_reader", "2")["seed"] == 2
+    assert (study.made_by, study.others, study.labs) == ("smoke", {"smoke"}, ["smoke"])
+
+
+def test_a_missing_base_stops_a_study_with_what_makes_it(study_file, tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path / "root"))
+    study_file("source: structext\nbase_model: data/base/Absent")
+    with pytest.raises(BadInput, match=r"data/base/Absent is missing: run make base \(98 MB\), or"):
+        run_study("wrong", "", "1")
+    assert not (tmp_path / "root").exists()
 
 
 def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file):
@@ -285,8 +292,8 @@ def test_every_committed_study_fits_its_notebooks(name, documents_folder):
     assert all(notebook_path(stage).exists() for stage in study.stages)
 
 
-@pytest.mark.parametrize("name", ["documents", "controlled", "replicates", "reader",
-                                  "structext", "structext-official", "tablequest"])
+@pytest.mark.parametrize("name", ["documents", "controlled", "replicates", "structext",
+                                  "structext-official", "tablequest"])
 def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documents_folder,
                                                          monkeypatch, capsys):
     study = loaded(name, documents_folder)
@@ -304,8 +311,6 @@ def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documen
     elif study.source == "replicates":
         assert int(counts["replicate_lab"]) == len(study.numbers) == 12
         assert int(counts["replicate_judge"]) == 12
-    elif study.source == "reader":
-        assert int(counts["reader"]) == int(counts["reading"]) == len(study.runs) == 3
     else:
         assert int(counts.get("train", 0)) == len(study.trained)
         n = 1 if study.together else len(study.runs)

@@ -132,6 +132,5 @@ def test_a_system_made_up_here_runs_through_the_chain_to_a_table(tmp_path, monke
 def test_a_system_is_named_in_its_folder_and_in_the_registry_alone(system):
     lib = REPOSITORY / "lib"
     others = [path for path in lib.rglob("*.py") if lib / "tasks" / system not in path.parents
-              and lib / "reader" not in path.parents  # it learns to read both systems' texts
               and system in path.read_text(encoding="utf-8")]
     assert [path.relative_to(lib).as_posix() for path in others] == ["tasks/task.py"]

@@ -1,4 +1,4 @@
-"""Contrasts over independent units (bases, replicates, readers): t, exact sign flips, Holm."""
+"""Contrasts over independent units (bases, replicates): t, exact sign flips, Holm."""
 
 from collections.abc import Collection, Sequence
 

@@ -105,14 +105,14 @@ class CellRef(Record):
 
 
 class TableQuestion(Record):
-    """A question with its reference and cells. The three questions of a chain share `chain_id`."""
+    """A question with its reference and cells. The questions of one chat share `chain_id`."""
 
     question_id: str
     chain_id: str
     filing_id: str
     passage_id: str
     level: Level
-    kind: str  # one of model_replies.KINDS: extraction; difference, …; trend, contrast, …
+    kind: str  # extraction; percent change, difference, ratio, share, …; trend, contrast, …
     question: str
     answer: str  # with unit and scale: "$383,285 million", "-2.8%"
     steps: tuple[str, ...]  # the reference reasoning
@@ -154,7 +154,6 @@ register({
     "passages": Artifact("passages.jsonl", FILINGS, Passage),
     "not_understood": Artifact("not_understood.jsonl", FILINGS),
     "questions": Artifact("questions.jsonl", QUESTIONS, TableQuestion),
-    "questions_screened": Artifact("questions_screened.jsonl", QUESTIONS),
     "matches": Artifact("matches/{judge}.jsonl", ANALYSIS),
     "grades": Artifact("grades/{grader}.jsonl", ANALYSIS)},
     documents=FILINGS, documents_rejected=FILINGS)
