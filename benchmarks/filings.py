@@ -45,9 +45,10 @@ class Truth:
     def tables(self) -> dict[int, Counter[tuple[Fraction, str, str]]]:
         """Return by table the numbers (value in whole units, unit, period) of one-number cells."""
         found = {}
-        for number, table in enumerate(self.root.find("body").iter("table"), 1):
+        for number, table in enumerate(self.root.iter("table"), 1):
             cells = [cell for cell in table.iter("td", "th")
-                     if next(cell.iterancestors("table")) is table and cell.find(".//table") is None]
+                     if next(cell.iterancestors("table")) is table
+                     and cell.find(".//table") is None]
             facts = filter(None, map(self._fact, cells))
             found[number] = Counter(facts)
         return found
@@ -101,7 +102,7 @@ def measured(path: Path) -> dict[str, float]:
     counts: Counter[str] = Counter(tagged=sum(numbers.total() for numbers in truth.values()))
     alone = {grid.grid_id: grid for grid in plain.grids}
     for grid in read.grids:
-        left = truth[int(re.search(r"-t(\d+)[a-z]*$", grid.grid_id)[1])]
+        left = truth[int(re.search(r"-t(\d+)[.\d]*$", grid.grid_id)[1])]
         others = alone.get(grid.grid_id)
         is_alike = others and (len(others.rows), others.columns) == (len(grid.rows), grid.columns)
         for row, cells in enumerate(grid.cells):

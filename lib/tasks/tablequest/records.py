@@ -34,7 +34,7 @@ class Cell(Record):
 class Grid(Record):
     """A table as labelled rows and columns of values, without header and layout cells."""
 
-    grid_id: str  # "<filing_id>-t07"
+    grid_id: str  # "<filing_id>-t07"; of the second part of a table, "<filing_id>-t07.2"
     filing_id: str
     section: str  # headings above it, joined: "Item 7. … > Segment results"
     caption: str  # the text that introduces it, if any
@@ -43,9 +43,6 @@ class Grid(Record):
     rows: tuple[str, ...]  # labels, each after those of its groups: "Net sales: Products"
     cells: tuple[tuple[Cell, ...], ...]  # (rows, columns)
     html: str  # the cleaned table: only table, tr, th and td, with colspan and rowspan
-    corner: str = ""
-    footnotes: tuple[str, ...] = ()
-    doubt: str = ""
 
     def cell(self, ref: "CellRef") -> Cell:
         """Return the cell at `ref`, whose `grid_id` must be this grid's."""

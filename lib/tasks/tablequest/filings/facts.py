@@ -1,18 +1,16 @@
 """Numbers that a filing tags in inline XBRL (specification 1.1): value, unit, scale, period."""
 
 import re
-from datetime import date
 from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
 from lib.tasks.tablequest.records import Cell
 
-FACT = "ix:nonfraction"  # the parser of HTML folds the names of tags and attributes
 # Transformations (registries 1 to 5) by how they print decimals; others print 1234.5.
-_COMMA_DECIMAL = re.compile(r"numcommadecimal(?:apos)?|numdotcomma|numspacecomma|numcomma")
-_ZERO = ("fixedzero", "zerodash", "numdash", "fixedempty", "nocontent")
-_SHARE_OF_ONE = {-2: ("%", 1.0), -4: ("basis points", 1.0)}  # by the power of a pure number's tag
+_COMMA_DECIMAL = re.compile(r"numcommadecimal|numdotcomma|numspacecomma|numcomma")
+_ZERO = re.compile(r"zero|dash|fixedempty|nocontent")
+_PARTS_OF_ONE = {-2: "%", -4: "basis points"}  # by the power of a pure number's tag
 
 
 class Fact(NamedTuple):
@@ -39,67 +37,53 @@ class Facts:
         self.units: dict[str, str] = {}
         self.periods: dict[str, str] = {}
         for element in (one for header in root.iter("ix:header") for one in header.iter()):
-            kind = _local(element)
-            if kind == "unit":
-                self.units[element.get("id") or ""] = _unit(element)
-            elif kind == "context":
-                self.periods[element.get("id") or ""] = _period(element)
+            name = element.get("id") or ""
+            if _local(element) == "unit":
+                self.units[name] = _unit(element)
+            elif _local(element) == "context":
+                days = [_text(one)[:10] for one in element.iter()
+                        if _local(one) in ("startdate", "enddate", "instant")]
+                self.periods[name] = "/".join(dict.fromkeys(days))
 
     def of(self, tag: HtmlElement) -> Fact | None:
         """Return the number of an ix:nonFraction element, or None if its text is not a number."""
-        text = " ".join("".join(tag.itertext()).split())
-        value, power = _number(text, tag.get("format") or ""), (tag.get("scale") or "0").strip()
-        if value is None or not re.fullmatch(r"[+-]?\d{1,2}", power):
+        value, power = _number(_text(tag), tag.get("format") or ""), int(tag.get("scale") or 0)
+        if value is None:
             return None
-        unit, scale = self.units.get(tag.get("unitref") or "", ""), float(f"1e{int(power)}")
-        if not unit and int(power) in _SHARE_OF_ONE:
-            unit, scale = _SHARE_OF_ONE[int(power)]
+        unit, scale = self.units.get(tag.get("unitref") or "", ""), float(f"1e{power}")
+        if not unit and power in _PARTS_OF_ONE:
+            unit, scale = _PARTS_OF_ONE[power], 1.0
         return Fact(tag.get("name") or "", value, unit, scale, tag.get("sign") == "-",
                     self.periods.get(tag.get("contextref") or "", ""))
 
 
 def _local(element: HtmlElement) -> str:
-    return element.tag.rpartition(":")[2] if isinstance(element.tag, str) else ""
+    return str(element.tag).rpartition(":")[2]
 
 
-def _period(context: HtmlElement) -> str:
-    days = {_local(one): "".join(one.itertext()).strip()[:10] for one in context.iter()}
-    end = days.get("enddate") or days.get("instant") or ""
-    start = days.get("startdate") or end
-    try:
-        date.fromisoformat(start), date.fromisoformat(end)
-    except ValueError:
-        return ""
-    return end if start == end else f"{start}/{end}"
+def _text(element: HtmlElement) -> str:
+    return " ".join("".join(element.itertext()).split())
 
 
 def _unit(unit: HtmlElement) -> str:
-    above, below = [], []
+    """Return measures multiplied, and divided as in "USD/share"."""
+    names = {False: [], True: []}
     for element in unit.iter():
         if _local(element) == "measure":
-            is_below = any(_local(outer) == "unitdenominator" for outer in element.iterancestors())
-            (below if is_below else above).append(_measure("".join(element.itertext()).strip()))
-    name, divisor = (" ".join(filter(None, names)) for names in (above, below))
-    return f"{name}/{divisor.removesuffix('s')}" if divisor else name
-
-
-def _measure(measure: str) -> str:
-    prefix, _, name = measure.rpartition(":")
-    if prefix.lower() == "iso4217":
-        return name.upper()
-    if name == "pure":
-        return ""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", name).strip().lower()
+            prefix, _, name = _text(element).rpartition(":")
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", name).lower().replace("pure", "")
+            names[_local(element.getparent()) == "unitdenominator"].append(
+                name.upper() if prefix.lower() == "iso4217" else words)
+    above, below = (" ".join(filter(None, one)) for one in names.values())
+    return f"{above}/{below.removesuffix('s')}" if below else above
 
 
 def _number(text: str, form: str) -> float | None:
     form = form.rpartition(":")[2].replace("-", "").lower()
-    if form in _ZERO:
-        return 0.0
-    if _COMMA_DECIMAL.fullmatch(form):
+    if _COMMA_DECIMAL.match(form):
         text = text.replace(".", "").replace(",", ".")
     digits = re.sub(r"[^\d.]", "", text)
-    if re.fullmatch(r"\d+\.?\d*|\.\d+", digits):
+    if re.fullmatch(r"\d+\.?\d*|\.\d+", digits) and not _ZERO.search(form):
         return float(digits)
     # A tag marked nil prints a dash, which a reader takes for zero.
-    return None if re.search(r"\w", text) else 0.0
+    return None if re.search(r"\w", text) and not _ZERO.search(form) else 0.0

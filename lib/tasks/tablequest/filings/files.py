@@ -1,6 +1,5 @@
 """Files that may be filings: found, unpacked, parsed, or refused with a reason."""
 
-import codecs
 import gzip
 import re
 import stat
@@ -17,9 +16,10 @@ from lib.documents.folder import list_files
 ENDINGS = (".html", ".htm", ".html.gz", ".htm.gz")
 MAX_FILING_BYTES = 100_000_000  # about three times the largest 10-K filings
 
-_SUBMISSION = re.compile(rb"<SEC-DOCUMENT>|<SEC-HEADER>|<IMS-HEADER>|PRIVACY-ENHANCED MESSAGE", re.I)
-_TEXT_TABLE = re.compile(rb"<pre\b(?:(?!</pre).)*?(?:<c>|(?:\n[^\n<]*\S {2,}[$(]*\d[\d,.]*\)? {2,}"
-                         rb"[$(]*\d[^\n]*){3})", re.I | re.S)
+_SUBMISSION = re.compile(rb"<SEC-DOCUMENT>|<SEC-HEADER>|PRIVACY-ENHANCED MESSAGE", re.I)
+# in <pre>, the tags of such tables, or a line with two numbers that spaces align
+_TEXT_TABLE = re.compile(rb"<pre\b(?:(?!</pre).)*?(?:<c>|\n[^\n<]*\S {2,}[$(]*\d[\d,.]*\)? {2,}"
+                         rb"[$(]*\d)", re.I | re.S)
 
 
 def list_filings(folder: Path) -> tuple[list[tuple[Path, str]], list[Rejected]]:
@@ -64,13 +64,8 @@ def page_of(raw: bytes) -> HtmlElement:
 
     Raises BadInput for what is not one complete page of HTML whose tables are HTML too.
     """
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        try:
-            raw = raw.decode("utf-16").encode("utf-8")
-        except UnicodeError as error:
-            raise BadInput(f"broken UTF-16 ({error}): save it as UTF-8") from error
     if b"\0" in raw[:4096]:
-        raise BadInput("binary, not HTML")
+        raise BadInput("binary or UTF-16, not HTML in UTF-8")
     if _SUBMISSION.search(raw[:20_000]) or raw.count(b"<DOCUMENT>") > 1:
         raise BadInput("a whole submission in SGML: save its main document, an .htm file, alone")
     if not re.search(rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", raw[:200_000], re.I):
@@ -90,7 +85,6 @@ def page_of(raw: bytes) -> HtmlElement:
         root = document_fromstring(raw, parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
         raise BadInput(f"broken beyond repair ({error})") from error
-    fatal = [error.message for error in parser.error_log if error.level_name == "FATAL"]
-    if fatal:  # the parser stopped there and would silently lose the rest
-        raise BadInput(f"broken beyond repair ({fatal[0]})")
+    if fatal := [error.message for error in parser.error_log if error.level_name == "FATAL"]:
+        raise BadInput(f"broken beyond repair ({fatal[0]})")  # the rest would be lost silently
     return root

@@ -20,7 +20,7 @@ SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix
 MARK = r"(?:\((?:\d{1,2}|[a-z])\)|\[(?:\d{1,2}|[a-z])\]|[*†‡§¹²³])"  # of a footnote
 YEAR = r"(?:19|20)\d\d"
 
-_BOLD = re.compile(r"font-weight:\s*(?:bold|[6-9]00)")
+_WEIGHT = re.compile(r"font-weight:\s*(bold|[6-9]00)?")
 _HIDDEN = re.compile(r"display:\s*none")
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))")
 _INDENT = re.compile(r"(?:padding-left|margin-left|text-indent):\s*(-?[\d.]+)(pt|px|em|in)?|"
@@ -42,8 +42,9 @@ _NUMBER = re.compile(
     rf"(?= ?\d))?\s*(?P<open2>\()?\s*(?P<sign2>[-\u2212])?(?P<digits>{_DIGITS})\s*(?P<unit>%)?\s*"
     r"(?P<close>\))?\s*(?P<unit2>%\)?|[×x]|basis points|bps|pts\.?|percent|years?|yrs?|months?|"
     rf"days?|hours?|shares?|thousand|million|billion|€)?(?:\s*{MARK})*", re.I)
-_WORDS = {"%": "%", "percent": "%", "x": "times", "×": "times", "basis points": "basis points",
-          "bps": "basis points", "pts": "percentage points", "€": "EUR", "yr": "years"}
+_WORDS = {"%": "%", "percent": "%", "x": "times", "×": "times", "basis point": "basis points",
+          "bp": "basis points", "bps": "basis points", "pts": "percentage points", "€": "EUR",
+          "yr": "years"}
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 
 
@@ -92,16 +93,21 @@ def read_number(text: str) -> Number | None:
         return None
     has_minus = (match["sign2"] or match["sign"] or "+") not in "+~≈<>"
     value = float(re.sub(r"[,'’ ]", "", match["digits"])) * (-1 if has_open != has_minus else 1)
-    word, coin = word.rstrip(").").removesuffix("s") if len(word) > 3 else word.rstrip(")."), match["coin"]
-    if word in _SCALES:
-        return Number(value, COINS.get(coin or "", coin or ""), _SCALES[word])
-    unit = _WORDS.get(word) or _WORDS.get(f"{word}s") or (f"{word}s" if word else "")
-    return Number(value, unit or COINS.get(coin or "", coin or ""))
+    word, coin = re.sub(r"(?<=\w{3})s$", "", word.rstrip(").")), match["coin"] or ""
+    unit = _WORDS.get(word, f"{word}s" if word else "")
+    coin = COINS.get(coin, coin)
+    return Number(value, coin, _SCALES[word]) if word in _SCALES else Number(value, unit or coin)
 
 
 def is_year(text: str) -> bool:
     """True for a bare year; years are headers more often than values."""
     return bool(re.fullmatch(rf"{YEAR}\s*(?:{MARK})?", text.strip()))
+
+
+def is_bold(element: HtmlElement, outer: bool) -> bool:
+    """True if the element's letters are bold, as those around it are if it does not say."""
+    weight = _WEIGHT.search(element.get("style") or "")
+    return bool(weight[1]) if weight else outer or element.tag in BOLD_TAGS
 
 
 def is_hidden(element: HtmlElement) -> bool:
@@ -169,10 +175,10 @@ def _placed(element: HtmlElement, start: int, end: int, with_tags: bool) -> Plac
     indent = 3.0 * (len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002")))
     indent += sum(_indent(node.get("style") or "") for node in inner
                   if node.tag in ("td", "th", "div", "p"))
-    is_bold = any(node.tag in BOLD_TAGS or _BOLD.search(node.get("style") or "") for node in inner)
     tags = tuple(node for node in inner if with_tags and node.tag == FACT
                  and node.find(f".//{FACT}") is None)
-    return Placed(start, end, text, is_bold, bool(_RULE.search(style)), indent, tags)
+    in_bold = any(is_bold(node, outer=False) for node in inner)
+    return Placed(start, end, text, in_bold, bool(_RULE.search(style)), indent + 8.0 * start, tags)
 
 
 @lru_cache(4096)  # filing software repeats its styles
@@ -183,25 +189,16 @@ def _indent(style: str) -> float:
 
 def _joined(cells: list[Placed]) -> tuple[Placed, ...]:
     done: list[Placed] = []
-    opening: Placed | None = None
     for cell in cells:
-        if opening:
-            text = opening.text + cell.text
-            if not is_year(cell.text) and (read_number(text) or read_number(text + ")")):
-                cell = _glued(opening, cell)
-            else:
-                done.append(opening)
-            opening = None
-        if _OPENING.fullmatch(cell.text):
-            opening = cell
-        elif (done and len(cell.text) < 6 and _CLOSING.fullmatch(cell.text)
-              and not is_year(done[-1].text) and read_number(done[-1].text + cell.text)):
-            done[-1] = _glued(done[-1], cell)
+        left = done[-1] if done else None
+        text = left.text + cell.text if left else ""
+        is_part = left and (
+            _OPENING.fullmatch(left.text) and not is_year(cell.text) and read_number(text + ")")
+            or (_OPENING.fullmatch(left.text) and not is_year(cell.text)
+                or _CLOSING.fullmatch(cell.text) and not is_year(left.text)) and read_number(text))
+        if is_part:
+            done[-1] = replace(left, end=cell.end, text=text, tags=left.tags + cell.tags,
+                               has_rule=left.has_rule or cell.has_rule)
         else:
             done.append(cell)
-    return tuple([*done, opening] if opening else done)
-
-
-def _glued(left: Placed, right: Placed) -> Placed:
-    return replace(left, end=right.end, text=left.text + right.text, tags=left.tags + right.tags,
-                   has_rule=left.has_rule or right.has_rule)
+    return tuple(done)

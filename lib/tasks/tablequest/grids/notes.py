@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 _WORTH = {"th": 1e3, "00": 1e3, "mi": 1e6, "mm": 1e6, "bi": 1e9, "bn": 1e9}
-_COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong|Singapore|New Taiwan) ?)?(?:dollars?|euros?|"
-         r"pounds?(?: sterling)?|yen|yuan|renminbi|RMB|Rs\.?|USD|EUR|GBP|JPY|CAD|AUD|CHF|CNY|HKD|"
-         r"SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|A|HK|NT|R)?[$€£¥])")
+_COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong|Singapore|New Taiwan) ?)?(?:dollars?|"
+         r"euros?|pounds?(?: sterling)?|yen|yuan|renminbi|RMB|Rs\.?|USD|EUR|GBP|JPY|CAD|AUD|CHF|"
+         r"CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|A|HK|NT|R)?[$€£¥])")
 _CODES = {"canad": "CAD", "ca$": "CAD", "c$": "CAD", "austr": "AUD", "hong": "HKD", "hk$": "HKD",
           "singapore": "SGD", "taiwan": "TWD", "nt$": "TWD", "r$": "BRL", "€": "EUR",
           "euro": "EUR", "£": "GBP", "pound": "GBP", "yen": "JPY", "yuan": "CNY", "renminbi": "CNY",
@@ -17,11 +19,12 @@ _MANY = r"(?:thousands|millions|billions|thous\b\.?|mill?s?\.|mm\b|bn\b)"
 _SCALE = re.compile(
     rf"\b(?:in|of)\s+(?:{_COIN}\s*)?(?:{_MANY}|(?:thousand|million|billion)\b)|"
     rf"{_COIN},?\s*(?:in\s+)?(?:{_MANY}|(?:thousand|million|billion)\b)|"
-    rf"(?:^|(?<=[(\[,;/]))\s*(?:[a-z]+\s+){{0,2}}{_MANY}|(?<!\d)[$€£]?\s?['’]?000['’]?s?\b", re.I)
+    rf"(?:^|(?<=[(\[,;/]))\s*(?:[a-z]+\s+){{0,2}}{_MANY}|"
+    r"(?<![\d,])[$€£]?\s?['’]?000['’]?s?\b", re.I)
 _PROSE = re.compile(
     rf"\b(?:expressed|stated|presented|shown|reported|listed|are|is|amounts?|dollars)\s+in\s+"
     rf"(?:{_COIN}\s*)?{_MANY}(?:\s+of\s+(?:{_COIN}|shares))?(?:,?\s+(?:except|unless)\b[^.;:()]*)?"
-    rf"|,?\s\bin\s+(?:{_COIN}\s*)?{_MANY}(?:,\s+except\b[^.;:()]*)?\s*(?=[:.]?$)", re.I)
+    rf"|,?\s\bin\s+(?:{_COIN}\s*)?{_MANY}(?:,\s+except\b[^.;:()]*)?(?=\s*(?:[,:.]|$))", re.I)
 _SHARES = re.compile(r"\bshares?\b|\bunits\b|\bRSUs?\b", re.I)
 _REPORTED = re.compile(
     rf"\b(?:expressed|stated|presented|reported|(?:reporting|presentation) currency(?: of [\w ]+)? "
@@ -37,6 +40,7 @@ class Note(NamedTuple):
     coin: str = ""
 
 
+@lru_cache(maxsize=8192)
 def read_note(text: str) -> Note:
     """Read a note such as "(in millions, except shares, which are in thousands)"."""
     scales, end = {"money": 0.0, "shares": 0.0}, 0
@@ -51,25 +55,27 @@ def read_note(text: str) -> Note:
             scales["money"] = scales["money"] or _WORTH[word[:2]]
         end = match.end()
     excepted = re.search(r"\b(?:except|other than|excluding|but not)\b(.*)", text, re.I | re.S)
-    if excepted and _SHARES.search(re.sub(r"\bper[- ](?:\w+ )?(?:shares?|units?)", "", excepted[1])):
+    if excepted and _SHARES.search(
+            re.sub(r"\bper[- ](?:\w+ )?(?:shares?|units?)", "", excepted[1])):
         scales["shares"] = scales["shares"] or 1.0
     return Note(text, **scales, coin=coin_in(text))
 
 
 def coin_in(text: str) -> str:
     """Return the currency that a note names, "$" for dollars of an unknown country; "" if none."""
-    found = re.search(rf"(?<![A-Za-z]){_COIN}(?![A-Za-z])", text, re.I)
+    found = re.search(rf"(?<![a-z]){_COIN}(?:(?<=[$€£¥])|(?![a-z]))", text, re.I)
     word = found[0].lower() if found else ""
     return next((code for mark, code in _CODES.items() if word.startswith(mark)), word.upper())
 
 
-def reported_coin(texts: list[str]) -> str:
+def reported_coin(texts: Iterable[str]) -> str:
     """Return the currency that a filing says its amounts are in, "" if it does not."""
     codes = (coin_in(found[1]) for text in texts if (found := _REPORTED.search(text)))
     counted = Counter(code for code in codes if len(code) == 3)
     return counted.most_common(1)[0][0] if counted else ""
 
 
+@lru_cache(maxsize=8192)
 def unit_note_in(text: str, is_short: bool = False) -> str:
     """Return the unit note in `text`, or "": a bracket, the end of a sentence, or a short line."""
     if not re.search(r"thous|mil|bil|000|mm|bn", text, re.I):
@@ -87,6 +93,8 @@ def is_only_note(text: str) -> bool:
     """True for a text that says nothing but units: "(in millions)", "Dollars in thousands"."""
     if not unit_note_in(text, is_short=True):
         return False
+    if re.search(r"[(\[]", text) and not re.fullmatch(r"[(\[][^()\[\]]*[)\]]", text.strip()):
+        return False  # "Amount (in millions)"
     left = _SCALE.sub(" ", re.sub(r"\bexcept\b.*", " ", text, flags=re.I | re.S), count=2)
     left = re.sub(rf"{_COIN}|\b(?:all|tabular|amounts?|figures|are|is|stated|expressed|shown|"
                   r"presented|in|of|and|shares|(?:un)?audited)\b", " ", left, flags=re.I)
