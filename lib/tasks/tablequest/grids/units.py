@@ -50,7 +50,7 @@ _MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
             rf"outstanding|available|exercis|vested|reserved|issued|forfeited)|{_AWARDS}$|^units$",
     "things": r"\b(?:member(?:ship)?s?|subscribers?|users?|tons|barrels|gallons|carloads|miles|"
               r"passengers)(?: (?:net )?(?:additions?|losses))?(?: \(\w+\))?$",
-    "places": r"\b(?:stores|sites|locations|warehouses|restaurants|vehicles|deliveries)$",
+    "places": r"\b(?:stores|units|unit counts|sites|locations|warehouses|restaurants|vehicles|deliveries)$",
     "count": r"^(?:total )?(?:number|#) of\b|\bheadcount$|\bemployees$"}.items()}
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DATE = re.compile(rf"(?:\b(\d{{1,2}}) )?\b({'|'.join(_MONTHS)})[a-z]*\.?,? ?(?:(\d{{1,2}}),? ?)?"
@@ -138,6 +138,8 @@ class _Units:
         own = [read_note(unit_note_in(text)) for text in (line.note, line.label)]
         for note, where in (*((one, "note") for one in (*own, self.of_column[column])),
                             *self.notes):
+            if where != "note" and not unit and not self.coin:
+                break  # it prints no money
             if where == "majority" and (unit == "shares" and not self.coin or self.most >= 1e6 and (
                     self.most * note.money >= 1e12 or self.most > self.context.most)):
                 break  # it prints whole units
@@ -169,14 +171,15 @@ class _Units:
 
     def _by_table(self, number: Number, column: int) -> str:
         first = next((note for note, _ in self.notes if note.money or note.shares), Note())
-        if first.shares and not first.money and first in (self.notes[0][0], self.notes[1][0]):
+        if first.shares and not first.money:
             return "shares"
         if len(printed := self.printed[column]) == 1 and (
                 printed != {"%"} or abs(number.value) < 1000):
             return min(printed)
         if not self.coin and re.search(r"\b(?:number|shares) of\b|outstanding:", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
-        return self.coin or (first.coin or "$" if first.money else "")
+        is_own = first in (self.notes[0][0], self.notes[1][0])
+        return self.coin or (first.coin or "$" if first.money and is_own else "")
 
 
 def _is_coin(unit: str) -> bool:
