@@ -66,7 +66,7 @@ def _text(element: HtmlElement) -> str:
 
 
 def _unit(unit: HtmlElement) -> str:
-    """Return measures multiplied, and divided as in "USD/share"."""
+    # return measures multiplied, and divided as in "USD/share"
     names = {False: [], True: []}
     for element in unit.iter():
         if _local(element) == "measure":

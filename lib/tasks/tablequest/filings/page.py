@@ -89,7 +89,7 @@ def texts_of(root: HtmlElement) -> Iterator[tuple[str, list[Look], HtmlElement |
 
 
 def _level(text: str, looks: list[Look]) -> tuple:
-    """Return a heading's rank (parts, items, notes, then by style), or () for a paragraph."""
+    # return a heading's rank (parts, items, notes, then by style), or () for a paragraph
     is_bold, is_slanted = all(look[0] for look in looks), all(look[1] for look in looks)
     is_mark = text.startswith(("•", "(", "☐", "☒", "/s/")) or not re.search(r"[A-Za-z]", text)
     is_short = len(text.split()) <= 12 and not text.endswith((".", ":", ";", ","))

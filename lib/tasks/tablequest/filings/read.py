@@ -93,7 +93,7 @@ class _Table(NamedTuple):
 
 
 class _Reading:
-    """Tables with the text above them, read forwards; units come last, from the whole filing."""
+    # Tables with the text above them, read forwards; units come last, from the whole filing
 
     def __init__(self, filing: Filing, facts: Facts | None) -> None:
         self.filing, self.facts = filing, facts
@@ -163,7 +163,7 @@ class _Reading:
 
 
 def _is_all(text: str, tag: HtmlElement) -> bool:
-    """True if the cell prints no number besides the tagged one and a footnote's mark."""
+    # true if the cell prints no number besides the tagged one and a footnote's mark
     printed = " ".join("".join(tag.itertext()).split())
     return not re.search(r"\d", re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", text.replace(printed, "", 1)))
 

@@ -137,7 +137,7 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
 
 
 def _spans(body: Sequence[Row], left: int) -> list[tuple[int, int]]:
-    """Return the slots of each column; cells of one row that overlap through others are parted."""
+    # return the slots of each column; cells of one row that overlap through others are parted
     values = [[cell for cell in row if cell.number and cell.start > left] for row in body]
     found: list[tuple[int, int]] = []
     for span in _merged(cell for line in values for cell in line):
@@ -203,7 +203,7 @@ class _Group:
 
 
 class _Groups(list[_Group]):
-    """The open groups, such as "Liabilities" > "Current", while reading down a table."""
+    # the open groups, such as "Liabilities" > "Current", while reading down a table
 
     def add(self, label: str, cell: Placed) -> None:
         new = _Group(label, (cell.indent, cell.is_bold), bool(re.search(YEAR, label)))
@@ -270,7 +270,7 @@ def _goes_on(text: str, first: Placed, below: Row) -> bool:
 
 
 def _distinct(lines: list[Line]) -> list[Line]:
-    """Put the day of the balance below them before equal labels of a roll-forward."""
+    # put the day of the balance below them before equal labels of a roll-forward
     times, done, after = Counter(line.label for line in lines), [], ""
     for line in reversed(lines):
         day = re.search(r"\b(?:balances?|outstanding|(?:un|non)vested)\b.*?"

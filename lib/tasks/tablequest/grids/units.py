@@ -50,7 +50,8 @@ _MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
             rf"outstanding|available|exercis|vested|reserved|issued|forfeited)|{_AWARDS}$|^units$",
     "things": r"\b(?:member(?:ship)?s?|subscribers?|users?|tons|barrels|gallons|carloads|miles|"
               r"passengers)(?: (?:net )?(?:additions?|losses))?(?: \(\w+\))?$",
-    "places": r"\b(?:stores|units|unit counts|sites|locations|warehouses|restaurants|vehicles|deliveries)$",
+    "places": r"\b(?:stores|units|unit counts|sites|locations|warehouses|restaurants|vehicles|"
+              r"deliveries)$",
     "count": r"^(?:total )?(?:number|#) of\b|\bheadcount$|\bemployees$"}.items()}
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DATE = re.compile(rf"(?:\b(\d{{1,2}}) )?\b({'|'.join(_MONTHS)})[a-z]*\.?,? ?(?:(\d{{1,2}}),? ?)?"
@@ -210,7 +211,7 @@ def meaning(label: str) -> str:
 
 
 class _Periods:
-    """The last day, or the fiscal year, that a cell is about, as labels, caption and cover say."""
+    # the last day, or the fiscal year, that a cell is about, as labels, caption and cover say
 
     def __init__(self, layout: Layout, context: Context) -> None:
         self.end, self.ends = context.end, context.ends
