@@ -1,4 +1,4 @@
-"""Compare a text with its reference by exact match, BLEU and ROUGE-L, each from 0 to 1.
+"""Compare a text with its reference by exact match, F1, BLEU and ROUGE-L, each from 0 to 1.
 
 ROUGE-L follows PyPI's `rouge` 1.0.1, which the official scorer of StrucText-Eval calls, without
 recursion. That package splits a text at full stops and whitespace and counts each word once. R and
@@ -8,6 +8,9 @@ subsequence of a pair of sentences, united over all pairs. Then recall is |U|/|R
 the package. The table of lengths is kept as bit vectors (Hyyrö 2004, "Bit-parallel LCS-length
 computation revisited"), one integer per row: 10,000 by 10,000 words take 13 MB.
 """
+
+import re
+from collections import Counter
 
 from sacrebleu.metrics import BLEU
 
@@ -19,6 +22,18 @@ _BLEU = BLEU(effective_order=True)  # as sacrebleu advises for a single sentence
 def exact_match(answer: str, response: str) -> bool:
     """Return whether `response` equals `answer`, ignoring outer whitespace; empty ones never do."""
     return bool(response.strip()) and response.strip() == answer.strip()
+
+
+def f1(answer: str, response: str) -> float:
+    """Return the harmonic mean of precision and recall over words with repetition, as in SQuAD."""
+    wanted, given = Counter(words_in(answer)), Counter(words_in(response))
+    n = wanted.total() + given.total()
+    return 2 * (wanted & given).total() / n if n else 0.0
+
+
+def words_in(text: str) -> list[str]:
+    """Return the words and numbers of a text in lower case."""
+    return re.findall(r"\d+(?:[.,]\d+)*%?|\w+", text.casefold())
 
 
 def bleu(answer: str, response: str) -> float:

@@ -21,7 +21,10 @@ NO_MEMORY = "asked without a text: this reader only reads"
 
 @dataclass(frozen=True)
 class Source:
-    """What answers for an arm: kind local (a folder or hub id), endpoint (a model) or rules."""
+    """What answers for an arm: kind local (a folder or hub id), endpoint (a model) or rules.
+
+    The rules are the task's own reader, or its constant if `name` is that.
+    """
 
     kind: str
     name: str
@@ -30,11 +33,12 @@ class Source:
 def sources_of(study: str, arms: list[str], base_model: str, endpoint_model: str,
                reader: str) -> dict[str, Source]:
     """Return what answers for each arm. Raises ValueError for an unknown reader."""
-    if reader not in ("model", "rules"):
-        raise ValueError(f"reader {reader!r} is neither model nor rules")
-    if reader == "rules" or endpoint_model:
-        kind = "rules" if reader == "rules" else "endpoint"
-        return dict.fromkeys(arms, Source(kind, endpoint_model))
+    if reader not in ("model", "rules", "constant"):
+        raise ValueError(f"reader {reader!r} is neither model, rules nor constant")
+    if reader != "model":
+        return dict.fromkeys(arms, Source("rules", reader))
+    if endpoint_model:
+        return dict.fromkeys(arms, Source("endpoint", endpoint_model))
     return {arm: Source("local", source_of(study, arm, base_model)) for arm in arms}
 
 
@@ -68,7 +72,9 @@ def answers_of(arm: str, source: Source, task: Task, shown: Shown, rows: Rows, h
         case "endpoint":
             answers, failed = answer_over_endpoint(source.name, shown.queries, arm, how, calls)
             return answers, [*shown.too_long, *failed]
-    replies = task.replies(shown.queries, rows)
+    is_constant = source.name == "constant"
+    replies = ({query.query_id: task.constant for query in shown.queries} if is_constant else
+               task.replies(shown.queries, rows))
     return [Answer(query_id=query.query_id, arm=arm, answer=replies[query.query_id], n_tokens=0,
                    truncated=False) for query in shown.queries if query.query_id in replies], [
         Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)

@@ -55,7 +55,7 @@ def draw_preferences(table4: pd.DataFrame) -> Drawn:
 def draw_paired(table: pd.DataFrame) -> Drawn:
     """Draw paired differences, one panel per pair of arms; filled if the arms differ."""
     shown = table[table.n > 0].assign(pair=lambda rows: rows.second + " – " + rows["first"])
-    return _forest(
+    return draw_forest(
         shown,
         ("difference_points", "low_points", "high_points"),
         "structure",
@@ -69,7 +69,7 @@ def draw_seeds(table: pd.DataFrame) -> Drawn:
     """Draw accuracy by structure, averaged over each arm's seeds."""
     shown = table[table.n > 0].copy()
     shown[["mean", "low", "high"]] *= 100
-    return _forest(
+    return draw_forest(
         shown,
         ("mean", "low", "high"),
         "structure",
@@ -84,7 +84,7 @@ def draw_retention(table3: pd.DataFrame) -> Drawn:
         ["arm", "task", "n", "difference_points", "low_points", "high_points", "p_holm"]
     ]
     named = shown.assign(task=[f"{label_of(row.task)} (n = {row.n})" for row in shown.itertuples()])
-    return _forest(
+    return draw_forest(
         named,
         ("difference_points", "low_points", "high_points"),
         "task",
@@ -110,7 +110,7 @@ def draw_agreement(table: pd.DataFrame) -> Drawn:
             for name, label in names.items()
         ]
     )
-    return _forest(
+    return draw_forest(
         shown,
         ("value", "low", "high"),
         "structure",
@@ -153,7 +153,7 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
 
 
 @styled
-def _forest(
+def draw_forest(
     table: pd.DataFrame,
     columns: tuple[str, str, str],
     rows: str,

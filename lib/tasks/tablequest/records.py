@@ -22,7 +22,8 @@ class Cell(Record):
     value: float | None  # None if it is not a number; 0 for a dash that means zero
     unit: str  # "USD", "%", "shares", "USD/share", …; "" if the filing does not say
     scale: float  # what a printed 1 is worth: 1, 1e3, 1e6
-    period: str = ""  # of a tagged cell: "2030-12-31" or "2030-01-01/2030-12-31"
+    period: str = ""  # tagged: "2030-12-31" or "2030-01-01/2030-12-31"; else its last day, or year
+    source: str = ""  # of unit and scale: tag, print, note, nearest, majority; "" if nothing says
 
     @property
     def exact(self) -> Fraction:
@@ -33,18 +34,15 @@ class Cell(Record):
 class Grid(Record):
     """A table as labelled rows and columns of values, without header and layout cells."""
 
-    grid_id: str  # "<filing_id>-t07"
+    grid_id: str  # "<filing_id>-t07"; of the second part of a table, "<filing_id>-t07.2"
     filing_id: str
     section: str  # headings above it, joined: "Item 7. … > Segment results"
     caption: str  # the text that introduces it, if any
     unit_note: str  # "(in millions, except per-share amounts)", if there is one
-    corner: str  # the text above the row labels
     columns: tuple[str, ...]  # joined header rows, top to bottom: "2024", "Change 2024 to 2023"
     rows: tuple[str, ...]  # labels, each after those of its groups: "Net sales: Products"
     cells: tuple[tuple[Cell, ...], ...]  # (rows, columns)
-    footnotes: tuple[str, ...]
     html: str  # the cleaned table: only table, tr, th and td, with colspan and rowspan
-    doubt: str = ""  # why cells without a period may have another unit or scale; "" if none
 
     def cell(self, ref: "CellRef") -> Cell:
         """Return the cell at `ref`, whose `grid_id` must be this grid's."""
@@ -104,14 +102,14 @@ class CellRef(Record):
 
 
 class TableQuestion(Record):
-    """A question with its reference and cells. The three questions of a chain share `chain_id`."""
+    """A question with its reference and cells. The questions of one chat share `chain_id`."""
 
     question_id: str
     chain_id: str
     filing_id: str
     passage_id: str
     level: Level
-    kind: str  # one of model_replies.KINDS: extraction; difference, …; trend, contrast, …
+    kind: str  # extraction; percent change, difference, ratio, share, …; trend, contrast, …
     question: str
     answer: str  # with unit and scale: "$383,285 million", "-2.8%"
     steps: tuple[str, ...]  # the reference reasoning
@@ -153,7 +151,6 @@ register({
     "passages": Artifact("passages.jsonl", FILINGS, Passage),
     "not_understood": Artifact("not_understood.jsonl", FILINGS),
     "questions": Artifact("questions.jsonl", QUESTIONS, TableQuestion),
-    "questions_screened": Artifact("questions_screened.jsonl", QUESTIONS),
     "matches": Artifact("matches/{judge}.jsonl", ANALYSIS),
     "grades": Artifact("grades/{grader}.jsonl", ANALYSIS)},
     documents=FILINGS, documents_rejected=FILINGS)

@@ -1,119 +1,148 @@
-"""Read the page of a filing as headings, paragraphs and tables, in reading order."""
+"""The page of a filing as headings, paragraphs and tables, and the passages to ask about."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from os.path import commonprefix
+from typing import NamedTuple
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-from lib.tasks.tablequest.filings.blocks import Look, PageBlock, level_of
-from lib.tasks.tablequest.grids.cells import BLOCK_TAGS, BOLD_TAGS, is_bold, is_hidden, style_of
+from lib.core.records import Document
+from lib.tasks.tablequest.grids.cells import BLOCK_TAGS, is_bold, is_hidden
+from lib.tasks.tablequest.records import Block, Filing, Passage
 
-_SIZE = re.compile(r"([\d.]+)(?:pt|px)")
-_DIVIDER = re.compile(r"[\W_]*")
-_PAGE = re.compile(r"(?:table of contents|(?:page\s*)?\d{1,3}|[ivx]{1,5})", re.I)
+MAX_WORDS = 2500  # per passage; about 3,500 tokens in prose, more in tables
+
+# by rank: "Part II"; "Item 7A."; "Note 3 –", "3. Leases", "CONSOLIDATED BALANCE SHEETS"
+_RANKS = (re.compile(r"PART\s+[IVX]+\b.{0,40}$", re.I),
+          re.compile(r"ITEM\s+\d+[A-C]?\s*[.:—–-]", re.I),
+          re.compile(r"NOTE\s+\d+\b|\d{1,2}\.\s?[A-Z]|REPORT OF INDEPENDENT REGISTERED|"
+                     r"CONSOLIDATED (?:BALANCE SHEETS?|STATEMENTS? OF)\b", re.I))
+_ITALIC = re.compile(r"font-style:\s*italic|underline")
+# dividers, page numbers, and what printed pages repeat
+_NO_TEXT = re.compile(r"[\W_]*|(?:back to )?table of contents|(?:page\s*)?\d{1,3}|[ivx]{1,5}|"
+                      r".{0,60}\bform 10-[kq]\b.{0,20}\d", re.I)
 
 
-_Runs = list[tuple[str, Look]]
+Look = tuple[bool, bool]  # bold, italic
 
 
-def page_blocks(body: HtmlElement) -> list[PageBlock]:
-    """Return the blocks without the headers and page numbers that printed pages repeat."""
-    return _without_running(list(_walk(body)))
+class PageBlock(NamedTuple):
+    """A heading, paragraph or table, and the headings above it, outermost first."""
+
+    kind: str
+    text: str
+    path: tuple[str, ...]
+    starts_unit: bool = False  # it heads a part, an item or a note
+    element: HtmlElement | None = None  # of a table, which is the number-th of the page
+    number: int = 0
+    grid_id: str = ""
 
 
-def _walk(body: HtmlElement) -> Iterator[PageBlock]:
-    """Yield blocks; a run of text ends where a block's tag opens or closes."""
-    runs: _Runs = []
-    looks = [Look()]
+def page_blocks(root: HtmlElement, company: str = "") -> Iterator[PageBlock]:
+    """Yield the blocks. Filings have no heading tags: a heading styled like an open one closes it,
+    any other is nested by rank. The company's name is no heading.
+    """
+    numbers = {table: number for number, table in enumerate(root.iter("table"), 1)}
+    path: list[tuple[tuple, str]] = []
+    for text, looks, table in texts_of(root):
+        level = () if table is not None else _level(text, looks)
+        if table is None and _NO_TEXT.fullmatch(text):
+            continue
+        if level and text.casefold() != company.casefold():
+            levels = [one for one, _ in path]
+            if level in levels:
+                del path[levels.index(level):]
+            path = [one for one in path if one[0][0] < level[0] or one[0][0] == level[0] == 3]
+            path.append((level, text))
+        yield PageBlock("table" if table is not None else "heading" if level else "paragraph", text,
+                        tuple(text for _, text in path), bool(level) and level[0] < 3, table,
+                        numbers.get(table, 0))
+
+
+def texts_of(root: HtmlElement) -> Iterator[tuple[str, list[Look], HtmlElement | None]]:
+    """Yield text with its looks, and tables; a block's tag ends a text."""
+    runs: list[tuple[str, Look]] = []
+    looks = [(False, False)]
     # not recursive, because a broken file may nest thousands deep
-    walker = etree.iterwalk(body, events=("start", "end"))
+    walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
-        is_block = element.tag in BLOCK_TAGS and element.tag != "br"
+        if element.tag in BLOCK_TAGS and element.tag != "br":
+            text = " ".join("".join(text for text, _ in runs).replace("\u200b", "").split())
+            if text:
+                yield text, [look for text, look in runs if text.strip()], None
+            runs = []
         if event == "end":
             looks.pop()
-            if is_block:
-                yield from _block(runs)
-                runs = []
-            if element.tag == "hr":
-                yield PageBlock("page-end")
             runs.append((element.tail or "", looks[-1]))
-            continue
-        if is_block:
-            yield from _block(runs)
-            runs = []
-        is_table = element.tag == "table" and element.find(".//table") is None
-        if is_hidden(element) or is_table:
+        elif is_hidden(element) or element.tag == "table" and element.find(".//table") is None:
             if not is_hidden(element):
-                yield PageBlock("table", element=element)
+                yield "", [], element
             walker.skip_subtree()
             looks.append(looks[-1])
-            continue
-        looks.append(_look(element, looks[-1]))
-        runs.append((" " if element.tag == "br" else element.text or "", looks[-1]))
-    yield from _block(runs)
+        else:
+            looks.append((is_bold(element, looks[-1][0]), looks[-1][1] or element.tag in "iemu"
+                          or bool(_ITALIC.search(element.get("style") or ""))))
+            runs.append((" " if element.tag == "br" else element.text or "", looks[-1]))
 
 
-def _look(element: HtmlElement, outer: Look) -> Look:
-    style, tag = style_of(element), element.tag
-    size = _SIZE.match(style.get("font-size", ""))
-    lines = style.get("text-decoration", "")
-    align = (style.get("text-align") or element.get("align") or "").lower()
-    return Look(
-        bold=is_bold(style) if "font-weight" in style else outer.bold or tag in BOLD_TAGS,
-        italic=outer.italic or tag in ("i", "em") or style.get("font-style") == "italic",
-        underlined=outer.underlined or tag == "u" or "underline" in lines,
-        size=float(size[1]) if size and size[1].count(".") < 2 else outer.size,
-        centred=outer.centred or tag == "center" or align == "center")
+def _level(text: str, looks: list[Look]) -> tuple:
+    # return a heading's rank (parts, items, notes, then by style), or () for a paragraph
+    is_bold, is_slanted = all(look[0] for look in looks), all(look[1] for look in looks)
+    is_mark = text.startswith(("•", "(", "☐", "☒", "/s/")) or not re.search(r"[A-Za-z]", text)
+    is_short = len(text.split()) <= 12 and not text.endswith((".", ":", ";", ","))
+    if is_mark or len(text) > 200 or not (is_bold or is_slanted and is_short):
+        return ()
+    rank = next((rank for rank, one in enumerate(_RANKS) if one.match(text)), 3)
+    return (rank,) if rank < 3 else (3, is_bold, is_slanted, text.isupper())
 
 
-def _block(runs: _Runs) -> Iterator[PageBlock]:
-    text = " ".join("".join(text for text, _ in runs).replace("\u200b", "").split())
-    if not text:
-        return
-    level = level_of(text, [look for text, look in runs if text.strip()])
-    text = re.sub(r"^(\d{1,2})\.(?=[A-Z])", r"\1. ", text) if level else text
-    yield PageBlock("heading" if level else "paragraph", text, level)
+def cut_passages(filing_id: str, blocks: Iterable[PageBlock],
+                 max_words: int = MAX_WORDS) -> list[Passage]:
+    """Return the passages of a filing; each grid is in exactly one, with text of its section.
 
-
-def under_headings(blocks: list[PageBlock],
-                   skipped: str = "") -> list[tuple[PageBlock, tuple[str, ...]]]:
-    """Return each block with the headings above it, outermost first.
-
-    A heading equal to `skipped` (the company's name) does not count. Filings have no heading tags,
-    so a heading styled like an open one closes it; any other heading is nested by rank.
+    Tables of a part, item or note share a passage of at most `max_words`, or one table with its
+    introduction, if that is longer. Text without a table is left out.
     """
-    path: list[tuple[tuple, str]] = []
-    found = []
+    chunks: list[list[PageBlock]] = [[]]
+    atom: list[PageBlock] = []  # what introduces a table or text stays with it
+    room = max_words
     for block in blocks:
-        if block.kind == "heading" and block.text.casefold() != skipped.casefold():
-            levels = [level for level, _ in path]
-            if block.level in levels:
-                del path[levels.index(block.level):]
-            else:
-                rank = block.level[0]
-                path = [one for one in path if one[0][0] < rank or one[0][0] == rank == 3]
-            path.append((block.level, block.text))
-        found.append((block, tuple(text for _, text in path)))
-    return found
+        if atom and atom[-1].kind != "heading" and (atom[-1].grid_id or not block.grid_id):
+            chunks[-1] += atom
+            room -= _n_words(atom)
+            atom = []
+        atom.append(block)
+        if block.starts_unit or _n_words(atom) > room and chunks[-1]:
+            chunks.append([])
+            room = max_words
+    chunks[-1] += atom
+    found = [(chunk, paths) for chunk in chunks
+             if (paths := [block.path for block in chunk if block.grid_id])]
+    return [Passage(passage_id=f"{filing_id}-p{number:02d}", filing_id=filing_id,
+                    section=" > ".join(commonprefix(paths)),
+                    blocks=tuple(Block(kind=block.kind, text=block.text, grid_id=block.grid_id)
+                                 for block in chunk))
+            for number, (chunk, paths) in enumerate(found, 1)]
 
 
-def _without_running(blocks: list[PageBlock]) -> list[PageBlock]:
-    """Drop dividers, page numbers, and short texts that recur near the ends of at least five pages.
-    """
-    def shape(block: PageBlock) -> str:
-        return re.sub(r"\d+", "#", block.text)
+def _n_words(blocks: list[PageBlock]) -> int:
+    return sum(len(block.text.replace("|", " ").split()) for block in blocks)
 
-    near_end = {place for index, block in enumerate(blocks) if block.kind == "page-end"
-                for place in range(index - 2, index + 3)}
-    times = Counter(shape(block) for index, block in enumerate(blocks)
-                    if index in near_end and block.text)
-    kept = []
-    for index, block in enumerate(blocks):
-        is_text = block.kind in ("heading", "paragraph")
-        is_running = index in near_end and len(block.text) < 120 and times[shape(block)] >= 5
-        is_empty = _DIVIDER.fullmatch(block.text) or _PAGE.fullmatch(block.text)
-        if not (is_text and (is_running or is_empty)):
-            kept.append(block)
-    return kept
+
+def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Document]:
+    """Return one Markdown document per filing, its passages in order, for continual pretraining."""
+    texts = defaultdict(list)
+    for passage in passages:
+        texts[passage.filing_id] += [f"## {passage.section}", *(
+            f"### {block.text}" if block.kind == "heading" else block.text
+            for block in passage.blocks)]
+    documents = []
+    for filing in filings:
+        title = " ".join(filter(None, (filing.company, filing.form, filing.period)))
+        text = "\n\n".join([f"# {title}", *texts[filing.filing_id]]) + "\n"
+        documents.append(Document(document_id=filing.filing_id, title=title, path=filing.path,
+                                  text=text))
+    return documents

@@ -1,132 +1,185 @@
-"""Read annual reports (10-K in HTML) into grids and passages."""
+"""Annual and quarterly reports in HTML, read into grids and passages."""
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
 from lib.core.errors import BadInput
 from lib.core.records import Rejected
-from lib.tasks.tablequest.filings.blocks import PageBlock
-from lib.tasks.tablequest.filings.facts import facts_of
-from lib.tasks.tablequest.filings.files import bytes_of, identifier_of, list_filings
-from lib.tasks.tablequest.filings.page import page_blocks, under_headings
-from lib.tasks.tablequest.filings.parse import Page, header_facts, page_of
-from lib.tasks.tablequest.filings.passages import MAX_WORDS, cut_passages
-from lib.tasks.tablequest.filings.tables import Tables
-from lib.tasks.tablequest.filings.xbrl_check import Check, together
-from lib.tasks.tablequest.grids.cells import visible_text
-from lib.tasks.tablequest.grids.labels import footnotes_of
+from lib.tasks.tablequest.filings.facts import Facts
+from lib.tasks.tablequest.filings.files import bytes_of, identifier_of, list_filings, page_of
+from lib.tasks.tablequest.filings.page import (
+    MAX_WORDS,
+    PageBlock,
+    cut_passages,
+    page_blocks,
+    texts_of,
+)
+from lib.tasks.tablequest.grids.cells import read_rows, visible_text
+from lib.tasks.tablequest.grids.grid import FOOTNOTE, Layout, as_markdown, kind_of, layouts_of
+from lib.tasks.tablequest.grids.notes import is_only_note, read_note, reported_coin, unit_note_in
+from lib.tasks.tablequest.grids.units import Context, cells_of, dates_in, fiscal_ends, own_note
 from lib.tasks.tablequest.records import Filing, Grid, NotUnderstood, Passage
 
-_FORM = re.compile(r"\b10-[KQ]\b")
-_PERIOD = re.compile(r"(?:fiscal year|quarterly period|quarter) ended:?\s+"
-                     r"([A-Z][a-z]+ \d{1,2}, ?\d{4})", re.I)
+_FORM = re.compile(r"\b(?:10-[KQ]T?|20-F|40-F)\b|\bannual report\b", re.I)
+_PERIOD = re.compile(r"(?:year|period|quarter) ended:?\s+(\w+ \w+, ?\d{4}|\d{1,2} \w+ \d{4})", re.I)
+# between a unit note and its table
+_REMARK = re.compile(rf"\(?(?:unaudited|audited|continued|restated)\)?$|{FOOTNOTE.pattern}", re.I)
 
 
-@dataclass(frozen=True)
-class ReadFiling:
-    """A filing as read, and how far the rules alone agree with its inline XBRL."""
+class ReadFiling(NamedTuple):
+    """A filing, its grids and passages, and the tables that are no grids."""
 
     filing: Filing
     grids: list[Grid]
     passages: list[Passage]
     not_understood: list[NotUnderstood]
-    check: Check = Check()
 
 
-def read_filings(folder: Path, max_words: int = MAX_WORDS,
+def read_filings(folder: Path, max_passage_words: int = MAX_WORDS,
                  tags: bool = True) -> tuple[list[ReadFiling], list[Rejected]]:
-    """Read the files with ENDINGS below `folder`, sorted by path, or the file that it names.
+    """Read the files with ENDINGS below `folder`, or the file that it names; list the others.
 
-    A file that is not a filing is rejected with a reason, and reading continues; what is skipped
-    (hidden, other endings) is listed with them. `max_words` limits passages as in `cut_passages`;
-    with `tags`, tagged cells are read from inline XBRL. Raises BadInput with every file's reason
-    if none is a filing, and BadInput as `list_filings` does.
+    Raises BadInput with every file's reason if none is a filing.
     """
     files, rejected = list_filings(Path(folder))
     found, names = [], {}
     for path, name in files:
         try:
-            read = read_file(path, name, max_words, tags)
+            read = read_filing(path, name, max_passage_words, tags)
             twin = names.setdefault(read.filing.filing_id, name)
             if twin != name:
                 raise BadInput(f"its name makes the same id as {twin}: rename one")
         except BadInput as error:
             rejected.append(Rejected(document_id=identifier_of(name), item=name, reason=str(error)))
-            continue
-        found.append(read)
+        else:
+            found.append(read)
     if not found:
         reasons = "\n".join(sorted(f"  {row.item}: {row.reason}" for row in rejected))
         raise BadInput(f"no file in {folder} is a readable annual report:\n{reasons}")
     return found, rejected
 
 
-def read_file(path: Path, name: str = "", max_words: int = MAX_WORDS,
-              tags: bool = True) -> ReadFiling:
-    """Read the filing at `path`, called `name`. Raises BadInput if it is not a filing."""
-    name = name or path.name
-    raw = bytes_of(path)
-    named, page = header_facts(raw), page_of(raw)
-    del raw
-    body = page.root.find("body") if page.root.find("body") is not None else page.root
-    tables = list(body.iter("table"))
-    named |= _cover(page.root)
-    blocks = page_blocks(body)
-    if not tables:
-        raise BadInput("no table in it")
-    filing = _filing(named, blocks, name, len(tables))
-    reading = Tables(filing, facts_of(page.root), tags)
-    _read_blocks(page, blocks, tables, reading)
-    if not reading.grids:
-        kinds = Counter(row.kind for row in reading.not_understood).most_common(4)
-        raise BadInput(f"none of its {len(tables)} tables holds labelled numbers "
-                       f"({', '.join(f'{n} {kind}' for kind, n in kinds)})")
-    return ReadFiling(filing, reading.grids,
-                      cut_passages(filing.filing_id, reading.sections, max_words),
-                      reading.not_understood, together(reading.checks))
+def read_filing(path: Path, name: str = "", max_passage_words: int = MAX_WORDS,
+                tags: bool = True) -> ReadFiling:
+    """Read the filing at `path`, called `name`; with `tags`, tagged cells from inline XBRL.
+
+    Raises BadInput if it is not a filing, or none of its tables holds a number.
+    """
+    root = page_of(bytes_of(path))
+    filing = _filing(root, name or path.name)
+    reading = _Reading(filing, Facts(root) if tags else None)
+    for block in page_blocks(root, filing.company):
+        (reading.table if block.kind == "table" else reading.text)(block)
+    grids = reading.grids()
+    if not grids:
+        raise BadInput(f"none of its {filing.n_tables} tables holds labelled numbers")
+    texts = {grid.grid_id: as_markdown(grid) for grid in grids}
+    blocks = [block._replace(text=texts.get(block.grid_id, block.text)) for block in reading.blocks]
+    return ReadFiling(filing, grids, cut_passages(filing.filing_id, blocks, max_passage_words),
+                      reading.left_out)
 
 
-def _read_blocks(page: Page, blocks: list[PageBlock], tables: list[HtmlElement],
-                 reading: Tables) -> None:
-    numbers = {table: number for number, table in enumerate(tables, 1)}
-    for index, (block, path) in enumerate(under_headings(blocks, reading.filing.company)):
-        if block.kind == "table":
-            number = numbers.pop(block.element)
-            reading.read_table(page.table(block.element), number, path, _footnotes(blocks, index))
-        elif block.kind != "page-end":
-            reading.read_text(block, path)
-    for number in numbers.values():
-        reading.leave_out(number, "layout", "holds other tables, or is hidden")
+class _Table(NamedTuple):
+    block: PageBlock
+    layout: Layout
+    caption: str
+    note: str  # in the table, in its caption or right below that
+    near: str  # the last one above, in the same item or note
 
 
-def _footnotes(blocks: list[PageBlock], index: int) -> tuple[str, ...]:
-    below = (blocks[place] for place in range(index + 1, len(blocks)))
-    return footnotes_of(block.text if block.kind == "paragraph" else ""
-                        for block in below if block.kind != "page-end")
+class _Reading:
+    # Tables with the text above them, read forwards; units come last, from the whole filing
+
+    def __init__(self, filing: Filing, facts: Facts | None) -> None:
+        self.filing, self.facts = filing, facts
+        self.tables: list[_Table] = []
+        self.left_out: list[NotUnderstood] = []
+        self.blocks: list[PageBlock] = []
+        self.notes: Counter[str] = Counter()
+        self.caption = self.note = self.near = ""
+
+    def text(self, block: PageBlock) -> None:
+        self.blocks.append(block)
+        if not _REMARK.match(block.text):
+            note = unit_note_in(block.text, is_short=len(block.text.split()) <= 12)
+            self.near = note or ("" if block.starts_unit else self.near)
+            if not is_only_note(block.text):
+                self.caption = block.text
+            self.note = note
+            self.notes[note] += 1
+
+    def table(self, block: PageBlock) -> None:
+        rows = read_rows(block.element, bool(self.facts))
+        kind = kind_of(rows)
+        parts = [] if kind else layouts_of(rows)
+        for at, layout in enumerate(parts):
+            own = own_note(layout)
+            self.near = own or self.near
+            self.notes[own] += 1
+            grid_id = f"{self.filing.filing_id}-t{block.number:02d}" + f".{at + 1}" * bool(at)
+            self.blocks.append(block._replace(grid_id=grid_id))
+            # of a long paragraph, its last sentence
+            caption = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", self.caption)[-1]
+            self.tables.append(_Table(self.blocks[-1], layout, caption, own or self.note,
+                                      self.near))
+        if parts:
+            self.caption = self.note = ""
+            return
+        words = "\n".join(" | ".join(cell.text for cell in row) for row in rows if row)
+        self.left_out.append(NotUnderstood(
+            filing_id=self.filing.filing_id, table=block.number, kind=kind or "text",
+            reason="holds no labelled numbers", excerpt=words[:120]))
+        if words and kind == "text":  # it may be a title or a note
+            self.text(block._replace(kind="paragraph", text=words))
+
+    def grids(self) -> list[Grid]:
+        labels = [label for one in self.tables for label in (
+            *one.layout.columns, *(line.label for line in one.layout.lines))]
+        end = next(iter(dates_in(self.filing.period)), None)
+        ends = fiscal_ends(end, labels) if end else {}
+        del self.notes[""]
+        major = max(self.notes, key=self.notes.__getitem__, default="")
+        most = max((abs(cell.number.value) for one in self.tables if one.note == major
+                    for line in one.layout.lines for cell in line.cells if cell and cell.number),
+                   default=0.0)
+        coin = reported_coin(block.text for block in self.blocks) or "USD"
+        return [Grid(
+            grid_id=block.grid_id, filing_id=self.filing.filing_id, html=layout.html,
+            section=" > ".join(block.path), caption=" ".join([caption, *layout.titles]).strip(),
+            unit_note=note, columns=layout.labels, rows=tuple(line.label for line in layout.lines),
+            cells=cells_of(layout, self._tagged(layout), Context(
+                coin, read_note(note), read_note(near), read_note(major), most, caption, end, ends))
+        ) for block, layout, caption, note, near in self.tables]
+
+    def _tagged(self, layout: Layout) -> dict[int, object]:
+        return {id(cell): fact for line in layout.lines for cell in line.cells
+                if cell and len(cell.tags) == 1 and _is_all(cell.text, cell.tags[0])
+                and (fact := self.facts.of(cell.tags[0]))}
 
 
-def _cover(root: HtmlElement) -> dict[str, str]:
-    title = {"title": " ".join((root.findtext(".//title") or "").split())}
-    return title | {element.get("name"): visible_text(element)
-                    for element in root.iter("ix:nonnumeric")
-                    if (element.get("name") or "").startswith("dei:")}
+def _is_all(text: str, tag: HtmlElement) -> bool:
+    # true if the cell prints no number besides the tagged one and a footnote's mark
+    printed = " ".join("".join(tag.itertext()).split())
+    return not re.search(r"\d", re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", text.replace(printed, "", 1)))
 
 
-def _filing(named: dict[str, str], blocks: list[PageBlock], name: str, n_tables: int) -> Filing:
-    front = [block.text for block in blocks if block.text][:120]
-    cover = " ".join(front)
+def _filing(root: HtmlElement, name: str) -> Filing:
+    named = {element.get("name"): visible_text(element) for element in root.iter("ix:nonnumeric")
+             if (element.get("name") or "").startswith("dei:")}
+    cover = " ".join(text for text, _, _ in islice(texts_of(root), 200))
     form = named.get("dei:DocumentType") or next(iter(_FORM.findall(cover)), "")
-    if not form and not re.search(r"\bannual report\b", cover, re.I):
-        raise BadInput("not an annual report: its first paragraphs name neither form 10-K or 10-Q "
-                       "nor an annual report")
-    place = next((at for at, text in enumerate(front) if "exact name of" in text.lower()), 0)
+    n_tables = sum(1 for _ in root.iter("table"))
+    if not form or not n_tables:
+        raise BadInput("not an annual report: it has no table, or names neither form 10-K, 10-Q, "
+                       "20-F nor an annual report on its first pages")
     period = named.get("dei:DocumentPeriodEndDate") or next(iter(_PERIOD.findall(cover)), "")
     year = named.get("dei:DocumentFiscalYearFocus") or period[-4:]
-    above = re.split(r"\(?exact name of", front[place], flags=re.I)[0].strip() if place else ""
-    title = above or (front[place - 1] if place else named.get("title") or name)
-    return Filing(filing_id=identifier_of(name), form=form or "annual report", period=period,
-                  company=named.get("dei:EntityRegistrantName") or title, path=name,
+    title = " ".join((root.findtext(".//title") or "").split())
+    return Filing(filing_id=identifier_of(name), form=form, period=period, path=name,
+                  company=named.get("dei:EntityRegistrantName") or title or name,
                   fiscal_year=int(year) if year.isdigit() else None, n_tables=n_tables)

@@ -1,203 +1,294 @@
-"""Read a table as a grid: complete labels, values with sign, unit and scale, and cleaned HTML."""
+"""The layout of a table: its kind, headers, columns, and rows with the labels of their groups."""
 
 import html
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
-from lib.core.errors import BadInput
-from lib.tasks.tablequest.grids.cells import PlacedCell, PlacedRow
-from lib.tasks.tablequest.grids.labels import (
-    FOOTNOTE,
-    column_label,
-    row_labels,
-    with_periods,
-    without_marks,
-)
-from lib.tasks.tablequest.grids.layout import BodyRow, Layout, lay_out
-from lib.tasks.tablequest.grids.meanings import Meaning, column_meanings, row_meaning
-from lib.tasks.tablequest.grids.notes import is_only_note, read_note, unit_note_in
-from lib.tasks.tablequest.grids.panels import one_panel
-from lib.tasks.tablequest.grids.units import MONEY, Table, table_of, unit_and_scale
-from lib.tasks.tablequest.grids.values import Reading, with_point
-from lib.tasks.tablequest.records import Cell, Grid
+from lib.tasks.tablequest.grids.cells import MARK, YEAR, Placed
+from lib.tasks.tablequest.grids.notes import is_only_note, unit_note_in
+from lib.tasks.tablequest.records import Grid
 
+Row = tuple[Placed, ...]
+Cells = tuple[Placed | None, ...]  # one per column
+FOOTNOTE = re.compile(rf"{MARK}\s*\S|notes?: ", re.I)
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What a filing says around a table."""
-
-    filing_id: str
-    number: int  # the table's position in the filing, from 1
-    section: str = ""
-    caption: str = ""
-    unit_note: str = ""
-    footnotes: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()  # the previous table's, which a table without headers continues
+_MARKS = re.compile(rf"(?<=\S)(?:,?\s*{MARK})+\s*(?=:?\s*$)")  # "Sales*", "Total (2)(3):"
+_TOTAL = re.compile(r"^(?:sub)?totals?\b|^net (?:cash|increase|decrease|change)\b", re.I)
+_TIME = re.compile(rf"{YEAR}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|\bchange|"
+                   r"\b(?:months?|year|quarter|weeks)\b", re.I)
+_NO_VALUE = re.compile(r"(?:foot)?notes?(?: no\.?)?|page(?:s|\(s\)| no\.?)?|item|exhibit.*", re.I)
+_SMALL_MARK = re.compile(r"\([1-9]\d?\)")
+_GOES_ON = re.compile(r"(?:\b(?:and|of|or|for|in|to|the|by|with|from|on|at|as)|,|[–—-])$")
+_PAGE = re.compile(r"(?:[A-Z]-)?(\d{1,3})(?:\s*[-–—]\s*\d{1,3})?")
+_NO_DATA = re.compile(
+    r"/s/|^\W*signatures?\b|\bexhibit\s*(?:number|no\.|description)\b|state or other jurisdiction|"
+    r"zip code|accelerated filer|title of each class|trading symbol|employer identification|"
+    r"^.{0,60}(?:form (?:10-[kq]|20-f)|annual report).{0,20}$", re.I)
 
 
-@dataclass(frozen=True)
-class ReadGrid:
-    """A grid, the placed cell (or None) that each of its cells was read from, and rows left out."""
+class Line(NamedTuple):
+    """A row of values: its label after those of its groups, and a cell or None per column."""
 
-    grid: Grid
-    placed: tuple[tuple[PlacedCell | None, ...], ...]
-    left_out: tuple[str, ...]
+    label: str
+    cells: Cells
+    note: str  # the last unit note between the rows above
 
 
-def read_grid(rows: list[PlacedRow], around: Surroundings) -> ReadGrid:
-    """Return the grid of a table's rows.
+class Layout(NamedTuple):
+    """The parts of a table, or of one between two sets of headers."""
 
-    Raises BadInput, which begins with the kind, for a table without labelled numbers.
-    """
-    layout = one_panel(lay_out(_with_point(rows)))
-    texts = [index for index, column in enumerate(layout.columns) if column.is_text]
-    labelled = list(zip(row_labels(list(layout.rows), texts), layout.rows,
-                        _local_notes(layout.rows), strict=True))
-    named = [one for one in labelled if one[0]]
-    if not named:
-        raise BadInput("no row labels: no row of numbers has a label")
-    corner_note = next(filter(None, (unit_note_in(text, anywhere=True)
-                                     for text in (*layout.titles, *layout.corner))), "")
-    columns, meanings, header_note = _columns(layout, around, corner_note)
-    unit_note = (corner_note or header_note or around.unit_note or unit_note_in(around.caption))
-    cells = _cells(named, meanings, unit_note,
-                   [around.caption, *layout.titles, *layout.corner])
-    labels = tuple(label for label, *_ in named)
-    inside = [" ".join(cell.text for cell in row.label) for row in layout.rows
-              if row.label and not row.has_values]
-    grid = Grid(
-        grid_id=f"{around.filing_id}-t{around.number:02d}", filing_id=around.filing_id,
-        section=around.section, caption=" ".join([around.caption, *layout.titles]).strip(),
-        unit_note=unit_note, corner=" ".join(layout.corner), columns=columns, rows=labels,
-        cells=cells, html=_html(layout, columns),
-        footnotes=tuple(text for text in inside if FOOTNOTE.match(text)) + around.footnotes)
-    left_out = tuple(" | ".join(cell.text for cell in row.cells if cell)
-                     for label, row, _ in labelled if not label and row.has_values)
-    return ReadGrid(grid, tuple(row.cells for _, row, _ in named), left_out)
+    titles: tuple[str, ...]  # above and left of the headers
+    heads: tuple[Row, ...]  # of each column
+    labels: tuple[str, ...]  # of each column; "" where its rows may be others
+    lines: tuple[Line, ...]
+    html: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return each column's header cells, joined, without unit notes."""
+        return tuple(map(_column_label, self.heads))
+
+
+def kind_of(rows: Sequence[Row]) -> str:
+    """Return the kind of a table without data, such as "table of contents"; "" if it has data."""
+    lines = [[cell.text for cell in row] for row in rows if row]
+    if any(cell.tags for row in rows for cell in row):
+        return ""
+    if not any(cell.is_value for row in rows for cell in row[1:]):
+        return "text"
+    pages = [int(page[1]) for line in lines if (page := _PAGE.fullmatch(line[-1]))]
+    is_plain = all(len(line) < 4 and not re.search(YEAR, line[-1]) for line in lines)
+    if (len(pages) > max(2, 0.6 * len(lines) - 1) and pages == sorted(pages)
+            and (is_plain or lines[0][-1].lower().startswith("page"))):
+        return "table of contents"
+    return "no data" if _NO_DATA.search(
+        " ".join(text for line in lines[:50] for text in line)) else ""
+
+
+def layouts_of(rows: Sequence[Row]) -> list[Layout]:
+    """Return the parts of a table with values; headers that change begin another part."""
+    left = min((cell.start for row in rows for cell in row), default=0)
+    parts, has_values, heads = [[]], False, set()
+    for row in rows:
+        texts = tuple(cell.text for cell in row if cell.start > left)
+        if any(cell.is_value and cell.start > left for cell in row):
+            has_values = True
+        elif not has_values:
+            heads.add(texts)
+        elif texts and (texts in heads or (len(texts) == len(row) or is_only_note(row[0].text))
+                        and all(map(_TIME.search, texts))):
+            parts.append([])
+            has_values = False
+        parts[-1].append(row)
+    return [found for part in parts if (found := _layout(part, left))]
 
 
 def as_markdown(grid: Grid) -> str:
     """Return a Markdown table with complete labels and the values as printed."""
     body = [(label, *(cell.text for cell in cells))
             for label, cells in zip(grid.rows, grid.cells, strict=True)]
-    rows = [(grid.corner, *grid.columns), ("---",) * (len(grid.columns) + 1), *body]
+    rows = [("", *grid.columns), ("---",) * (len(grid.columns) + 1), *body]
     escaped = ([" ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|") for text in row]
                for row in rows)
     return "\n".join(f"| {' | '.join(row)} |" for row in escaped)
 
 
-def _with_point(rows: list[PlacedRow]) -> list[PlacedRow]:
-    points = with_point(cell.text for row in rows for cell in row.cells)
-    if not points:
-        return rows
-    return [PlacedRow(tuple(replace(cell, text=points.get(cell.text, cell.text), printed=cell.text)
-                            for cell in row.cells)) for row in rows]
+def _layout(rows: Sequence[Row], left: int) -> Layout | None:
+    first = next((index for index, row in enumerate(rows)
+                  if any(cell.is_value and cell.start > left for cell in row)), None)
+    if first is None:
+        return None
+    spans = _spans(rows[first:], left)
+    begin = spans[0][0]
+    while first and len(rows[first - 1]) == 1 and rows[first - 1][0].end <= begin and not (
+            unit_note_in(rows[first - 1][0].text, is_short=True)):
+        first -= 1  # a group's label between the headers and its first row
+    above = []
+    for row in rows[:first]:
+        free = [cell for cell in row if cell.start >= begin]
+        over = [next((cell for cell in free if _is_over(cell, span)), None) for span in spans]
+        above.append(free if len(free) == len(spans) and not all(over) else over)
+    body = [_placed(row, spans, begin) for row in rows[first:]]
+    columns = list(zip(*above, strict=True)) if above else [()] * len(spans)
+    kept = [index for index, column in enumerate(columns) if _has_values(
+        [cells[index] for _, cells in body if cells[index]], column, columns)]
+    if not kept:
+        return None
+    names, found = [_column_label(list(filter(None, column))) for column in columns], False
+    for index in kept:  # a list set in two panels: the right one has labels of its own
+        texts = [cells[index] for _, cells in body if cells[index]]
+        if found and names[index] in names[:index]:
+            names[index] = ""
+        found = found or index > kept[0] and 2 * len(texts) >= len(body) and not any(
+            cell.number for cell in texts)
+    body = [(label, tuple(cells[index] for index in kept)) for label, cells in body]
+    titles = [[cell for cell in row if cell.start < begin] for row in rows[:first]]
+    shown = [(title, tuple(line[index] for index in kept))
+             for title, line in zip(titles, above, strict=True)]
+    return Layout(tuple(cell.text for title in titles for cell in title),
+                  tuple(tuple(filter(None, columns[at])) for at in kept),
+                  tuple(names[at] for at in kept), tuple(_lines(body)),
+                  "<table>\n" + "\n".join([*(_html(*line, "th") for line in shown),
+                                          *(_html(*line, "td") for line in body)]) + "\n</table>")
 
 
-def _columns(layout: Layout, around: Surroundings,
-             corner_note: str) -> tuple[tuple[str, ...], list[Meaning], str]:
-    headers = layout.headers
-    notes = [next((cell.text for cell in above if is_only_note(cell.text)), "")
-             for above, column in zip(headers, layout.columns, strict=True) if not column.is_text]
-    found = {note for note in notes if note}
-    shared = found.pop() if len(found) == 1 and notes.count("") * 2 < len(notes) else ""
-    shared = "" if corner_note not in ("", shared) else shared
-    if shared and all(len(above) > 1 or above[0].text != shared for above in headers if above):
-        headers = tuple(tuple(cell for cell in above if cell.text != shared) for above in headers)
-    labels = [column_label(above) for above in headers]
-    if not shared:
-        found = {unit_note_in(label) for label, column in zip(labels, layout.columns, strict=True)
-                 if not column.is_text}
-        shared = found.pop() if len(found) == 1 < len(notes) and not corner_note else ""
-        if shared and all(label.replace(shared, "").strip() for label in labels if label):
-            labels = [" ".join(label.replace(shared, " ").split()) for label in labels]
-    labels = with_periods(labels)
-    if not any(labels) and len(labels) == len(around.columns):
-        none = [()] * len(labels)
-        return around.columns, column_meanings(none, list(around.columns)), shared
-    nameless = [label for label, column in zip(labels, layout.columns, strict=True)
-                if not label and not column.is_text]
-    if nameless and len(labels) > 1:
-        raise BadInput(f"no column labels: {len(nameless)} of {len(labels)} columns have no header")
-    texts = [tuple(cell.text for cell in above if cell.text != shared) for above in headers]
-    return tuple(labels), column_meanings(texts, labels), shared
+def _spans(body: Sequence[Row], left: int) -> list[tuple[int, int]]:
+    # return the slots of each column; cells of one row that overlap through others are parted
+    values = [[cell for cell in row if cell.number and cell.start > left] for row in body]
+    found: list[tuple[int, int]] = []
+    for span in _merged(cell for line in values for cell in line):
+        most = max(([cell.start for cell in line if _is_over(cell, span)] for line in values),
+                   key=len)
+        found += pairwise([span[0], *most[1:], span[1]])
+    texts = {(cell.start, cell.end): cell for row in body for cell in row
+             if not cell.number and cell.start >= found[0][0]}
+    return sorted([*found, *_merged(cell for cell in texts.values() if not any(
+        _is_over(cell, span) for span in found))])
 
 
-def _local_notes(rows: Iterable[BodyRow]) -> Iterator[str]:
-    note = ""
-    for row in rows:
-        if not any(cell and cell.reading for cell in row.cells):
-            texts = {cell.text for cell in (*row.label, *row.cells) if cell}
-            note = texts.pop() if len(texts) == 1 and is_only_note(min(texts)) else note
-        yield note
+def _is_over(cell: Placed, span: tuple[int, int]) -> bool:
+    return cell.start < span[1] and span[0] < cell.end
 
 
-def _cells(named: list[tuple[str, BodyRow, str]], columns: list[Meaning], unit_note: str,
-           introduction: list[str]) -> tuple[tuple[Cell, ...], ...]:
-    readings = [[cell.reading if cell else None for cell in row.cells] for _, row, _ in named]
-    rows = [row_meaning(label) for label, *_ in named]
-    in_columns = [_column_mark([line[index] for row, line in zip(rows, readings, strict=True)
-                                if line[index] and not row.per])
-                  for index in range(len(columns))]
-    coins = Counter(reading.unit for line in readings for reading in line
-                    if reading and reading.unit in MONEY)
-    coin = coins.most_common(1)[0][0] if coins else ""
-    tables: dict[str, Table] = {}
-    done = []
-    for (label, row, note), meaning, line in zip(named, rows, readings, strict=True):
-        if note not in tables:
-            tables[note] = table_of(read_note(note or unit_note), coin, introduction, columns)
-        in_row = _marks(line)
-        cells = []
-        for cell, reading, column, mark in zip(row.cells, line, columns, in_columns, strict=True):
-            value, unit, scale = None, "", 1.0
-            if reading:
-                value = reading.value
-                unit, scale = unit_and_scale(reading, cell.text, (label, meaning), column,
-                                             (mark, in_row), tables[note])
-            text = (cell.printed or cell.text) if cell else ""
-            cells.append(Cell(text=text, value=value, unit=unit, scale=scale))
-        done.append(tuple(cells))
-    return tuple(done)
+def _merged(cells: Iterable[Placed]) -> list[tuple[int, int]]:
+    done: list[tuple[int, int]] = []
+    for start, end in sorted({(cell.start, cell.end) for cell in cells}):
+        if done and start < done[-1][1]:
+            start, end = done[-1][0], max(done.pop()[1], end)
+        done.append((start, end))
+    return done
 
 
-def _marks(readings: Iterable[Reading | None]) -> str:
-    units = {reading.unit for reading in readings if reading} & {*MONEY, "%"}
-    return "" if not units else units.pop() if len(units) == 1 else "mixed"
+def _placed(row: Row, spans: list[tuple[int, int]], begin: int) -> tuple[Row, Cells]:
+    label = [cell for cell in row if cell.start < begin]
+    cells: list[Placed | None] = [None] * len(spans)
+    for cell in row[len(label):]:
+        over = [at for at, span in enumerate(spans) if _is_over(cell, span) and not cells[at]]
+        if over and (cell.number or len(over) == 1):
+            cells[over[0]] = cell
+        else:
+            label.append(cell)  # text across columns is a note
+    return tuple(label), tuple(cells)
 
 
-def _column_mark(readings: list[Reading]) -> str:
-    mark = _marks(readings)
-    is_mixed = mark == "%" and any(not one.unit and abs(one.value or 0) >= 1000 for one in readings)
-    return "mixed" if is_mixed else mark
+def _has_values(cells: list[Placed], column: Cells, columns: list[Cells]) -> bool:
+    heads = [cell for cell in column if cell]
+    is_beside = not heads or any(heads[-1] in other for other in columns if other is not column)
+    is_of_marks = is_beside and all(_SMALL_MARK.fullmatch(cell.text) for cell in cells)
+    return bool(cells) and (any(cell.tags for cell in cells) or not (
+        is_of_marks or _NO_VALUE.fullmatch(_column_label(heads))))
 
 
-def _html(layout: Layout, columns: tuple[str, ...]) -> str:
-    lines = [_header_line(row, layout) for row in layout.header_rows if row.cells]
-    if not any(layout.headers) and any(columns):
-        lines = ["<th></th>" + "".join(f"<th>{html.escape(column)}</th>" for column in columns)]
-    for row in layout.rows:
-        label = html.escape(" ".join(cell.text for cell in row.label))
-        if row.has_values:
-            values = (html.escape(cell.printed or cell.text) if cell else "" for cell in row.cells)
-            lines.append(f"<th>{label}</th>" + "".join(f"<td>{value}</td>" for value in values))
-        elif label:
-            lines.append(f'<th colspan="{len(columns) + 1}">{label}</th>')
-    return "<table>\n" + "\n".join(f"<tr>{line}</tr>" for line in lines) + "\n</table>"
+def _column_label(heads: Sequence[Placed]) -> str:
+    texts = [without_marks(cell.text) for cell in heads if not is_only_note(cell.text)]
+    return " ".join(dict.fromkeys(texts))
 
 
-def _header_line(row: PlacedRow, layout: Layout) -> str:
-    heads = [next((cell for cell in row.cells if cell in headers), None)
-             for headers in layout.headers]
-    placed = {id(cell) for cell in heads if cell}
-    corner = " ".join(cell.text for cell in row.cells if id(cell) not in placed)
-    pieces, index = [f"<th>{html.escape(corner)}</th>"], 0
-    while index < len(heads):
-        end, head = index + 1, heads[index]
-        while end < len(heads) and head is not None and heads[end] is head:
-            end += 1
-        span = f' colspan="{end - index}"' if end - index > 1 else ""
-        pieces.append(f"<th{span}>{html.escape(without_marks(head.text) if head else '')}</th>")
-        index = end
-    return "".join(pieces)
+def without_marks(text: str) -> str:
+    """Remove final footnote marks: "Services (1)", "Level 2 (1):" -> "Services", "Level 2:"."""
+    return _MARKS.sub("", text).strip()
+
+
+@dataclass
+class _Group:
+    label: str
+    style: tuple[float, bool]  # indent and bold
+    is_time: bool  # it names a year, and lasts until the next
+    n_rows: int = 0
+    is_indented: bool = False  # its first row begins further right
+
+
+class _Groups(list[_Group]):
+    # the open groups, such as "Liabilities" > "Current", while reading down a table
+
+    def add(self, label: str, cell: Placed) -> None:
+        new = _Group(label, (cell.indent, cell.is_bold), bool(re.search(YEAR, label)))
+        while self and self[-1].style[0] > cell.indent and self[-1].n_rows:
+            self.pop()
+        same = [index for index, old in enumerate(self) if new.is_time >= old.is_time and (
+            old.style == new.style and (old.n_rows or old is not self[-1])
+            or new.is_time and old.is_time)]
+        if same:
+            del self[same[-1]:]
+        self.append(new)
+
+    def enter(self, indent: float) -> list[_Group]:
+        """Return the groups of a row of values; one whose rows are indented ends before others."""
+        while self and self[-1].is_indented and not self[-1].is_time and (
+                indent <= self[-1].style[0]):
+            self.pop()
+        if self:
+            last = self[-1]
+            last.is_indented |= not last.n_rows and indent > last.style[0]
+            last.n_rows += 1
+        return list(self)
+
+    def end(self, is_sum: bool) -> None:
+        """End the innermost group after a sum, or after a blank row if it has no indent."""
+        if self and not self[-1].is_time and (
+                is_sum or self[-1].n_rows and not self[-1].is_indented):
+            self.pop()
+
+
+def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
+    groups, found, note, before = _Groups(), [], "", ""
+    ruled = [any(cell and cell.has_rule for cell in cells) for _, cells in body]
+    has_sums = sum(ruled) * 2 <= sum(any(cells) for _, cells in body)  # else, rules mark no sums
+    for index, (label, cells) in enumerate(body):
+        text = " ".join(filter(None, [before, ", ".join(cell.text for cell in label)]))
+        name, before = without_marks(text).rstrip(":").strip(), ""
+        if any(cells):
+            above = groups.enter(label[0].indent if label else 1e9)
+            is_sum = bool(_TOTAL.search(name) or (
+                ruled[index] and has_sums and groups and groups[-1].n_rows > 1))
+            found.append((name, above, is_sum, cells, note))
+            if is_sum:
+                groups.end(is_sum=True)
+        elif not label:
+            groups.end(is_sum=False)
+        elif is_only_note(text):
+            note = text
+        elif index + 1 < len(body) and _goes_on(text, label[0], body[index + 1][0]):
+            before = text  # of a label that goes on in the next row
+        elif not FOOTNOTE.match(text) and not name.lower().startswith("commitments and cont"):
+            groups.add(name, label[0])
+    times = Counter(name for name, *_ in found)
+    return _distinct([Line(": ".join([*(
+        group.label for group in above  # a sum's own name says what it is of
+        if group.is_time or not is_sum or times[name] > 1 or " " not in name), name]) * bool(name),
+        cells, note) for name, above, is_sum, cells, note in found])
+
+
+def _goes_on(text: str, first: Placed, below: Row) -> bool:
+    if not below or text.endswith((":", ".")) or first.is_bold != below[0].is_bold:
+        return False
+    return bool(_GOES_ON.search(text)) or below[0].text[:1].islower()
+
+
+def _distinct(lines: list[Line]) -> list[Line]:
+    # put the day of the balance below them before equal labels of a roll-forward
+    times, done, after = Counter(line.label for line in lines), [], ""
+    for line in reversed(lines):
+        day = re.search(r"\b(?:balances?|outstanding|(?:un|non)vested)\b.*?"
+                        rf"((?:\w+ \d{{1,2}}, )?{YEAR})", line.label, re.I)
+        after = day[1] if day else after
+        is_twice = times[line.label] > 1 and line.label and after
+        done.append(line._replace(label=f"{after}: {line.label}") if is_twice else line)
+    return done[::-1]
+
+
+def _html(label: Row, cells: Cells, tag: str) -> str:
+    text = html.escape(" ".join(cell.text for cell in label))
+    if tag == "td" and not any(cells):
+        return f'<tr><th colspan="{len(cells) + 1}">{text}</th></tr>'
+    pieces = [f"<tr><th>{text}</th>"]
+    for _, group in groupby(cells, key=id if tag == "th" else None):
+        cell, *same = group
+        span = f' colspan="{len(same) + 1}"' if cell and same else ""
+        shown = f"<{tag}{span}>{html.escape(cell.text if cell else '')}</{tag}>"
+        pieces.append(shown if cell else shown * (len(same) + 1))
+    return "".join(pieces) + "</tr>"

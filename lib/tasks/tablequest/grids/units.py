@@ -1,141 +1,283 @@
-"""Decide the unit and scale of a value from its marks, its labels, its neighbours and the notes."""
+"""Unit, scale and period of the values of a table, from print, labels, notes and the filing."""
 
 import re
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import NamedTuple
 
-from lib.tasks.tablequest.grids.meanings import Meaning, counts_shares, counts_things
-from lib.tasks.tablequest.grids.notes import Note
-from lib.tasks.tablequest.grids.values import COINS, Reading
+from lib.tasks.tablequest.filings.facts import Fact
+from lib.tasks.tablequest.grids.cells import YEAR, Number, Placed
+from lib.tasks.tablequest.grids.grid import Layout, Line
+from lib.tasks.tablequest.grids.notes import Note, is_only_note, read_note, unit_note_in
+from lib.tasks.tablequest.records import Cell
 
-MONEY = frozenset(COINS.values())
-_OWN_SCALE = ("%", "basis points", "percentage points", "times", "years", "months", "days",
-              "hours")  # units that the table's scale does not change
+_NAMELESS = ("ratio", "count", "places", "things")
+_RATES = ("%", "years", "ratio")
+_UNSCALED = ("%", "basis points", "percentage points", "times", "years", "months", "days", "hours",
+             "ratio", "count", "places")
+_AWARDS = (r"(?:shares?|options|awards|RSUs?|PSUs?|SARs|ADSs?|warrants|(?:stock|share|restricted|"
+           r"performance|deferred)[- ](?:based )?(?:stock )?units)")
+_PER_SHARE = (rf"\bper[- ](?:[\w-]+ ){{0,4}}?(?:{_AWARDS}|unit|option|award)\b|\bEPS\b|"
+              r"\b(?:exercise|grant|strike|stock|share|conversion) price|"
+              r"\bgrant[- ]date fair value|\baverage (?:fair value|price)")
+_ASIDE = re.compile(  # figures that a label says beside its own
+    r"\([^()]*\$\s?\d[^()]*\)|[$€£]\s?\d*\.?\d+ (?:stated |par )?(?:value )?(?:per [\w -]*?"
+    r"(?:share|stock))?|\d[\d.]*\s?%|\bpar value\b|\bused (?:in|for|to)\b.*|"
+    r"\b\d[\d,.]* (?:[\w-]+ ){0,3}shares\b", re.I)
+_MONEY = (r"\$|\b(?:amount|cost|value|expense|income|revenue|cash|price|assets|liabilit|proceeds|"
+          r"compensation|equity|sales|payments?)")
+# What a label, or the words that it begins with, says of its numbers; the first match counts.
+_MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
+    "money": r"^\(?\$\)?$|\(\$\)|^amounts?$",
+    "ratio": r"\bratio$|\bmultiple$|^(?:conversion|exchange) rate\b",
+    "shares": rf"^(?!.*(?:{_PER_SHARE}|\b(?:cost|expense|compensation)\b)).*(?:(?:\b(?:number|"
+              rf"amount)|#) of (?:[\w'-]+ ){{0,5}}{_AWARDS}|(?:\bnumber|#) of (?:[\w'-]+ ){{0,5}}"
+              r"(?:units|securities|stock)\b|\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}"
+              r"shares\b|\bshares used\b|\(?in shares\)|\baverage number\b|\bdilutive|^denominator|"
+              r"[,—–-]\s*shares$|^shares$|\b(?:average|common) (?:[\w-]+ ){0,3}shares outstanding|"
+              r"\bshares (?:authorized|outstanding|issued and|remaining))",
+    "share": rf"^(?!.*\b(?:aggregate|total|intrinsic|numerator)\b).*(?:{_PER_SHARE})",
+    "square feet": r"\bsquare f(?:ee|oo)t\b|\bsq\.? ft\b",
+    "years": r"\bin years\b|\(years\)|\b(?:li(?:fe|ves)|(?:remaining|average|expected|lease)\b.* "
+             r"term)(?: \(?years\)?)?$",
+    "%": r"%|\bpercent(?:age)?s?\b(?! points?)|\brates?$|\brate (?:of|on)\b|\bvolatility\b|"
+         r"\byields?$|\bmargin$|^(?:effective|statutory)\b.*\brate",
+    "": rf"^.*(?:{_MONEY}).*\n",
+    # numbers of shares, or the money for them
+    "done": rf"^(?:[\w,-]+ ){{0,3}}{_AWARDS} (?:\w+ ){{0,2}}(?:(?:re)?purchased|granted|"
+            rf"outstanding|available|exercis|vested|reserved|issued|forfeited)|{_AWARDS}$|^units$",
+    "things": r"\b(?:member(?:ship)?s?|subscribers?|users?|tons|barrels|gallons|carloads|miles|"
+              r"passengers)(?: (?:net )?(?:additions?|losses))?(?: \(\w+\))?$",
+    "places": r"\b(?:stores|units|unit counts|sites|locations|warehouses|restaurants|vehicles|"
+              r"deliveries)$",
+    "count": r"^(?:total )?(?:number|#) of\b|\bheadcount$|\bemployees$"}.items()}
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_DATE = re.compile(rf"(?:\b(\d{{1,2}}) )?\b({'|'.join(_MONTHS)})[a-z]*\.?,? ?(?:(\d{{1,2}}),? ?)?"
+                   rf"\b({YEAR})\b", re.I)
+_YEAR = re.compile(rf"(?<![\d.,]){YEAR}(?![\d,])")
+_OPENING = re.compile(rf"\b(?:beginning|opening)\b|\bstart of|\b(?:{'|'.join(_MONTHS)})[a-z]* 1$",
+                      re.I)
 
 
-@dataclass(frozen=True)
-class Table:
-    """What holds for all cells of a table."""
+class Context(NamedTuple):
+    """What a filing says of all its tables, and of one: notes, from near to far."""
 
-    note: Note = field(default_factory=lambda: Note(""))
-    coin: str = ""  # the currency that its cells print; "" if none
-    counts_shares: bool = False  # no coin is printed, and its introduction speaks of shares
-    counts_things: bool = False  # no coin is printed, and its introduction speaks of a number
-    has_share_columns: bool = False  # so a row such as "Shares issued" has amounts of money too
-
-
-def table_of(note: Note, coin: str, introduction: list[str], columns: list[Meaning]) -> Table:
-    """Return what a table's note, the coin that it prints and the texts above it say."""
-    shares = not coin and counts_shares(introduction, of_any=not note.coin)
-    things = not coin and not note.coin and counts_things(introduction)
-    if shares or things:
-        note = replace(note, coin="")  # its scale is for all that there is
-    return Table(note, coin, shares, things, any(one.unit == "shares" for one in columns))
+    coin: str  # what "$" means
+    note: Note  # above the table
+    near: Note  # the last one in the same part
+    major: Note  # the most frequent one
+    most: float  # the largest number printed under that
+    caption: str
+    end: date | None  # of the filing's period
+    ends: Mapping[int, date]  # last day of fiscal years, by name
 
 
-def unit_and_scale(reading: Reading, text: str, row: tuple[str, Meaning], column: Meaning,
-                   marks: tuple[str, str], table: Table) -> tuple[str, float]:
-    """Return unit and scale of a value, printed as `text`, from all that is said about it.
+def cells_of(layout: Layout, facts: Mapping[int, Fact],
+             context: Context) -> tuple[tuple[Cell, ...], ...]:
+    """Return the cells of a table; `facts` are those of tagged cells, by the cell's id().
 
-    `marks` are the units ("USD", "%", "mixed" or "") printed in the value's column and in its row.
-    Filings print "$" only in a column's first and last row.
+    A tag has the sign of its concept, which a row inverts for most of its cells or for none.
     """
-    label, meaning = row
-    is_excepted, unit = table.note.excepts(label), reading.unit
-    if not unit and not (is_excepted and marks[1] not in MONEY):
-        unit = _unit_by_labels(reading, text, meaning, column, marks, table)
-    elif not unit and meaning.unit in _OWN_SCALE:
-        unit = meaning.unit
-    if unit in _OWN_SCALE or unit == "ratio":
-        return ("" if unit == "ratio" else unit), 1.0
-    if reading.scale > 1:
-        return unit, reading.scale
-    if unit in MONEY and _is_per(text, meaning, column):
-        per_share = "share" in (meaning.per, column.per)
-        own = meaning.note or column.note
-        return (f"{unit}/share", 1.0) if per_share else (unit, own.money or 1.0 if own else 1.0)
-    if unit == "shares" and "." in text and not table.note.shares:
-        table = replace(table, note=replace(table.note, scales_shares=True))  # no part of a share
-    kind = "shares" if unit == "shares" else "area" if unit.startswith("square") else ""
-    if (unit in ("", "things", "ones") or kind) and is_excepted:
-        return kind and unit, 1.0
-    for own in filter(None, (meaning.note, column.note)):
-        if scale := _scale(own, kind, unit):
-            return _written(unit), scale
-    if unit == "ones" and table.coin:
-        return "", 1.0
-    return _written(unit), _scale(table.note, kind, unit) or 1.0
+    units, periods, done = _Units(layout, context), _Periods(layout, context), []
+    for row, line in enumerate(layout.lines):
+        votes: Counter[str] = Counter()
+        for cell in line.cells:
+            if (fact := facts.get(id(cell))) and cell.number and cell.number.value:
+                votes[fact.concept] += 1 if (cell.number.value < 0) != fact.is_negative else -1
+        done.append(tuple(
+            fact.cell(cell.text, votes[fact.concept] > 0) if (fact := facts.get(id(cell)))
+            else units.cell(cell, line, column, periods.of(row, column))
+            for column, cell in enumerate(line.cells)))
+    return tuple(done)
 
 
-def _written(unit: str) -> str:
-    return "" if unit in ("things", "ones") else unit
+class _Units:
+    def __init__(self, layout: Layout, context: Context) -> None:
+        self.context, self.columns = context, layout.columns
+        self.of_column = [read_note(note) for note in notes_above(layout)]
+        self.notes = [(read_note(own_note(layout)), "note"), (context.note, "note"),
+                      (context.near, "nearest"), (context.major, "majority")]
+        numbers = [[cell.number for cell in column if cell and cell.number]
+                   for column in zip(*(line.cells for line in layout.lines), strict=True)]
+        self.printed = [{one.unit for one in column if _is_coin(one.unit) or one.unit == "%"}
+                        for column in numbers]
+        self.coin = max(filter(_is_coin, set().union(*self.printed)), default="")
+        self.most = max((abs(one.value) for column in numbers for one in column), default=0.0)
+        lowest = [next((cell.text for cell in heads[::-1] if not is_only_note(cell.text)), "")
+                  for heads in layout.heads]
+        self.meanings = [meaning(low) or ("" if re.search(_MONEY, low, re.I) else meaning(name))
+                         for low, name in zip(lowest, layout.columns, strict=True)]
+        self.is_of_shares = "share" in self.meanings or "shares" not in self.meanings and any(
+            meaning(line.label.rpartition(": ")[2]) == "share" for line in layout.lines)
+        self.above = " ".join((context.caption, *layout.titles))
 
+    def cell(self, cell: Placed | None, line: Line, column: int, period: str) -> Cell:
+        if not cell or not cell.is_value:
+            return Cell(text=cell.text if cell else "", value=None, unit="", scale=1.0)
+        number, scale, where = cell.number, cell.number.scale or 1.0, ""
+        is_other = number.unit and not _is_coin(number.unit)
+        unit = number.unit if is_other else self._by_label(number, cell.text, line.label, column)
+        is_per_share = unit == "share"
+        if unit in ("share", "money", "") or _is_coin(number.unit):
+            unit = number.unit or (self.coin or "$" if unit else self._by_table(number, column))
+        if not number.scale and unit not in _UNSCALED and not is_per_share:
+            scale, where = self._scale(unit, line, column)
+        source = where or ("print" if unit and unit in {number.unit} | self.printed[column] else "")
+        if _is_coin(unit):
+            unit = self._currency(unit) + "/share" * is_per_share
+        return Cell(text=cell.text, value=number.value, unit="" if unit in _NAMELESS else unit,
+                    scale=scale, period=period, source=source)
 
-def _scale(note: Note, kind: str, unit: str) -> float | None:
-    if kind:
-        is_scaled = not note.coin or kind == "shares" and note.scales_shares
-        return getattr(note, kind) or (note.money if is_scaled else None) or note.things
-    if unit in MONEY:
-        return note.money or (note.shares if not note.money else None)
-    is_scaled = not (note.coin and unit in ("things", "ones"))
-    return note.things or (note.money if is_scaled else None) or note.shares
+    def _currency(self, coin: str) -> str:
+        said = [note.coin for note, _ in self.notes[:2] if len(note.coin) == 3]
+        other = self.context.coin if coin == "$" or self.context.coin == "CNY" else "JPY"
+        return coin if len(coin) == 3 else next(iter(said), other)
 
+    def _scale(self, unit: str, line: Line, column: int) -> tuple[float, str]:
+        own = [read_note(unit_note_in(text)) for text in (line.note, line.label)]
+        for note, where in (*((one, "note") for one in (*own, self.of_column[column])),
+                            *self.notes):
+            if where != "note" and not unit and not self.coin:
+                break  # it prints no money
+            if where == "majority" and (unit == "shares" and not self.coin or self.most >= 1e6 and (
+                    self.most * note.money >= 1e12 or self.most > self.context.most)):
+                break  # it prints whole units
+            if scale := unit == "shares" and note.shares or note.money:
+                return scale, where
+            if note.shares and where == "note":
+                return 1.0 if self.coin else note.shares, where
+        return 1.0, ""
 
-def _unit_by_labels(reading: Reading, text: str, row: Meaning, column: Meaning,
-                    marks: tuple[str, str], table: Table) -> str:
-    in_column, in_row = marks
-    for one in (column, row):
-        if one.unit in ("years", "months", "days") and one.is_certain:
-            return one.unit
-    holds = column.is_certain or in_column not in MONEY
-    if holds and (column.unit in ("%", "ratio", "years", "shares", *MONEY)
-                  or column.unit.startswith("square")):
-        return column.unit
-    if column.unit == "ones" and holds:
-        return "shares" if row.unit == "shares" else "ones"
-    if row.unit and in_row not in MONEY and not _is_amount(reading, text, row, in_column, table):
-        return {"places": "", "awards": "shares"}.get(row.unit, row.unit)
-    note = table.note
-    if in_column not in MONEY and "share" in (row.per, column.per) and _is_per(text, row, column):
-        return table.coin or note.coin or "USD"
-    if in_column not in ("", "mixed"):
-        return in_column
-    if note.shares and not note.money or table.counts_shares:
-        return "shares"
-    if table.counts_things or note.things:
+    def _by_label(self, number: Number, text: str, label: str, column: int) -> str:
+        own, *groups = label.split(": ")[::-1]
+        has_cents = "." in text or not re.search(r"\d,\d{3}|\d{4}", text)
+        if (unit := self.meanings[column]) and (unit != "share" or has_cents):
+            is_shares = unit == "done" or unit == "count" and meaning(own) == "shares"
+            return "shares" if is_shares else unit
+        is_amount = re.search(r"\bamount|\$|value", self.columns[column], re.I)
+        has_money = self.coin or self.notes[0][0].money
+        for part in (own, *groups):
+            unit = meaning(part)
+            is_money = (unit in ("done", "shares") and is_amount
+                        or unit == "done" and has_money and not self.is_of_shares
+                        or unit == "places" and has_money
+                        or unit in ("share", *_RATES) and part != own and not has_cents
+                        or unit in _RATES and "." not in text and (
+                            abs(number.value) >= 100 or any(map(_is_coin, self.printed[column]))))
+            if unit and not is_money:
+                return "shares" if unit == "done" else unit
         return ""
-    own = row.note or column.note
-    if own and own.things:
-        return ""
-    if own and own.money and not own.coin and in_column == "mixed":
-        return ""  # "Customer transactions (in millions)" among rates and prices
-    has_money = note.coin or note.money or own and own.money
-    return table.coin or note.coin or (own.coin if own else "") or "USD" if has_money else ""
+
+    def _by_table(self, number: Number, column: int) -> str:
+        first = next((note for note, _ in self.notes if note.money or note.shares), Note())
+        if first.shares and not first.money:
+            return "shares"
+        if len(printed := self.printed[column]) == 1 and (
+                printed != {"%"} or abs(number.value) < 1000):
+            return min(printed)
+        if not self.coin and re.search(r"\b(?:number|shares) of\b|outstanding:", self.above, re.I):
+            return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
+        is_own = first in (self.notes[0][0], self.notes[1][0])
+        return self.coin or (first.coin or "$" if first.money and is_own else "")
 
 
-def _is_amount(reading: Reading, text: str, row: Meaning, in_column: str, table: Table) -> bool:
-    """Return whether a number is money although its row's label is the word for another unit."""
-    if row.is_certain:
-        return False
-    if row.unit == "shares":
-        has_money = table.coin or table.note.money and not table.counts_shares
-        return table.has_share_columns or bool((reading.value or 0) < 0 and has_money)
-    if row.unit == "awards":  # "Stock options" beside "$" or with a note for dollars are costs
-        return bool(table.coin or table.note.coin)
-    if row.unit == "places":
-        return bool(table.coin or table.note.money or row.note and row.note.money)
-    # Rates have decimals; "Interest rate | 12" beside "$" is a kind of contract.
-    is_whole = "." not in text and (abs(reading.value or 0) >= 100 or in_column in MONEY)
-    return row.unit in ("%", "ratio", "years") and is_whole
+def _is_coin(unit: str) -> bool:
+    return bool(re.fullmatch(r"[$¥]|[A-Z]{3}", unit))
 
 
-def _is_per(text: str, row: Meaning, column: Meaning) -> bool:
-    """Return whether an amount is per share or thing.
+def notes_above(layout: Layout) -> list[str]:
+    """Return the unit note above each column, "" if there is none."""
+    return [next(filter(None, (unit_note_in(cell.text, is_short=True) for cell in heads)), "")
+            for heads in layout.heads]
 
-    The label of a group or a column does not make "$8,711" per share: rows of totals lead to it.
+
+def own_note(layout: Layout) -> str:
+    """Return the unit note of a table's titles, or of all its columns; "" if none."""
+    of_columns = set(notes_above(layout))
+    titles = (unit_note_in(text, is_short=True) for text in layout.titles)
+    return next(filter(None, titles), "") or (of_columns.pop() if len(of_columns) == 1 else "")
+
+
+@lru_cache(maxsize=8192)
+def meaning(label: str) -> str:
+    """Return what a label says of its numbers: a key of _MEANINGS; "share" is money per share."""
+    note = unit_note_in(label)
+    text = " ".join(_ASIDE.sub(" ", label.replace(note, " ") if note else label).split())
+    head = re.split(r"\s*[,;(]|\b(?:of|at|in|on|to|from|for|by|with|than|as)\b", text)[0].strip()
+    said = f"{text}\n{head}"
+    return next((unit for unit, pattern in _MEANINGS.items() if pattern.search(said)), "")
+
+
+class _Periods:
+    # the last day, or the fiscal year, that a cell is about, as labels, caption and cover say
+
+    def __init__(self, layout: Layout, context: Context) -> None:
+        self.end, self.ends = context.end, context.ends
+        self.columns = list(map(self._day, layout.columns))
+        said = map(self._day, (*layout.titles[::-1], context.caption))
+        self.default = next(filter(None, said), str(context.end or ""))
+        self.rows, below = [], ""
+        for line in reversed(layout.lines):
+            own = self._day(line.label)
+            is_balance = re.search(r"balance|outstanding|vested|\bas of\b", line.label, re.I)
+            own = own if is_balance or own in map(str, self.ends.values()) else ""
+            self.rows.append((own or below, bool(_OPENING.search(line.label))))
+            below = own if own and is_balance else below
+        self.rows.reverse()
+
+    def of(self, row: int, column: int) -> str:
+        day, is_opening = self.rows[row]
+        period = self.columns[column] or day or self.default
+        if not is_opening or not period:
+            return period
+        years = {str(end): year for year, end in self.ends.items()}
+        return self._year(years.get(period, int(period[:4])) - 1)
+
+    def _day(self, text: str) -> str:
+        if days := dates_in(text):
+            latest = max(days)
+            latest -= timedelta(days=latest.day == 1)  # an opening balance
+            is_past = not self.end or latest <= self.end + timedelta(days=60)
+            return str(latest) if is_past else ""
+        year = max(map(int, _YEAR.findall(text)), default=0)
+        return self._year(year) if 0 < year <= max(self.ends, default=9999) else ""
+
+    def _year(self, year: int) -> str:
+        return str(self.ends.get(year, year))
+
+
+def dates_in(text: str) -> list[date]:
+    """Return the days that `text` names, in order."""
+    found = []
+    for before, month, after, year in _DATE.findall(text):
+        try:
+            found.append(date(int(year), 1 + _MONTHS.index(month.lower()), int(after or before)))
+        except ValueError:  # a month without a day
+            continue
+    return found
+
+
+def fiscal_ends(end: date, labels: Iterable[str]) -> dict[int, date]:
+    """Return the last day of each fiscal year up to the one that ended on `end`, by its name.
+
+    Years of 52 weeks end on the days that `labels` name; a year that ends early in the next
+    calendar year may be named after the one before.
     """
-    if row.per and row.is_certain:
-        return True
-    is_total = bool(re.search(r"\d,\d{3}(?!\.)|\d{4}", text)) and "." not in text
-    return bool(row.per or column.per) and not is_total
-
-
+    labels = set(labels)
+    years = Counter(year for label in labels if not dates_in(label)
+                    for year in _YEAR.findall(label))
+    is_before = end.month < 4 and years[str(end.year - 1)] > 1.5 * years[str(end.year)]
+    named = [day for label in labels for day in dates_in(label) if day.day > 1]
+    is_weekly = (end + timedelta(days=1)).day > 1
+    found = {}
+    for back in range(12):
+        same = end - timedelta(days=round(365.25 * back))
+        near = [day for day in named if abs(day - same).days < 11] if is_weekly else []
+        found[end.year - back - is_before] = min(
+            near, key=lambda day: abs(day - same), default=same)
+    if not is_weekly:  # 365.25 days may end a day early
+        found = {year: (day + timedelta(days=3)).replace(day=1) - timedelta(days=1)
+                 for year, day in found.items()}
+    return found

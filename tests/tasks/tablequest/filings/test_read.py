@@ -1,137 +1,125 @@
-"""Annual reports: two real ones against their inline XBRL, bad input, surroundings, passages."""
+"""Filings end to end: real ones against their inline XBRL, one by hand without it, passages."""
 
-from collections import Counter
+import time
 from pathlib import Path
 
 import pytest
 
+from benchmarks.filings import measured
 from lib.core.paths import REPOSITORY
-from lib.tasks.tablequest.filings.read import ReadFiling, read_file
-from lib.tasks.tablequest.filings.xbrl_check import check_rows
+from lib.tasks.tablequest.filings.read import ReadFiling, read_filing
 from tests.tablequest_shapes import head, row, table
 
-FILINGS = REPOSITORY.parent / "shared" / "filings"
+EXCERPTS = REPOSITORY / "tests" / "data" / "filings"
+REAL = [*sorted((REPOSITORY / "data" / "filings").glob("*.gz")), *EXCERPTS.glob("*.gz")]
 NUMBERS = table(head("2031", "2030"), row("Sales", "$10", "$9"), row("Costs", "(4)", "(3)"))
-# numbers that could not be read
-NUMERIC_KINDS = ("no row labels", "no column labels", "columns overlap", "columns change",
-                 "too large")
+HEADER = """<div style="display:none"><ix:header>
+<xbrli:context id="c31"><xbrli:startDate>2030-06-01</xbrli:startDate><xbrli:endDate>2031-05-31
+</xbrli:endDate></xbrli:context><xbrli:context id="c30"><xbrli:instant>2030-05-31</xbrli:instant>
+</xbrli:context><xbrli:unit id="d"><xbrli:measure>iso4217:CAD</xbrli:measure></xbrli:unit>
+<xbrli:unit id="p"><xbrli:measure>xbrli:pure</xbrli:measure></xbrli:unit></ix:header></div>"""
 
 
-def page(*blocks: str, title: str = "Acme, Inc.") -> str:
-    return (f"<html><head><title>{title}</title></head><body><p>FORM 10-K</p><p>For the fiscal "
-            f"year ended May 31, 2031</p><p>{title}</p><p>(Exact name of registrant as specified "
-            f"in its charter)</p>{''.join(blocks)}</body></html>")
-
-
-def bold(text: str) -> str:
-    return f'<div><span style="font-weight:700">{text}</span></div>'
+def page(*blocks: str) -> str:
+    return ("<html><head><title>Acme, Inc.</title></head><body><p>FORM 10-K</p><p>For the fiscal "
+            f"year ended May 31, 2031</p>{''.join(blocks)}</body></html>")
 
 
 def one(tmp_path: Path, *blocks: str, **options) -> ReadFiling:
     path = tmp_path / "acme.html"
     path.write_text(page(*blocks), encoding="utf-8")
-    return read_file(path, **options)
+    return read_filing(path, **options)
 
 
-def placed(read: ReadFiling) -> list[str]:
-    return sorted(grid_id for passage in read.passages for grid_id in passage.grid_ids)
+def ix(text: str, context: str = "c31", unit: str = "d", scale: int = 6, sign: str = "") -> str:
+    return (f'<ix:nonFraction name="a:Sales" contextRef="{context}" unitRef="{unit}" '
+            f'scale="{scale}" sign="{sign}">{text}</ix:nonFraction>')
 
 
-def texts_of(read: ReadFiling) -> list[str]:
-    return [block.text for passage in read.passages for block in passage.blocks]
+def line(*values: str) -> str:
+    return "<tr>" + "".join(f"<td>{value}</td>" for value in values) + "</tr>"
 
 
-@pytest.fixture(scope="module")
-def real():
-    if not FILINGS.is_dir():
-        pytest.skip("../shared/filings is not there: two real annual reports")
-    return [read_file(path) for path in sorted(FILINGS.glob("*.html"))]
+def tagged(tmp_path: Path, *lines: str, **options) -> list[tuple]:
+    body = f"<p>Results</p><table>{line('', '2031', '2030')}{''.join(lines)}</table>"
+    grid = one(tmp_path, HEADER, body, **options).grids[0]
+    return [(cell.value, cell.unit, cell.scale, cell.period, cell.source)
+            for cells in grid.cells for cell in cells]
 
 
-def test_every_tagged_number_of_two_real_reports_agrees_with_its_tag(real):
-    assert [read.check.differences for read in real] == [(), ()]
-    checks = check_rows({read.filing.filing_id: read.check for read in real})
-    assert [list(line.values())[2:] for line in checks] == [
-        [852, *(f"{n} / {n} (100.0%)" for n in ("852", "852", "803", "784"))],
-        [1073, *(f"{n} / {n} (100.0%)" for n in ("1,073", "1,073", "1,034", "916"))]]
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:4])
+def test_every_tagged_number_of_a_real_filing_is_read_with_its_tag_and_nearly_all_without(path):
+    found = measured(path)
+    assert found["covered"] == found["right"] == found["tagged"] > 200
+    assert min(found["untagged value"], found["unit"], found["period"]) >= 0.97 * found["tagged"]
 
 
-def test_numeric_tables_of_two_real_reports_become_grids(real):
-    kinds = Counter(row_.kind for read in real for row_ in read.not_understood)
-    n_grids = sum(len(read.grids) for read in real)
-    assert n_grids == 106 and sum(kinds[kind] for kind in NUMERIC_KINDS) == 0
-    n_tables = sum(read.filing.n_tables for read in real)
-    assert n_tables == n_grids + kinds.total()
-    for read in real:
-        assert placed(read) == sorted(grid.grid_id for grid in read.grids)
-        for grid in read.grids:
-            assert len(set(grid.rows)) == len(grid.rows), grid.grid_id
-            assert len(set(grid.columns)) == len(grid.columns), grid.grid_id
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:4])
+def test_each_grid_of_a_real_filing_is_in_one_passage(path):
+    read = read_filing(path, max_passage_words=800)
+    placed = [grid_id for passage in read.passages for grid_id in passage.grid_ids]
+    assert placed == [grid.grid_id for grid in read.grids]
+    assert len(read.grids) + len(read.not_understood) >= read.filing.n_tables
+    assert all(passage.section for passage in read.passages[1:])
 
 
-@pytest.mark.parametrize(("change", "kind"), [
-    ({}, None), ({"scale": "3"}, "value"), ({"unitref": "shares"}, "unit"),
-    ({"sign": "-"}, "sign"), ({"contextref": "c2030"}, "period")])
-def test_a_tag_that_differs_from_its_cell_is_found(tmp_path, change, kind):
-    def tagged(year: int, **attributes: str) -> str:
-        given = {"name": "Sales", "unitref": "usd", "scale": "6", "contextref": f"c{year}"}
-        text = " ".join(f'{name}="{value}"' for name, value in (given | attributes).items())
-        return f"<td>$<ix:nonfraction {text}>10</ix:nonfraction></td>"
-
-    measures = {"usd": "iso4217:USD", "shares": "xbrli:shares"}
-    header = "".join(f'<xbrli:unit id="{name}"><xbrli:measure>{measure}</xbrli:measure>'
-                     "</xbrli:unit>" for name, measure in measures.items())
-    header += "".join(
-        f'<xbrli:context id="c{year}"><xbrli:startdate>{year}-01-01</xbrli:startdate>'
-        f"<xbrli:enddate>{year}-12-31</xbrli:enddate></xbrli:context>" for year in (2030, 2031))
-    read = one(tmp_path, f"<ix:header>{header}</ix:header><p>Sales (in millions):</p><table><tr>"
-               f"<td></td><td>2030</td><td>2031</td></tr><tr><td>Sales</td>{tagged(2030)}"
-               f"{tagged(2031, **change)}</tr></table>")
-    assert read.check.n_tagged == 2 and sum(read.check.checked.values()) == 8
-    assert [found.kind for found in read.check.differences] == [kind] * bool(kind)
+def test_a_20_f_in_canadian_dollars_is_read_from_print_and_notes():
+    read = read_filing(EXCERPTS / "written-by-hand-20-f.html")
+    assert (read.filing.form, read.filing.fiscal_year) == ("20-F", 2024)
+    cells = {(label, column): (cell.value, cell.unit, cell.scale, cell.period, cell.source)
+             for grid in read.grids for label, line_ in zip(grid.rows, grid.cells, strict=True)
+             for column, cell in zip(grid.columns, line_, strict=True)}
+    assert {column for _, column in cells} == {"2024", "2023"}  # not the numbers of notes
+    day = "2024-12-31"
+    assert cells["Revenue: Lumber", "2024"] == (812400, "CAD", 1e3, day, "note")
+    assert cells["Revenue: Pulp", "2024"] == (-41050, "CAD", 1e3, day, "note")
+    assert cells["Earnings per share", "2024"] == (1.12, "CAD/share", 1, day, "print")
+    assert cells["Logs", "2023"] == (1188, "CAD", 1e3, "2023-12-31", "majority")
+    assert cells["Audit fees", "2024"] == (1650000, "CAD", 1, day, "print")  # a million or more
+    assert [row_.kind for row_ in read.not_understood] == ["table of contents"]
 
 
-def test_what_surrounds_a_table_is_kept_with_it(tmp_path):
-    read = one(tmp_path, bold("PART II"), bold("Item 7. Discussion"), bold("Sales by Region"),
-               "<div>Sales were as follows (in millions):</div>",
-               NUMBERS.replace("Sales", "Sales (1)"), "<div>———</div>",
-               "<div>(1) Without taxes.</div>", "<div>Sales rose.</div>")
-    [grid], [passage] = read.grids, read.passages
-    assert grid.section == "PART II > Item 7. Discussion > Sales by Region"
-    assert grid.caption == "Sales were as follows (in millions):"
-    assert grid.unit_note == "(in millions)" and grid.cells[0][0].scale == 1e6
-    assert grid.footnotes == ("(1) Without taxes.",) and grid.rows[0] == "Sales"
-    assert [block.kind for block in passage.blocks][-4:] == ["paragraph", "table", "paragraph",
-                                                             "paragraph"]
-    assert {block.kind for block in passage.blocks[:-4]} == {"heading"}
-    assert passage.blocks[-1].text == "Sales rose."
+def test_value_unit_scale_and_period_come_from_the_tag(tmp_path):
+    lines = (line("Sales", ix("24,690"), "21,500"), line("Rate", ix("12.4", unit="p", scale=-2)
+                                                        + "%", ix("—", "c30", "p", -2) + "%"))
+    year = "2030-06-01/2031-05-31"
+    assert tagged(tmp_path, *lines) == [
+        (24690, "CAD", 1e6, year, "tag"), (21500, "", 1, "2030-05-31", ""),
+        (12.4, "%", 1, year, "tag"), (0, "%", 1, "2030-05-31", "tag")]
+    assert tagged(tmp_path, *lines, tags=False)[:2] == [
+        (24690, "", 1, "2031-05-31", ""), (21500, "", 1, "2030-05-31", "")]
 
 
-def test_one_introduction_holds_for_the_tables_of_its_note(tmp_path):
-    intro = "<div>The following tables show details (in thousands):</div>"
-    read = one(tmp_path, bold("Note 6 – Details"), intro, bold("Assets"), NUMBERS, bold("Debts"),
-               NUMBERS, bold("Note 7 – Others"), NUMBERS)
-    assert [(grid.caption, grid.unit_note) for grid in read.grids] == [
-        ("Assets", "(in thousands)"), ("Debts", "(in thousands)"), ("Note 7 – Others", "")]
+@pytest.mark.parametrize(("printed", "values"), [
+    # an outflow in brackets whose concept is positive: the row is inverted
+    ([("(", "5", "", ")"), ("(", "4", "", ")")], [-5, -4]),
+    ([("(", "5", "-", ")"), ("", "4", "", "")], [-5, 4]),
+    # a loss printed without brackets under "Net loss"
+    ([("", "5", "-", ""), ("", "4", "-", "")], [5, 4])])
+def test_signs_are_those_of_the_tags_as_the_row_prints_them(tmp_path, printed, values):
+    cells = [f"$ {before}{ix(text, sign=sign)}{after}" for before, text, sign, after in printed]
+    assert [cell[0] for cell in tagged(tmp_path, line("Cost", *cells))] == values
 
 
-def test_a_remark_does_not_part_a_statement_from_its_unit_note(tmp_path):
-    read = one(tmp_path, bold("Statements of Income"), "<div>(in millions)</div>",
-               "<div>(unaudited)</div>", NUMBERS)
-    assert read.grids[0].cells[0][0].scale == 1e6
+def test_the_text_above_a_table_says_its_section_caption_and_unit(tmp_path):
+    read = one(tmp_path, "<p><b>PART II</b></p><p><b>Item 7. Discussion</b></p>",
+               "<div>Sales were as follows (in millions):</div>", "<div>(unaudited)</div>", NUMBERS,
+               "<div>The rest:</div>", NUMBERS, "<p><b>Item 8. Others</b></p>", NUMBERS)
+    first, second, third = read.grids
+    assert (first.section, first.caption) == ("PART II > Item 7. Discussion",
+                                              "Sales were as follows (in millions):")
+    assert [grid.cells[0][0].source for grid in read.grids] == ["note", "nearest", "majority"]
+    assert third.cells[0][0].scale == second.cells[0][0].scale == 1e6
+    assert [len(passage.grid_ids) for passage in read.passages] == [2, 1]
 
 
-@pytest.mark.parametrize(("third", "scale"), [("(in millions)", 1e6), ("(in thousands)", 1)])
-def test_a_table_without_a_note_has_the_one_of_its_note_to_the_statements(tmp_path, third, scale):
-    told = [part for unit in ("(in millions)", "(in millions)", third)
-            for part in (f"<div>Costs were as follows {unit}:</div>", NUMBERS)]
-    read = one(tmp_path, bold("Note 6 – Details"), *told, "<div>The effects were:</div>", NUMBERS)
-    assert read.grids[-1].cells[0][0].scale == scale
-
-
-def test_a_table_continues_after_the_end_of_a_page(tmp_path):
-    footer = ("<table><tr><td>Acme Form 10-K</td><td>9</td></tr></table>"
-              '<hr style="page-break-after:always">')
-    read = one(tmp_path, "<div>Sales (in millions):</div>", NUMBERS, footer,
-               table(row("Rent", "$7", "$6")))
-    assert read.grids[1].columns == ("2031", "2030") and read.grids[1].cells[0][1].scale == 1e6
+def test_a_long_table_takes_linear_time(tmp_path):
+    seconds = []
+    for n_rows in (5_000, 50_000):
+        path = tmp_path / "long.html"
+        lines = "".join(line(f"Row {number}", f"{number:,}") for number in range(n_rows))
+        path.write_text(page(f"<table>{line('', '2031')}{lines}</table>"))
+        start = time.process_time()
+        assert len(read_filing(path).grids[0].rows) == n_rows
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 20 * seconds[0]

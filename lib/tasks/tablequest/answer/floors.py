@@ -1,0 +1,83 @@
+"""Floors: arms that answer without reading. One matches words with labels, one says one thing."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from lib.core.records import Query
+from lib.tasks.tablequest.answer.prompts import question_id_of
+from lib.tasks.tablequest.questions.floor import Spot, spots_of
+from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, by_id
+from lib.tasks.tablequest.wording import decimals_of, printed, words_of
+
+CONSTANT = json.dumps({"steps": [], "answer": "0"})
+# The first operation that a question's words name counts
+_OPERATIONS = (
+    ("percent change", r"percentage[^?]*\b(?:change|grow|increase|decrease)|\bgrowth rate\b"),
+    ("share", r"\b(?:percentage|share|portion)\b[^?]* of\b"), ("ratio", r"\bratio\b|\btimes\b"),
+    ("difference", r"\b(?:how much|many)\b[^?]*\b(?:change|increase|decrease|differ|exceed|more)"),
+    ("extraction", ""))
+
+
+def lexical(queries: Sequence[Query], questions: Sequence[TableQuestion],
+            passages: Sequence[Passage], grids: Sequence[Grid]) -> dict[str, str]:
+    """Return query_id -> a reply that comes from matching the question's words with labels.
+
+    It reads the passage's grids, never the reference; forms and truncation do not change it.
+    """
+    asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
+    replies = {key: _reply(asked[key].question, read[asked[key].passage_id], tables)
+               for key in {question_id_of(query.query_id) for query in queries}}
+    return {query.query_id: replies[question_id_of(query.query_id)] for query in queries}
+
+
+def _reply(question: str, passage: Passage, grids: Mapping[str, Grid]) -> str:
+    spots = [spot for key in passage.grid_ids for spot in spots_of(grids[key])]
+    plain = re.sub(r'"[^"]*"', " ", question)
+    operation = next(name for name, words in _OPERATIONS if re.search(words, plain, re.I))
+    scores = _scores(words_of(question), spots)
+    chosen = sorted(spots, key=lambda spot: -scores[spot.ref])[:1]
+    if operation != "extraction" and spots:
+        chosen = _pair(question, spots, scores, operation in ("percent change", "difference"))
+    return json.dumps({"steps": [f"{spot.name}, {spot.when}: {spot.cell.text}" for spot in chosen],
+                       "answer": _computed(operation, chosen)}, ensure_ascii=False)
+
+
+def _scores(asked: frozenset[str], spots: Sequence[Spot]) -> dict:
+    own = {spot.ref: words_of(f"{spot.row} {spot.measure} {spot.when}") for spot in spots}
+    frequency = Counter(word for words in own.values() for word in words)
+
+    def weight(words: frozenset[str]) -> float:
+        return sum(math.log(1 + len(own) / (1 + frequency[word])) for word in words)
+
+    return {spot.ref: weight(own[spot.ref] & asked) - 0.25 * weight(own[spot.ref] - asked)
+            + 0.3 * weight((spot.around - own[spot.ref]) & asked) for spot in spots}
+
+
+def _pair(question: str, spots: Sequence[Spot], scores: dict, is_row: bool) -> list[Spot]:
+    lines: dict[tuple, list[Spot]] = {}
+    for spot in sorted(spots, key=lambda spot: -scores[spot.ref]):
+        line = spot.ref.row if is_row else spot.ref.column
+        lines.setdefault((spot.ref.grid_id, line), []).append(spot)
+    best = max((line[:2] for line in lines.values()),
+               key=lambda pair: (len(pair), sum(scores[spot.ref] for spot in pair)))
+    if is_row:  # the later one first
+        return sorted(best, key=lambda spot: spot.end, reverse=True)
+    if "ratio" in question:  # as mentioned
+        return sorted(best, key=lambda spot: question.find(spot.row))
+    return sorted(best, key=lambda spot: abs(spot.cell.value))
+
+
+def _computed(operation: str, chosen: Sequence[Spot]) -> str:
+    if not chosen:
+        return ""
+    first, last = chosen[0].cell, chosen[-1].cell
+    if operation in ("extraction", "difference"):
+        value = first.value - (last.value if operation == "difference" else 0)
+        return printed(value, first.unit, first.scale, decimals_of([first, last]))
+    ratio = first.value / (last.value or 1)
+    if operation == "ratio":
+        return f"{ratio:.2f}"
+    return f"{100 * (ratio - (operation == 'percent change')):.1f}%"

@@ -1,0 +1,240 @@
+"""Questions by a model, as the paper's: three rounds in one chat over a passage, then a filter.
+
+All chats run side by side, a round at a time; each round is given the pair before it. Cells are
+named by their labels, and an answer is computed again from them.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lib.core.errors import BadReply
+from lib.core.prompts import prompt_template
+from lib.core.records import Rejected
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Reply, Request
+from lib.tasks.tablequest.answer.prompts import defused_slots, serialized, source_of
+from lib.tasks.tablequest.answer.replies import last_object
+from lib.tasks.tablequest.questions.checks import computed, fault_of
+from lib.tasks.tablequest.questions.floor import Spot, spots_of
+from lib.tasks.tablequest.records import (
+    LEVELS,
+    Cell,
+    CellRef,
+    Filing,
+    Grid,
+    Level,
+    Passage,
+    TableQuestion,
+    by_id,
+)
+from lib.tasks.tablequest.wording import words_of
+
+CRITERIA = ("relevant", "reasonable", "valid")
+_TAGS = "passage|pair|question|answer|steps"
+_MAX_TOKENS = 1500  # per reply
+_LEAST_CHATS = 8  # side by side; if none of them gives a question, more would waste money
+_ROUNDS = {"easy": prompt_template("tablequest/easy"), "hard": prompt_template("tablequest/hard"),
+           "medium": prompt_template("tablequest/medium")}
+
+
+class _Lenient(BaseModel):
+    model_config = ConfigDict(str_strip_whitespace=True, coerce_numbers_to_str=True)
+
+
+class _Named(_Lenient):
+    name: str
+    table: str
+    row: str
+    column: str
+
+
+class _Pair(_Lenient):
+    question: str
+    answer: str
+    cells: list[_Named]
+    steps: list[str] = []
+    expression: str = ""
+    kind: str = ""
+
+
+@dataclass
+class Chat:
+    """The rounds on one passage; the first question begins at a row of a table."""
+
+    chain_id: str
+    filing: Filing
+    passage: Passage
+    tables: Mapping[str, Grid]  # the passage's, by their names in the prompt: "T1", …
+    focus: tuple[str, str]  # table and row
+    spots: Sequence[Spot]  # all cells of the filing
+    messages: tuple[tuple[str, str], ...] = ()
+    last: TableQuestion | None = None
+
+
+def ask_by_model(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage],
+                 model: str, calls: Calls, per_level: int,
+                 seed: int) -> tuple[list[TableQuestion], list[Rejected]]:
+    """Return at most `per_level` questions per level, and what was left out and why.
+
+    A pair that fails a check ends its chat. More chats begin until each level is full, no row is
+    left or no chat gives a question. Raises Stopped as `complete` does.
+    """
+    waiting, kept, rejected = _chats(filings, grids, passages, seed), [], []
+    while waiting:
+        least = min(sum(one.level == level for one in kept) for level in LEVELS)
+        if least >= per_level:
+            break
+        n_chats = max(per_level - least, _LEAST_CHATS)
+        wave, waiting = waiting[:n_chats], waiting[n_chats:]
+        written, failed = _rounds(wave, model, calls, kept)
+        new, dropped = filtered(written, filings, passages, grids, model, calls)
+        kept, rejected = kept + new, rejected + failed + dropped
+        if not new:
+            break
+    return [one for level in LEVELS
+            for one in [one for one in kept if one.level == level][:per_level]], rejected
+
+
+def filtered(questions: Sequence[TableQuestion], filings: Sequence[Filing],
+             passages: Sequence[Passage], grids: Sequence[Grid], model: str,
+             calls: Calls) -> tuple[list[TableQuestion], list[Rejected]]:
+    """Return the questions that `model` calls relevant, reasonable and valid, and the others.
+
+    A reply without a clear decision counts as a no. Raises Stopped as `complete` does.
+    """
+    of_filing, read, tables = by_id(filings), by_id(passages), by_id(grids)
+    requests = [Request.ask(prompt_template("tablequest/filter").render(
+        level=one.level, **defused_slots(
+            _TAGS, source=source_of(of_filing[one.filing_id]), question=one.question,
+            passage=serialized(read[one.passage_id], tables, "markdown"), answer=one.answer,
+            steps="\n".join(one.steps))), max_tokens=_MAX_TOKENS) for one in questions]
+    replies = complete(requests, model, calls) if requests else []
+    faults = [_filter_fault(reply) for reply in replies]
+    return [one for one, fault in zip(questions, faults, strict=True) if not fault], [
+        Rejected(document_id=one.filing_id, item=one.question, reason=f"{fault} ({model})")
+        for one, fault in zip(questions, faults, strict=True) if fault]
+
+
+def _filter_fault(reply: Reply) -> str:
+    decided = {} if reply.reason else last_object(reply.text, *CRITERIA)
+    for name in CRITERIA:
+        decision = decided.get(name)
+        if not isinstance(decision, dict) or decision.get("ok") is not True:
+            why = decision.get("reason") if isinstance(decision, dict) else reply.reason
+            return f"not {name}: {why or 'the reply holds no decision'}"
+    return ""
+
+
+def _rounds(chats: Sequence[Chat], model: str, calls: Calls, before: Sequence[TableQuestion],
+            ) -> tuple[list[TableQuestion], list[Rejected]]:
+    questions, rejected = [], []
+    for level in LEVELS:
+        asked = [(chat, _request(chat, level)) for chat in chats]
+        replies = complete([request for _, request in asked], model, calls) if asked else []
+        chats = []
+        for (chat, request), reply in zip(asked, replies, strict=True):
+            try:
+                chat.last = read_pair(reply, level, chat, [*before, *questions])
+            except BadReply as error:  # ends the chat
+                rejected.append(Rejected(document_id=chat.filing.filing_id, reason=str(error),
+                                         item=reply.text or f"{chat.chain_id}-{level}"))
+                continue
+            chat.messages = (*request.messages, ("assistant", reply.text))
+            questions.append(chat.last)
+            chats.append(chat)
+    return questions, rejected
+
+
+def _request(chat: Chat, level: Level) -> Request:
+    if level != "easy":
+        task = _ROUNDS[level].render(**defused_slots(
+            _TAGS, question=chat.last.question, answer=chat.last.answer))
+        return Request((*chat.messages, ("user", task)), _MAX_TOKENS)
+    shown = serialized(chat.passage, by_id(chat.tables.values()), "markdown", {
+        grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()})
+    table, row = chat.focus
+    slots = defused_slots(_TAGS, source=source_of(chat.filing), row=row, passage=shown)
+    return Request.ask(_ROUNDS[level].render(table=table, **slots), max_tokens=_MAX_TOKENS)
+
+
+def read_pair(reply: Reply, level: Level, chat: Chat,
+              others: Sequence[TableQuestion] = ()) -> TableQuestion:
+    """Return the question in `reply`. Raises BadReply if it has a fault, or `others` have it."""
+    if reply.reason:
+        raise BadReply(f"the reply is not a complete answer: {reply.reason}")
+    try:
+        pair = _Pair.model_validate(last_object(reply.text, "question"))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadReply(f"the field {'.'.join(map(str, first['loc']))!r} is wrong: {first['msg']}"
+                       ) from None
+    refs = {named.name: _found(named, chat.tables) for named in pair.cells}
+    if not refs or len(refs) < len(pair.cells):
+        raise BadReply("the cells are empty, or two have one name")
+    own = by_id(chat.tables.values())
+    cells: dict[str, Cell] = {name: own[ref.grid_id].cell(ref) for name, ref in refs.items()}
+    expression = "" if level == "hard" else pair.expression or next(iter(refs))
+    value, unit, scale = (None, "", 1.0) if level == "hard" else computed(
+        expression, cells, pair.answer)
+    question = TableQuestion(
+        question_id=f"{chat.chain_id}-{level}", chain_id=chat.chain_id, level=level,
+        filing_id=chat.filing.filing_id, passage_id=chat.passage.passage_id,
+        kind="extraction" if level == "easy" else pair.kind.lower() or level,
+        question=" ".join(pair.question.split()), answer=" ".join(pair.answer.split()),
+        steps=tuple(pair.steps), cells=refs, expression=expression, value=value, unit=unit,
+        scale=scale)
+    if any((one.level, one.expression, one.cells) == (level, expression, refs) for one in others):
+        raise BadReply("the same is asked already")
+    if fault := fault_of(question, own, chat.filing.company) or _rival(question, chat.spots):
+        raise BadReply(fault)
+    return question
+
+
+def _found(named: _Named, tables: Mapping[str, Grid]) -> CellRef:
+    if named.table not in tables:
+        raise BadReply(f"there is no table {named.table!r}: the tables are {', '.join(tables)}")
+    grid, places = tables[named.table], []
+    for what, labels, label in (("row", grid.rows, named.row),
+                                ("column", grid.columns, named.column)):
+        at = [number for number, other in enumerate(labels)
+              if " ".join(other.split()).casefold() == " ".join(label.split()).casefold()]
+        if len(at) != 1:
+            raise BadReply(f"the {what} {label!r} occurs {len(at)} times in table {named.table}")
+        places += at
+    ref = CellRef(grid_id=grid.grid_id, row=places[0], column=places[1])
+    if grid.cell(ref).value is None:
+        raise BadReply(f"the cell {named.row!r}, {named.column!r} is not a number")
+    return ref
+
+
+def _rival(question: TableQuestion, spots: Sequence[Spot]) -> str:
+    asked, refs = words_of(question.question), set(question.cells.values())
+    for spot in (spot for spot in spots if spot.ref in refs):
+        for other in spots:
+            if spot.may_mean(other) and not (spot.around - other.around) & asked:
+                return (f"the question may mean {other.row!r} of another table or column too: add "
+                        "the words that tell the two apart")
+    return ""
+
+
+def _chats(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage],
+           seed: int) -> list[Chat]:
+    chance, tables, chats = random.Random(seed), by_id(grids), []
+    for filing in filings:
+        spots = [spot for grid in grids if grid.filing_id == filing.filing_id
+                 for spot in spots_of(grid)]
+        for passage in (one for one in passages if one.filing_id == filing.filing_id):
+            own = {f"T{number}": tables[grid_id]
+                   for number, grid_id in enumerate(passage.grid_ids, 1)}
+            rows = [(name, row) for name, grid in own.items()
+                    for row, cells in zip(grid.rows, grid.cells, strict=True)
+                    if row.strip() and any(cell.value is not None for cell in cells)]
+            chance.shuffle(rows)
+            chats += [(number, chance.random(), Chat(
+                f"{passage.passage_id}-m{number}", filing, passage, own, row, spots))
+                for number, row in enumerate(rows)]
+    return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn

@@ -1,0 +1,116 @@
+"""Amounts, units and periods: as questions and answers write them, and read from an answer."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from lib.tasks.tablequest.records import Cell
+
+POINTS = "percentage points"  # the unit of a difference of two percentages
+_SCALES = {1.0: "", 1e3: "thousand", 1e6: "million", 1e9: "billion", 1e12: "trillion"}
+_NAMED = {"k": 1e3, "m": 1e6, "mn": 1e6, "b": 1e9, "bn": 1e9,
+          **{name: scale for scale, name in _SCALES.items() if name}}
+_COINS = {"USD": ("$", "US dollars"), "EUR": ("€", "euros"), "GBP": ("£", "pounds sterling"),
+          "JPY": ("¥", "yen"), "CAD": ("C$", "Canadian dollars"), "CHF": ("CHF ", "Swiss francs"),
+          "CNY": ("RMB ", "yuan"), "AUD": ("A$", "Australian dollars")}
+_UNITS = {"us$": "USD", "dollars": "USD", "pounds": "GBP", "rmb": "CNY", "pp": "%", "points": "%",
+          "percent": "%", "percentage points": "%", "%": "%", "shares": "shares",
+          **{name.casefold(): code for code in _COINS for name in (code, *_COINS[code])}}
+_COIN = r"US\$|C\$|A\$|[$€£¥]|(?:USD|EUR|GBP|JPY|CAD|CHF|CNY|AUD|RMB)\b"
+_NUMBER = re.compile(
+    rf"(?<![\w.,/])(?P<open>\(\s?)?(?P<minus>-|(?:minus|negative)\s)?\s?(?P<coin>{_COIN})?\s?"
+    r"(?P<inner>\(\s?)?(?P<minus2>-)?"
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?P<close>\s?\))?"
+    r"(?:[\s-]?(?P<scale>thousand|million|billion|trillion)s?|\s?(?P<short>mn|bn|[kmb](?!\w)))?"
+    r"(?:\s?(?:of\s)?(?P<unit>%|percentage\spoints|percent|pp\b|US\sdollars|Canadian\sdollars"
+    rf"|Australian\sdollars|Swiss\sfrancs|dollars|euros|pounds|yen|yuan|shares|{_COIN}))?"
+    r"(?P<close2>\s?\))?(?![\d%]|[.,/]\d|\w)", re.I)
+_SPANS = (("three months", 80, 100), ("six months", 170, 191), ("nine months", 260, 285),
+          ("year", 350, 380))  # shortest and longest, in days
+
+
+class Amount(NamedTuple):
+    """A number in a text, with sign and scale applied; `scale` is 0 if no scale word is written."""
+
+    value: Fraction
+    step: Fraction  # 1 in the last digit written
+    unit: str  # "USD", "%", "shares", …; "" if none is written
+    scale: float
+    n_digits: int  # significant ones
+    text: str
+
+
+def amounts(text: str) -> list[Amount]:
+    """Return the amounts in `text`, in order; a minus or brackets make one negative."""
+    text = unicodedata.normalize("NFKC", text)
+    text = re.sub("[\u2010-\u2015\u2212]", "-", text)
+    return [_amount(found) for found in _NUMBER.finditer(text) if len(found["digits"]) < 40]
+
+
+def _amount(found: re.Match) -> Amount:
+    digits = found["digits"].replace(",", "")
+    scale = _NAMED.get((found["scale"] or found["short"] or "").lower(), 0.0)
+    factor = Fraction(scale or 1)
+    has_brackets = (found["open"] or found["inner"]) and (found["close"] or found["close2"])
+    is_negative = found["minus"] or found["minus2"] or has_brackets
+    unit = " ".join((found["unit"] or found["coin"] or "").casefold().split())
+    return Amount((-1 if is_negative else 1) * Fraction(digits) * factor,
+                  Fraction(1, 10 ** len(digits.partition(".")[2])) * factor,
+                  _UNITS.get(unit) or _UNITS.get(f"{unit} ", unit.upper()),
+                  scale, len(digits.replace(".", "").lstrip("0")) or 1, found[0].strip())
+
+
+def printed(value: float, unit: str, scale: float, decimals: int) -> str:
+    """Return a rounded amount, as in "-$24,690 million", "12.4%" or "15,408 thousand shares"."""
+    exact = Decimal(repr(round(value, decimals + 9)))
+    number = exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    coin, _, per = unit.partition("/")
+    text, sign = f"{abs(number):,}", "-" if number < 0 else ""
+    if unit == "%":
+        return f"{sign}{text}%"
+    many = _SCALES.get(scale, f"× {scale:g}")
+    after = (f"per {per}" if per else "") if coin in _COINS else unit
+    before = _COINS[coin][0] if coin in _COINS else ""
+    return " ".join(filter(None, (f"{sign}{before}{text}", many, after)))
+
+
+def unit_words(unit: str, scale: float) -> str:
+    """Return a unit as a question names it, such as "millions of US dollars"; "" if unknown."""
+    coin, _, per = unit.partition("/")
+    named = "percent" if unit == "%" else _COINS[coin][1] if coin in _COINS else coin
+    many = _SCALES.get(scale, f"{scale:g}")
+    return " of ".join(filter(None, (many and f"{many}s", named))) + (f" per {per}" if per else "")
+
+
+def decimals_of(cells: Iterable[Cell]) -> int:
+    """Return the number of decimal places of the most exact of `cells`, as printed."""
+    found = (re.search(r"\d\.(\d+)", cell.text) for cell in cells)
+    return max((len(match[1]) for match in found if match), default=0)
+
+
+def period_words(period: str) -> tuple[str, str]:
+    """Return a period's span and last day, ("year", "December 31, 2030"); ("", day) as of a day.
+
+    Both are "" for a span of no usual length and for no period.
+    """
+    if not period:
+        return "", ""
+    *begin, end = map(date.fromisoformat, period.split("/"))
+    n_days = (end - begin[0]).days + 1 if begin else 0
+    span = next((name for name, least, most in _SPANS if least <= n_days <= most), "")
+    return (span, f"{end:%B} {end.day}, {end.year}") if span or not begin else ("", "")
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a label in lower case and singular, without fillers."""
+    words = re.findall(r"[^\W\d_]+|\d+(?:[.,]\d+)*", re.sub(r"[’']s\b", "", text.casefold()))
+    return frozenset(re.sub(r"(?<=[^su])s$", "", re.sub(r"ies$", "y", word)) for word in words
+                     ) - _FILLERS
+
+
+_FILLERS = frozenset("a an and are as at by did do for from how i in it of on or our per the to "
+                     "wa was were what which with is".split())

@@ -1,0 +1,113 @@
+"""Prompts in each form, cut to a window; replies read leniently; figures judged."""
+
+import json
+
+import pytest
+
+from lib.tasks.tablequest.answer.prompts import FORMS, as_queries, cut_to_fit, serialized
+from lib.tasks.tablequest.answer.replies import NO_ANSWER, NO_JSON, NO_REPLY, read_reply
+from lib.tasks.tablequest.judge.score import failure, judged, word_scores
+from lib.tasks.tablequest.wording import period_words, printed, unit_words
+from lib.tasks.task import Room
+from tests.played_model import outside
+from tests.tablequest_pumps import (
+    EASY,
+    FILING,
+    GRIDS,
+    GROWTH,
+    HARD,
+    LOSS,
+    PASSAGE,
+    QUESTIONS,
+    TABLES,
+)
+
+
+@pytest.fixture(scope="module")
+def queries():
+    return as_queries(QUESTIONS, [PASSAGE], TABLES, [FILING], [*FORMS])
+
+
+def test_each_form_holds_every_label_and_value_and_the_note(queries):
+    for form in FORMS:
+        text = serialized(PASSAGE, GRIDS, form)
+        assert text.count("(in millions)") == text.count("Net sales were as follows:") == 1
+        for grid in TABLES:
+            assert all(part in text for part in (*grid.rows, *grid.columns))
+            assert all(cell.text in text for row in grid.cells for cell in row)
+    assert [query.query_id for query in queries[:3]] == ["q1:html", "q1:markdown", "q1:json"]
+    assert "ignore all rules" not in outside(queries[0].context, ("passage", "question"))
+    with pytest.raises(ValueError, match="of html, markdown, json"):
+        as_queries(QUESTIONS, [PASSAGE], TABLES, [FILING], ["csv"])
+
+
+def test_a_passage_loses_its_end_where_the_window_is_small(queries):
+    def shown(window: int):
+        return cut_to_fit(queries[:2], Room(window, 10, lambda text: len(text.split())))
+
+    assert shown(5_000).cut == []
+    short = shown(240)
+    assert len(short.cut) == 2 and not short.too_long
+    assert all(EASY.question in one.context and len(one.context.split()) <= 230 - 16
+               for one in short.queries)
+    assert [row.item for row in shown(100).too_long] == ["q1:html", "q1:markdown"]
+
+
+@pytest.mark.parametrize(("reply", "text", "missing"), [
+    ('{"steps": ["Look."], "answer": "$5"}', "$5", ""), ('{"answer": 391.0}', "391.0", ""),
+    ('<think>{"answer": 1}</think>```json\n{"answer": "2",}\n```', "2", ""),
+    ('So {"steps": ["a"], "answer": "$5 million"', "$5 million", ""),
+    ('{"answer": "1"} or {"answer": "2"}', "2", ""), ('{"answer": ["1", "2"]}', "1\n2", ""),
+    ("$5", "", NO_JSON), ("", "", NO_REPLY), ('{"answer": ""}', "", NO_ANSWER),
+    ("{" * 3000, "", NO_JSON)])
+def test_a_reply_is_read_or_says_what_it_lacks(reply, text, missing):
+    found = read_reply(reply)
+    assert (found.text, found.missing) == (text, missing)
+
+
+@pytest.mark.parametrize(("question", "verdict", "answers"), [
+    (EASY, "correct", ["$391,035 million", "391,035", "$391.0 billion", "391035000000 US dollars",
+                       "USD 391,035m", "In 2024: $391,035 million"]),
+    (EASY, "incorrect", ["$391,035 thousand", "$391,035 billion", "€391,035 million", "391,035%",
+                         "-$391,035 million", "$383,285 million", "$400 billion", "",
+                         "391,035 million shares"]),
+    (EASY, "unscored", ["a lot", "$391,035 million or $383,285 million"]),
+    (LOSS, "correct", ["-$1,117 million", "$(1,117) million", "(1,117 million)",
+                       "−1,117 million dollars"]),
+    (LOSS, "incorrect", ["$1,117 million", "-$1,117"]),
+    (GROWTH, "correct", ["12.9%", "12.87 percent", "12.9", "12.85%", "+12.9%"]),
+    (GROWTH, "incorrect", ["-12.9%", "13.5%", "$12.9 million", "0.129", "10"]),
+    (HARD, "unscored", ["Net sales of pumps rose by 2.0%."])])
+def test_a_figure_counts_with_sign_scale_and_unit(question, verdict, answers):
+    assert {text: judged(question, text)[0] for text in answers} == dict.fromkeys(answers, verdict)
+
+
+@pytest.mark.parametrize(("question", "reply", "mode"), [
+    (EASY, {"answer": "$391,035 million"}, "right"), (EASY, {"answer": ""}, "empty"),
+    (EASY, {"answers": "5"}, "format"), (EASY, {"answer": "$391,035 billion"}, "wrong unit"),
+    (EASY, {"answer": "$383,285 million"}, "wrong cell"), (EASY, {"answer": "$7 million"}, "other"),
+    (EASY, {"answer": "many"}, "no single figure"), (HARD, {"answer": "It rose."}, "answered"),
+    (GROWTH, {"steps": ["96,169 - 85,200"], "answer": "14%"}, "wrong arithmetic"),
+    (GROWTH, {"steps": ["96,169 - 85,000"], "answer": "14%"}, "wrong cell"),
+    (GROWTH, {"answer": "14%"}, "other")])
+def test_each_answer_fails_in_the_first_way_that_applies(question, reply, mode):
+    assert failure(question, read_reply(json.dumps(reply)), PASSAGE, GRIDS) == mode
+    if mode == "format":
+        assert failure(question, read_reply("{"), PASSAGE, GRIDS, True) == "incomplete"
+
+
+def test_words_are_compared_without_their_values():
+    assert word_scores("$5 million", "") == dict.fromkeys(
+        ("exact_match", "f1", "bleu", "rouge_l"), 0.0)
+    scores = word_scores("Net sales rose by 2.0%.", "Net sales rose by 3.0%.")
+    assert scores["exact_match"] == 0 and scores["f1"] == 0.8
+
+
+def test_amounts_and_periods_are_worded_as_in_reports():
+    assert printed(-24690.4, "USD", 1e6, 0) == "-$24,690 million"
+    assert printed(6.08, "USD/share", 1, 2) == "$6.08 per share"
+    assert printed(15.5, "CAD", 1e3, 0) == "C$16 thousand"
+    assert unit_words("shares", 1e6) == "millions of shares"
+    assert period_words("2023-10-01/2024-09-28") == ("year", "September 28, 2024")
+    assert period_words("2024-09-28") == ("", "September 28, 2024")
+    assert period_words("2024-01-01/2024-02-10") == period_words("") == ("", "")

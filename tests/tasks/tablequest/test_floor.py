@@ -1,0 +1,78 @@
+"""Questions by rules: short, on complete labels, each with one answer in the whole filing."""
+
+from collections import Counter
+
+import pytest
+
+from lib.tasks.tablequest.answer.floors import lexical
+from lib.tasks.tablequest.answer.prompts import as_queries
+from lib.tasks.tablequest.answer.replies import read_reply
+from lib.tasks.tablequest.judge.score import judged
+from lib.tasks.tablequest.questions.checks import verify
+from lib.tasks.tablequest.questions.floor import MOST_OF_TABLE, MOST_WORDS, ask_by_rules
+from tests.tablequest_pumps import DAYS, FILING, GRIDS, PASSAGE, TABLES, YEARS, grid
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return ask_by_rules([FILING], TABLES, [PASSAGE], 40, 1)
+
+
+def test_every_question_is_one_short_sentence_whose_answer_follows_from_its_cells(asked):
+    questions, _ = asked
+    assert Counter(one.kind for one in questions).keys() == {
+        "extraction", "percent change", "difference", "share", "ratio"}
+    for one in questions:
+        verify(one, GRIDS)
+        assert len(one.question.split()) <= MOST_WORDS and one.question.count("?") == 1
+        assert one.level == ("easy" if len(one.cells) == 1 else "medium")
+    assert Counter(ref.grid_id for one in questions
+                   for ref in [next(iter(one.cells.values()))]).most_common(1)[0][1] \
+        <= MOST_OF_TABLE
+    answers = {one.question: one.answer for one in questions}
+    assert len(answers) == len(questions)
+    assert answers['What percentage of "Total net sales" was "Net sales: Pumps" at Alm Corp. for '
+                   "the year ended December 31, 2024, to one decimal?"] == "80.3%"
+    assert answers["By what percentage, with sign and one decimal, did Alm Corp.'s \"Net sales: "
+                   'Valves" change between the years ended December 31, 2023 and December 31, 2024?'
+                   ] == "12.9%"
+
+
+def test_what_another_cell_may_answer_differently_is_not_asked(asked):
+    questions, rejected = asked
+    reasons = {row.item.partition(": ")[2]: row.reason for row in rejected}
+    assert reasons["Total net sales | "] == (
+        "another cell with its words, date and unit has another value")  # of 2023
+    assert reasons["Operating loss | "] == "it is a change, zero or negative"
+    assert "its row has no complete label" in reasons.values()
+    assert not any('"Operating loss"' in one.question or '""' in one.question
+                   for one in questions)
+
+
+def test_at_most_ten_questions_rest_on_one_table():
+    names = "Alpha Bravo Delta Gamma Kappa Sigma Theta Omega Lambda Epsilon".split()
+    large = grid("alm-t01", ("2024", "2023"), {f"{name} sales": f"{n}7 {n}1" for n, name in
+                                               enumerate(names, 1)}, YEARS)
+    passage = PASSAGE.model_copy(update={"blocks": PASSAGE.blocks[2:3]})
+    assert len(ask_by_rules([FILING], [large], [passage], 40, 1)[0]) == MOST_OF_TABLE
+
+
+@pytest.mark.parametrize(("label", "column", "period"), [
+    ("Sales of", "2024", YEARS[0]), ("Other", "2024", YEARS[0]), ("Balance at 2023", "", DAYS[0]),
+    ("Europe", "2024", YEARS[0]), ("Sales", "Change", YEARS[0]), ("Sales", "2024", ""),
+    ("Sales were paid", "2024", YEARS[0]), ("Group: ", "2024", YEARS[0])])
+def test_a_label_that_does_not_say_what_it_is_gives_no_question(label, column, period):
+    odd = grid("alm-t01", (column,), {label: "$400"}, (period,))
+    questions, rejected = ask_by_rules([FILING], [odd], [PASSAGE], 4, 1)
+    assert questions == [] and len(rejected) == 1
+
+
+def test_matching_words_finds_what_the_rules_ask_and_computes_it(asked):
+    questions, _ = asked
+    queries = as_queries(questions, [PASSAGE], TABLES, [FILING], ["html"])
+    replies = lexical(queries, questions, [PASSAGE], TABLES)
+    right = Counter(one.kind for one in questions if judged(
+        one, read_reply(replies[f"{one.question_id}:html"]).text)[0] == "correct")
+    wanted = Counter(one.kind for one in questions)
+    assert right["extraction"] == wanted["extraction"]
+    assert right.keys() == wanted.keys() and right.total() > 0.8 * wanted.total()
