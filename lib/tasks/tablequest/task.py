@@ -28,14 +28,26 @@ class TableQuest(Task):
     groups, cluster, constant = ("level", "form"), "passage", CONSTANT
     needs = {"questions": TableQuestion, "passages": Passage, "grids": Grid}
 
-    def ask(self, texts: Rows, annotator: str, calls: Calls, *, max_queries: int = 80,
-            forms: Sequence[str] = ("html",), seed: int = 42, **_: object) -> Asked:
+    def ask(
+        self,
+        texts: Rows,
+        annotator: str,
+        calls: Calls,
+        *,
+        max_queries: int = 80,
+        forms: Sequence[str] = ("html",),
+        seed: int = 42,
+        **_: object,
+    ) -> Asked:
         """Return at most `max_queries` questions of each level, in each of `forms`."""
         if max_queries < 1:
             raise ValueError(f"max_queries is {max_queries}: ask for at least 1 of each level")
         read = (texts["filings"], texts["grids"], texts["passages"])
-        questions, rejected = (ask_by_rules(*read, max_queries, seed) if annotator == "rules" else
-                               ask_by_model(*read, annotator, calls, max_queries, seed))
+        questions, rejected = (
+            ask_by_rules(*read, max_queries, seed)
+            if annotator == "rules"
+            else ask_by_model(*read, annotator, calls, max_queries, seed)
+        )
         queries = as_queries(questions, texts["passages"], texts["grids"], texts["filings"], forms)
         return Asked(queries, rejected, {"questions": questions})
 
@@ -48,8 +60,10 @@ class TableQuest(Task):
             except BadReply as error:
                 wrong[question.question_id] = str(error)
         assert not wrong, wrong
-        return [f"the answers of {len(questions)} questions follow from their cells, except hard "
-                f"ones: {sum(one.level == 'hard' for one in questions)}, which need a model"]
+        return [
+            f"the answers of {len(questions)} questions follow from their cells, except hard "
+            f"ones: {sum(one.level == 'hard' for one in questions)}, which need a model"
+        ]
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Cut the end of a passage that does not fit, as the paper does."""
@@ -72,8 +86,11 @@ class TableQuest(Task):
         """Return the question's level, the tables' form and the passage."""
         questions = {one.question_id: one for one in rows["questions"]}
         question = questions[question_id_of(query.query_id)]
-        return {"level": question.level, "passage": question.passage_id,
-                "form": form_of(query.query_id)}
+        return {
+            "level": question.level,
+            "passage": question.passage_id,
+            "form": form_of(query.query_id),
+        }
 
 
 TASK = TableQuest()

@@ -18,7 +18,7 @@ from lib.tasks.tablequest.judge.pairs import (
     finals_of,
     graded,
     matches,
-    material_of,
+    texts_of,
 )
 from lib.tasks.tablequest.judge.score import verdicts_of
 from lib.tasks.tablequest.questions.papers import faithfulness, recall_table
@@ -60,7 +60,7 @@ def answers_of(arm: str, texts: dict[str, str]) -> list[Answer]:
 
 ANSWERS = {"good": answers_of("good", RIGHT), "weak": answers_of("weak", WEAK)}
 FINALS = finals_of(QUERIES, ANSWERS, "html")
-MATERIAL = material_of(QUESTIONS, [PASSAGE], TABLES, [FILING], "html")
+TEXTS = texts_of(QUESTIONS, [PASSAGE], TABLES, "html")
 
 
 def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, tmp_path):
@@ -73,7 +73,7 @@ def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, tmp_path):
 
     with played(reply_to, monkeypatch) as prompts:
         found = matches(QUESTIONS, FINALS, by_model(
-            "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), MATERIAL), "gpt-4o-mini")
+            "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), TEXTS), "gpt-4o-mini")
     assert [(row.verdict, row.is_flipped, row.as_first) for row in found] == [
         ("A", False, "A"), ("tie", True, "B"), ("tie", True, "A"), ("unscored", False, "unscored")]
     assert len(prompts) == 8
@@ -146,7 +146,7 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
              "grade": 3 if is_right else 1})
 
     with played(reply_to, monkeypatch) as prompts:
-        rows = graded(QUESTIONS, FINALS, "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), MATERIAL,
+        rows = graded(QUESTIONS, FINALS, "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), TEXTS,
                       2, 1)
     assert {(row.question_id, row.arm): row.grade for row in rows} == {
         **{(name, "good"): 3 for name in RIGHT}, ("q1", "weak"): 1, ("q2", "weak"): 1,

@@ -22,8 +22,18 @@ from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, by_id
 from lib.tasks.tablequest.wording import POINTS, Amount, amounts, unit_words
 
 TOLERANCE = 0.005  # of a medium answer, as a share of the reference
-MODES = ("right", "answered", "empty", "format", "incomplete", "no single figure", "wrong unit",
-         "wrong cell", "wrong arithmetic", "other")
+MODES = (
+    "right",
+    "answered",
+    "empty",
+    "format",
+    "incomplete",
+    "no single figure",
+    "wrong unit",
+    "wrong cell",
+    "wrong arithmetic",
+    "other",
+)
 WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
 _LEAST_DIGITS = 3
 _POWERS = [Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9)]
@@ -47,8 +57,13 @@ def judged(question: TableQuestion, answer: str) -> tuple[str, str]:
 def _offered(question: TableQuestion, answer: str) -> list[Amount]:
     asked = {amount.value for amount in amounts(question.question)}
     found = amounts(answer)
-    return [amount for amount in found if len(found) == 1 or amount.value not in asked
-            and not re.fullmatch(r"(?:19|20)\d\d", amount.text)]
+    return [
+        amount
+        for amount in found
+        if len(found) == 1
+        or amount.value not in asked
+        and not re.fullmatch(r"(?:19|20)\d\d", amount.text)
+    ]
 
 
 def _is_right(question: TableQuestion, amount: Amount) -> bool:
@@ -66,8 +81,9 @@ def _is_right(question: TableQuestion, amount: Amount) -> bool:
     return False
 
 
-def verdicts_of(questions: Sequence[TableQuestion], queries: Sequence[Query],
-                answers: Sequence[Answer]) -> list[Verdict]:
+def verdicts_of(
+    questions: Sequence[TableQuestion], queries: Sequence[Query], answers: Sequence[Answer]
+) -> list[Verdict]:
     """Return one verdict per query, in order, on one arm's final answers.
 
     Raises ValueError as `answers_of_one_arm` does.
@@ -79,13 +95,19 @@ def verdicts_of(questions: Sequence[TableQuestion], queries: Sequence[Query],
         verdict, reason = "unscored", f"no answer row: run {made_by('answers')} for this query"
         if text is not None:
             verdict, reason = judged(asked[question_id_of(query.query_id)], text)
-        verdicts.append(Verdict(query_id=query.query_id, arm=arm, judge="rules", verdict=verdict,
-                                reason=reason))
+        verdicts.append(
+            Verdict(query_id=query.query_id, arm=arm, judge="rules", verdict=verdict, reason=reason)
+        )
     return verdicts
 
 
-def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid],
-            is_truncated: bool = False) -> str:
+def failure(
+    question: TableQuestion,
+    final: Final,
+    passage: Passage,
+    grids: Mapping[str, Grid],
+    is_truncated: bool = False,
+) -> str:
     """Return the first of MODES that applies; of a hard answer, the rules know the first four.
 
     wrong unit: the right digits in another scale, unit or sign. wrong cell: an easy answer is
@@ -101,16 +123,26 @@ def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapp
     if verdict != "incorrect":
         return "right" if verdict == "correct" else "no single figure"
     value = abs(_offered(question, final.text)[0].value)
-    if any(abs(value * power - abs(question.exact)) * 1000 <= abs(question.exact)
-           for power in _POWERS):
+    if any(
+        abs(value * power - abs(question.exact)) * 1000 <= abs(question.exact) for power in _POWERS
+    ):
         return "wrong unit"
-    said = {abs(amount.value) * power for text in (*final.steps, final.text)
-            for amount in amounts(text) for power in _POWERS}
+    said = {
+        abs(amount.value) * power
+        for text in (*final.steps, final.text)
+        for amount in amounts(text)
+        for power in _POWERS
+    }
     if question.level == "medium":
         used = [abs(cell.exact) in said for cell in question.cells_in(grids)]
         return "wrong arithmetic" if all(used) else "wrong cell" if any(used) else "other"
-    others = {abs(cell.exact) for key in passage.grid_ids for cells in grids[key].cells
-              for cell in cells if cell.value}
+    others = {
+        abs(cell.exact)
+        for key in passage.grid_ids
+        for cells in grids[key].cells
+        for cell in cells
+        if cell.value
+    }
     return "wrong cell" if said & others else "other"
 
 
@@ -120,8 +152,18 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
         rouge = rouge_l(reference, answer)
     except BadInput:
         rouge = 0.0
-    return dict(zip(WORD_METRICS, (float(exact_match(reference, answer)), f1(reference, answer),
-                                   bleu(reference, answer), rouge), strict=True))
+    return dict(
+        zip(
+            WORD_METRICS,
+            (
+                float(exact_match(reference, answer)),
+                f1(reference, answer),
+                bleu(reference, answer),
+                rouge,
+            ),
+            strict=True,
+        )
+    )
 
 
 def bert_scores(references: Sequence[str], answers: Sequence[str], model: str) -> list[float]:
@@ -129,6 +171,8 @@ def bert_scores(references: Sequence[str], answers: Sequence[str], model: str) -
     try:
         from bert_score import score  # an extra; brings in torch, which takes seconds
     except ImportError as error:
-        raise BadStudy("BERTScore needs the package bert-score: run `pip install -e "
-                       "'.[bertscore]'`, or leave `bertscore_model` empty") from error
+        raise BadStudy(
+            "BERTScore needs the package bert-score: run `pip install -e "
+            "'.[bertscore]'`, or leave `bertscore_model` empty"
+        ) from error
     return score(list(answers), list(references), model_type=model)[2].tolist()
