@@ -121,7 +121,7 @@ def test_bradley_terry_is_the_maximum_of_the_likelihood_with_a_virtual_tie():
 def test_tables_count_answers_by_level_and_form():
     verdicts = [row for rows in ANSWERS.values() for row in verdicts_of(QUESTIONS, QUERIES, [
         one.model_copy(update={"answer": json.loads(one.answer)["answer"]}) for one in rows])]
-    rows = tables.scored(QUESTIONS, QUERIES, ANSWERS, verdicts, [PASSAGE], TABLES)
+    rows = tables.scored(QUESTIONS, ANSWERS, verdicts, [PASSAGE], TABLES)
     accuracy = tables.accuracy_table(rows).set_index(["arm", "level", "form"])
     counts = accuracy[["n", "correct", "unscored"]]
     assert counts.loc["good", "easy", "html"].tolist() == [2, 2, 0]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lib.core.records import Query
 from lib.tasks.tablequest.answer.prompts import question_id_of
-from lib.tasks.tablequest.questions.floor import Spot, spots_of
+from lib.tasks.tablequest.questions.spots import Spot, spots_of
 from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, by_id
 from lib.tasks.tablequest.wording import decimals_of, printed, words_of
 

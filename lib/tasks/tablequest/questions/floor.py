@@ -5,150 +5,20 @@ date and its unit, and another value. Hard questions need a model.
 """
 
 import random
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
-from functools import cached_property
+from datetime import date
 from itertools import combinations
 
 from lib.core.records import Rejected
 from lib.tasks.tablequest.questions.checks import evaluate
-from lib.tasks.tablequest.records import (
-    Cell,
-    CellRef,
-    Filing,
-    Grid,
-    Level,
-    Passage,
-    TableQuestion,
-    own_label,
-)
-from lib.tasks.tablequest.wording import (
-    POINTS,
-    decimals_of,
-    period_words,
-    printed,
-    unit_words,
-    words_of,
-)
+from lib.tasks.tablequest.questions.spots import Spot, distinct_spots
+from lib.tasks.tablequest.records import Filing, Grid, Level, Passage, TableQuestion, own_label
+from lib.tasks.tablequest.wording import POINTS, decimals_of, printed, unit_words, words_of
 
 MOST_WORDS, MOST_OF_TABLE = 30, 10
-_MOST_LABEL = 12  # words
+_DECIMALS = {"ratio": 2, "share": 1, "percent change": 1}  # others: as printed
 _LARGEST, _MOST_TIMES = 400.0, 20  # change in percent, ratio: more comes from almost nothing
-_TIME = re.compile(
-    r"\([^()]*\)|\b(?:(?:19|20)\d\d|\d{1,2}|fiscal|years?|quarters?|months?|weeks?|ended|ending|"
-    r"three|six|nine|twelve|fifty-\w+|first|second|third|fourth|as of|at|for|the|of|in|"
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*)\b|[^\w\s%$&/-]",
-    re.I,
-)
-_CHANGE = re.compile(r"change|increase|decrease|growth|variance|versus|\bvs\b", re.I)
-_NOTE_MARK = re.compile(r"(?:\s*(?:\((?:\d{1,2}|[a-z]|notes? [^()]*)\)|\[\w\]|[*†‡§]))+$", re.I)
-_NO_PHRASE = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|will|which|that|we|continued|beginning|opening)\b|[.;!?](?:\s|$)|\b(?:19|20)"
-    r"\d\d\b|^(?:and|or|of|from|to|in|on|at|by|with|less|add|plus|due|after|as)\b|"
-    r"(?:\b(?:and|or|of|from|to|in|on|at|by|with|for|the|than|per)|[-–—/&,(:])$",
-    re.I,
-)
-_BARE = words_of(
-    "addition adjusted adjustment all amount average balance basic carrying change charge "
-    "contribution current date deferred diluted domestic end ending estimated exercised fair "
-    "federal first foreign forfeited grant granted gross"
-) | (
-    words_of(
-        "high international item level low net new non noncurrent one other others "
-        "outstanding payment period purchase remaining reported second short state "
-        "subtotal term thereafter third three total two unearned us u.s. value vested "
-        "weighted year"
-    )
-)
-# Words that say what is measured, as "Net sales" does and "Europe" does not
-_MEASURED = (
-    words_of(
-        "sales revenue income expense expenditure cost profit loss earnings margin asset liability "
-        "equity cash debt receivable payable inventory tax interest depreciation amortization "
-        "dividend share stock capital goodwill property equipment investment borrowing"
-    )
-    | words_of(
-        "lease compensation benefit provision proceeds payment purchase repurchase issuance "
-        "acquisition balance rate percentage ratio value charge gain fee contribution credit reserve "
-        "allowance commitment obligation accrual deposit deficit employee store price wage"
-    )
-    | words_of(
-        "rent maintenance advertising marketing incentive settlement impairment adjustment discount "
-        "fund security note bond loan account intangible backlog carloads volume outlay collateral"
-    )
-)
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A cell with a number, and what a question calls it."""
-
-    ref: CellRef
-    cell: Cell
-    row: str  # its label without footnote marks
-    measure: str  # what its column says apart from a time
-    around: frozenset[str]  # words of its labels, of its section and of its table's caption
-
-    @cached_property
-    def key(self) -> frozenset[str]:
-        """Return the words that a question on it has for certain."""
-        return words_of(own_label(self.row)) | words_of(self.measure)
-
-    @cached_property
-    def period(self) -> tuple[str, str]:
-        """Return the span and the last day of its period in words."""
-        return period_words(self.cell.period)
-
-    @property
-    def when(self) -> str:
-        """Return its period as a question asks for it, or ""."""
-        span, day = self.period
-        return f"for the {span} ended {day}" if span else day and f"as of {day}"
-
-    @property
-    def end(self) -> str:
-        """Return the last day of its period, in ISO's form."""
-        return self.cell.period[-10:]
-
-    @property
-    def fault(self) -> str:
-        """Return why no question can ask for it, whatever else the filing has, or ""."""
-        own = own_label(self.row)
-        if not all(part.strip() for part in self.row.split(": ")) or not re.search(
-            r"[^\W\d_]{3}", own
-        ):
-            return "its row has no complete label"
-        is_open = self.row.count("(") != self.row.count(")") or '"' in self.row
-        if is_open or _NO_PHRASE.search(own) or not own[0].isupper():
-            return "its row's label is no noun phrase"
-        if words_of(own) <= _BARE:
-            return "its row's label has no noun of its own"
-        if not words_of(f"{self.row} {self.measure}") & _MEASURED:
-            return "its labels do not say what is measured"
-        if len(self.row.split()) + len(self.measure.split()) > _MOST_LABEL:
-            return "its labels are too long"
-        if not (unit_words(self.cell.unit, 1.0) and self.when):
-            return "its unit or period is unknown"
-        if self.cell.value <= 0 or _CHANGE.search(f"{self.measure} {own}"):
-            return "it is a change, zero or negative"
-        return ""
-
-    @property
-    def name(self) -> str:
-        """Return the item as a question quotes it."""
-        return f'"{self.row}"' + (f' under "{self.measure}"' if self.measure else "")
-
-    def may_mean(self, other: "Spot") -> bool:
-        """Return whether a question on this cell fits `other`, which has another value."""
-        if not self.key <= other.around or other.cell.unit not in ("", self.cell.unit):
-            return False
-        one, two = self.cell.period, other.cell.period
-        is_same = one == two if "/" in one and "/" in two else not two or self.end == other.end
-        step = max(spot.cell.scale * 10.0 ** -decimals_of([spot.cell]) for spot in (self, other))
-        return is_same and abs(self.cell.exact - other.cell.exact) > step / 2
 
 
 def ask_by_rules(
@@ -172,7 +42,7 @@ def ask_by_rules(
             for grid_id in passage.grid_ids
         }
         own = [grid for grid in grids if grid.filing_id == filing.filing_id]
-        fit, left_out = _distinct(filing, own)
+        fit, left_out = distinct_spots(filing, own)
         rejected += left_out
         for grid in (grid for grid in own if grid.grid_id in home):
             asked = _on_table(filing, grid, fit.get(grid.grid_id, []), home[grid.grid_id])
@@ -185,99 +55,20 @@ def ask_by_rules(
     return chosen, rejected
 
 
-def spots_of(grid: Grid) -> list[Spot]:
-    """Return the cells of a table that have a number."""
-    above = words_of(f"{grid.section} {grid.caption}")
-    measures = [" ".join(_TIME.sub(" ", column).split()).strip(" -/&") for column in grid.columns]
-    return [
-        Spot(
-            CellRef(grid_id=grid.grid_id, row=row, column=column),
-            _dated(cell, grid.columns[column]),
-            _shown(label),
-            measures[column],
-            above | words_of(f"{label} {measures[column]}"),
-        )
-        for row, (label, cells) in enumerate(zip(grid.rows, grid.cells, strict=True))
-        for column, cell in enumerate(cells)
-        if cell.value is not None
-    ]
-
-
-def _dated(cell: Cell, column: str) -> Cell:
-    found = re.findall(r"[A-Z][a-z]{2,8} \d{1,2}, \d{4}", column)
-    if cell.period or len(found) != 1 or re.search(r"\bby\b|\bdue\b", column):
-        return cell
-    try:
-        end = datetime.strptime(found[0], "%B %d, %Y").date()
-    except ValueError:
-        return cell
-    begin = f"{end.replace(day=1, year=end.year - 1)}/" if "ended" in column.lower() else ""
-    return cell.model_copy(update={"period": f"{begin}{end}"})
-
-
-def _shown(label: str) -> str:
-    parts = [_NOTE_MARK.sub("", " ".join(part.split())).strip(" :") for part in label.split(": ")]
-    return ": ".join(part for part in parts[:-1] if _TIME.sub("", part).strip()) + (
-        f": {parts[-1]}" if any(_TIME.sub("", part).strip() for part in parts[:-1]) else parts[-1]
-    )
-
-
-def _distinct(filing: Filing, grids: Sequence[Grid]) -> tuple[dict[str, list[Spot]], list]:
-    spots, fit, left_out = [spot for grid in grids for spot in spots_of(grid)], {}, []
-    with_word: dict[str, list[Spot]] = {}
-    for spot in spots:
-        for word in spot.around:
-            with_word.setdefault(word, []).append(spot)
-    for spot in spots:
-        reason = spot.fault
-        near = [] if reason else min((with_word[word] for word in spot.key), key=len)
-        if any(spot.may_mean(other) for other in near):
-            reason = "another cell with its words, date and unit has another value"
-        if not reason:
-            fit.setdefault(spot.ref.grid_id, []).append(spot)
-            continue
-        left_out.append(
-            Rejected(
-                document_id=filing.filing_id,
-                reason=reason,
-                item=f"{spot.ref.grid_id}: {spot.row} | {spot.measure}",
-            )
-        )
-    return fit, left_out
-
-
 def _on_table(
     filing: Filing, grid: Grid, spots: Sequence[Spot], passage_id: str
 ) -> Iterator[TableQuestion]:
-    at = {(spot.ref.row, spot.ref.column): spot for spot in spots}
-    drafts = [
-        (
-            "extraction",
-            [spot],
-            "a",
-            (spot.cell.unit, spot.cell.scale),
-            f"What did {filing.company} report for {spot.name} {spot.when}, in "
-            f"{unit_words(spot.cell.unit, spot.cell.scale)}?",
-        )
-        for spot in spots
-    ]
-    for spot in spots:
-        for before in (other for other in spots if _is_year_before(other, spot)):
-            drafts += _changes(filing, spot, before)
-    for parts, total in _sums(grid, at):
-        drafts += _parts_asked(filing, parts, total)
-    for number, (kind, used, expression, unit, question) in enumerate(drafts, 1):
+    for number, draft in enumerate(_drafts(filing, grid, spots), 1):
+        kind, used, expression, (unit, scale), question = draft
         if len(question.split()) > MOST_WORDS:
             continue
         level: Level = "easy" if kind == "extraction" else "medium"
         cells = dict(zip("ab", used, strict=False))
         value = evaluate(expression, {name: spot.cell.value for name, spot in cells.items()})
-        decimals = {"ratio": 2, "share": 1, "percent change": 1}.get(
-            kind, decimals_of(spot.cell for spot in used)
-        )
-        answer, chain = printed(value, *unit, decimals), f"{grid.grid_id}-r{number}"
+        decimals = _DECIMALS.get(kind, decimals_of(spot.cell for spot in used))
+        answer, chain = printed(value, unit, scale, decimals), f"{grid.grid_id}-r{number}"
         steps = [
-            f"{name} = {spot.name}, {spot.when} = {spot.cell.text}" for name, spot in cells.items()
+            f"{name} = {one.name}, {one.when} = {one.cell.text}" for name, one in cells.items()
         ]
         yield TableQuestion(
             question_id=f"{chain}-{level}",
@@ -292,9 +83,21 @@ def _on_table(
             expression=expression,
             value=value,
             cells={name: spot.ref for name, spot in cells.items()},
-            unit=unit[0],
-            scale=unit[1],
+            unit=unit,
+            scale=scale,
         )
+
+
+def _drafts(filing: Filing, grid: Grid, spots: Sequence[Spot]) -> Iterator[tuple]:
+    for spot in spots:
+        unit = (spot.cell.unit, spot.cell.scale)
+        asked = f"What did {filing.company} report for {spot.name} {spot.when}"
+        yield "extraction", [spot], "a", unit, f"{asked}, in {unit_words(*unit)}?"
+        for before in spots:
+            if _is_year_before(before, spot):
+                yield from _changes(filing, spot, before)
+    for parts, total in _sums(grid, {(spot.ref.row, spot.ref.column): spot for spot in spots}):
+        yield from _parts_asked(filing, parts, total)
 
 
 def _is_year_before(before: Spot, spot: Spot) -> bool:
@@ -340,7 +143,7 @@ def _changes(filing: Filing, spot: Spot, before: Spot) -> Iterator[tuple]:
 
 
 def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list[Spot], Spot]]:
-    """Yield each total with the rows directly above it that sum to it."""
+    # each total, with the rows directly above that sum to it
     for (row, column), total in at.items():
         if "total" not in words_of(own_label(total.row)):
             continue

@@ -27,7 +27,6 @@ _KEYS = ["arm", "level", "form"]
 
 def scored(
     questions: Sequence[TableQuestion],
-    queries: Sequence[Query],
     answers: Mapping[str, list[Answer]],
     verdicts: Sequence[Verdict],
     passages: Sequence[Passage],
@@ -39,7 +38,6 @@ def scored(
     Without an answer row, the mode is "" and the metrics are NaN.
     """
     asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
-    query_of = by_id(queries)
     given = {(arm, row.query_id): row for arm, rows in answers.items() for row in rows}
     rows = []
     for verdict in verdicts:
@@ -48,32 +46,23 @@ def scored(
             "arm": verdict.arm,
             "level": question.level,
             "form": form_of(verdict.query_id),
-            "question_id": question.question_id,
             "cluster": question.passage_id,
             "mode": "",
             "verdict": verdict.verdict,
             "reason": verdict.reason,
-            "answer": "",
-            "reply": "",
-            "question": query_of[verdict.query_id].question,
+            "question": question.question,
             "reference": question.answer,
         }
         if reply := given.get((verdict.arm, verdict.query_id)):
-            final = read_reply(reply.answer)
-            row |= {
-                "answer": final.text,
-                "reply": reply.answer[:600],
-                "mode": failure(
-                    question, final, read[question.passage_id], tables, reply.truncated
-                ),
-            }
+            final, passage = read_reply(reply.answer), read[question.passage_id]
             row |= word_scores(question.answer, final.text)
+            row["answer"], row["reply"] = final.text, reply.answer[:600]
+            row["mode"] = failure(question, final, passage, tables, reply.truncated)
         rows.append(row)
     table = pd.DataFrame(rows)
-    if bertscore_model and (is_known := table["mode"] != "").any():
-        table.loc[is_known, "bertscore"] = bert_scores(
-            list(table.reference[is_known]), list(table.answer[is_known]), bertscore_model
-        )
+    if bertscore_model and (known := table["mode"] != "").any():
+        texts = (list(table[name][known]) for name in ("reference", "answer"))
+        table.loc[known, "bertscore"] = bert_scores(*texts, bertscore_model)
     return table
 
 
