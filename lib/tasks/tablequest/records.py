@@ -22,7 +22,8 @@ class Cell(Record):
     value: float | None  # None if it is not a number; 0 for a dash that means zero
     unit: str  # "USD", "%", "shares", "USD/share", …; "" if the filing does not say
     scale: float  # what a printed 1 is worth: 1, 1e3, 1e6
-    period: str = ""  # of a tagged cell: "2030-12-31" or "2030-01-01/2030-12-31"
+    period: str = ""  # tagged: "2030-12-31" or "2030-01-01/2030-12-31"; else its last day, or year
+    source: str = ""  # of unit and scale: tag, print, note, nearest, majority; "" if nothing says
 
     @property
     def exact(self) -> Fraction:

@@ -5,6 +5,7 @@ date and its unit, and another value. Hard questions need a model.
 """
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -101,20 +102,24 @@ def _drafts(filing: Filing, grid: Grid, spots: Sequence[Spot]) -> Iterator[tuple
 
 
 def _is_year_before(before: Spot, spot: Spot) -> bool:
-    one, other = (
-        (spot.ref.row, spot.measure, spot.cell.unit, spot.cell.scale, spot.period[0])
-        for spot in (before, spot)
-    )
+    kinds = {
+        (one.ref.row, one.measure, one.cell.unit, one.cell.scale, one.is_dated, one.period[0])
+        for one in (before, spot)
+    }
+    if len(kinds) > 1 or before.cell.value == spot.cell.value:
+        return False
+    if not spot.is_dated:  # the columns differ in a year, or in its days
+        headers = {re.sub(r"\d+", "", one.column) for one in (before, spot)}
+        return len(headers) == 1 and int(spot.end[:4]) - int(before.end[:4]) == 1
     n_days = (date.fromisoformat(spot.end) - date.fromisoformat(before.end)).days
-    return one == other and 350 <= n_days <= 380 and before.cell.value != spot.cell.value
+    return 350 <= n_days <= 380
 
 
 def _changes(filing: Filing, spot: Spot, before: Spot) -> Iterator[tuple]:
     span, day = spot.period
+    times = f"{before.period[1]} and {day}" if day else f'"{before.column}" and "{spot.column}"'
     spans = f"the {span.removesuffix('s')}s ended " if span else ""
-    asked = (
-        f"did {filing.company}'s {spot.name} change between {spans}{before.period[1]} and {day}?"
-    )
+    asked = f"did {filing.company}'s {spot.name} change between {spans}{times}?"
     if spot.cell.unit == "%":
         yield (
             "difference",
@@ -162,14 +167,13 @@ def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list
 
 
 def _parts_asked(filing: Filing, parts: Sequence[Spot], total: Spot) -> Iterator[tuple]:
-    under = f' under "{total.measure}"' if total.measure else ""
     for part in parts:
         yield (
             "share",
             [part, total],
             "a / b * 100",
             ("%", 1.0),
-            f'What percentage of "{total.row}" was "{part.row}"{under} at {filing.company} '
+            f'What percentage of "{total.row}" was "{part.row}"{part.under} at {filing.company} '
             f"{part.when}, to one decimal?",
         )
     for one, other in combinations(sorted(parts, key=lambda part: -part.cell.value), 2):
@@ -179,7 +183,7 @@ def _parts_asked(filing: Filing, parts: Sequence[Spot], total: Spot) -> Iterator
                 [one, other],
                 "a / b",
                 ("", 1.0),
-                f'What was the ratio of "{one.row}" to "{other.row}"{under} at '
+                f'What was the ratio of "{one.row}" to "{other.row}"{one.under} at '
                 f"{filing.company} {one.when}, to two decimals?",
             )
 

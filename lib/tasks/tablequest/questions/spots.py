@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 
 from lib.core.records import Rejected
@@ -17,11 +16,15 @@ _TIME = re.compile(
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*)\b|[^\w\s%$&/-]",
     re.I,
 )
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CHANGE = re.compile(r"change|increase|decrease|growth|variance|versus|\bvs\b", re.I)
-_NOTE_MARK = re.compile(r"(?:\s*(?:\((?:\d{1,2}|[a-z]|notes? [^()]*)\)|\[\w\]|[*†‡§]))+$", re.I)
+_NOTE_MARK = re.compile(
+    r"(?:\s*(?:\((?:\d{1,2}|[a-z]|notes? [^()]*)\)|\[\w\]|[*†‡§]))+$|\(\d\)", re.I
+)
 _NO_PHRASE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|which|that|we|continued|beginning|opening)\b|"
-    r"[.;!?](?:\s|$)|\b(?:19|20)\d\d\b|^(?:and|or|of|from|to|in|on|at|by|with|less|add|plus|due|after|as)\b|"
+    r"[.;!?](?:\s|$)|\b(?:19|20)\d\d\b|\b(?:january|july|october) 1$|"
+    r"^(?:and|or|of|from|to|in|on|at|by|with|less|add|plus|due|after|as)\b|"
     r"(?:\b(?:and|or|of|from|to|in|on|at|by|with|for|the|than|per)|[-–—/&,(:])$",
     re.I,
 )
@@ -64,6 +67,7 @@ class Spot:
     ref: CellRef
     cell: Cell
     row: str  # its label without footnote marks
+    column: str
     measure: str  # what its column says apart from a time
     around: frozenset[str]  # words of its labels, of its section and of its table's caption
 
@@ -73,20 +77,27 @@ class Spot:
         return words_of(own_label(self.row)) | words_of(self.measure)
 
     @cached_property
+    def is_dated(self) -> bool:
+        """Return whether a tag gives its period; of others, the print may hide the span."""
+        return self.cell.source in ("", "tag") and "-" in self.cell.period
+
+    @cached_property
     def period(self) -> tuple[str, str]:
-        """Return the span and the last day of its period in words."""
-        return period_words(self.cell.period)
+        """Return the span and the last day of its period in words, ("", "") if it is not dated."""
+        return period_words(self.cell.period if self.is_dated else "")
 
     @property
     def when(self) -> str:
-        """Return its period as a question asks for it, or ""."""
+        """Return its period as a question asks for it, or its column; "" if neither says it."""
         span, day = self.period
-        return f"for the {span} ended {day}" if span else day and f"as of {day}"
+        if self.is_dated:
+            return f"for the {span} ended {day}" if span else day and f"as of {day}"
+        return f'under "{self.column}"' if _YEAR.search(self.column) else ""
 
-    @property
+    @cached_property
     def end(self) -> str:
-        """Return the last day of its period, in ISO's form."""
-        return self.cell.period[-10:]
+        """Return the last day or the year of its period, as far as it is known."""
+        return self.cell.period[-10:] or max(_YEAR.findall(self.column), default="")
 
     @property
     def fault(self) -> str:
@@ -112,16 +123,23 @@ class Spot:
         return ""
 
     @property
+    def under(self) -> str:
+        """Return words for what its column measures, if `when` does not quote the column."""
+        return f' under "{self.measure}"' if self.measure and self.is_dated else ""
+
+    @property
     def name(self) -> str:
         """Return the item as a question quotes it."""
-        return f'"{self.row}"' + (f' under "{self.measure}"' if self.measure else "")
+        return f'"{self.row}"{self.under}'
 
     def may_mean(self, other: "Spot") -> bool:
         """Return whether a question on this cell fits `other`, which has another value."""
         if not self.key <= other.around or other.cell.unit not in ("", self.cell.unit):
             return False
         one, two = self.cell.period, other.cell.period
-        is_same = one == two if "/" in one and "/" in two else not two or self.end == other.end
+        is_same = self.end.startswith(other.end) or other.end.startswith(self.end)
+        if "/" in one and "/" in two:
+            is_same = one == two
         step = max(spot.cell.scale * 10.0 ** -decimals_of([spot.cell]) for spot in (self, other))
         return is_same and abs(self.cell.exact - other.cell.exact) > step / 2
 
@@ -133,8 +151,9 @@ def spots_of(grid: Grid) -> list[Spot]:
     return [
         Spot(
             CellRef(grid_id=grid.grid_id, row=row, column=column),
-            _dated(cell, grid.columns[column]),
+            cell,
             _shown(label),
+            _shown(grid.columns[column]),
             measures[column],
             above | words_of(f"{label} {measures[column]}"),
         )
@@ -142,18 +161,6 @@ def spots_of(grid: Grid) -> list[Spot]:
         for column, cell in enumerate(cells)
         if cell.value is not None
     ]
-
-
-def _dated(cell: Cell, column: str) -> Cell:
-    found = re.findall(r"[A-Z][a-z]{2,8} \d{1,2}, \d{4}", column)
-    if cell.period or len(found) != 1 or re.search(r"\bby\b|\bdue\b", column):
-        return cell
-    try:
-        end = datetime.strptime(found[0], "%B %d, %Y").date()
-    except ValueError:
-        return cell
-    begin = f"{end.replace(day=1, year=end.year - 1)}/" if "ended" in column.lower() else ""
-    return cell.model_copy(update={"period": f"{begin}{end}"})
 
 
 def _shown(label: str) -> str:
