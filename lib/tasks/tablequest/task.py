@@ -84,8 +84,7 @@ class TableQuest(Task):
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return the question's level, the tables' form and the passage."""
-        questions = {one.question_id: one for one in rows["questions"]}
-        question = questions[question_id_of(query.query_id)]
+        question = by_id(rows["questions"])[question_id_of(query.query_id)]
         return {
             "level": question.level,
             "passage": question.passage_id,

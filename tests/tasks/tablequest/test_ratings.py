@@ -59,7 +59,7 @@ def answers_of(arm: str, texts: dict[str, str]) -> list[Answer]:
 
 
 ANSWERS = {"good": answers_of("good", RIGHT), "weak": answers_of("weak", WEAK)}
-FINALS = finals_of(QUERIES, ANSWERS, "html")
+FINALS = finals_of(ANSWERS, "html")
 TEXTS = texts_of(QUESTIONS, [PASSAGE], TABLES, "html")
 
 
@@ -146,8 +146,7 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
              "grade": 3 if is_right else 1})
 
     with played(reply_to, monkeypatch) as prompts:
-        rows = graded(QUESTIONS, FINALS, "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), TEXTS,
-                      2, 1)
+        rows = graded(QUESTIONS, FINALS, "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), TEXTS)
     assert {(row.question_id, row.arm): row.grade for row in rows} == {
         **{(name, "good"): 3 for name in RIGHT}, ("q1", "weak"): 1, ("q2", "weak"): 1,
         ("q3", "weak"): 1, ("q4", "weak"): None}

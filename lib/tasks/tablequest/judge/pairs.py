@@ -1,6 +1,5 @@
 """Judges that compare: pairs of answers in both orders, and grades from 1 to 3 (Appendix C)."""
 
-import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
@@ -8,9 +7,9 @@ from itertools import combinations
 from lib.analyze.metrics import f1
 from lib.core.files import made_by
 from lib.core.prompts import SPLIT, prompt_template
-from lib.core.records import Answer, Query, Record
+from lib.core.records import Answer, Record
 from lib.judge.pairs import Choice, combined
-from lib.judge.verdicts import Decision, answers_of_one_arm
+from lib.judge.verdicts import Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -23,7 +22,6 @@ from lib.tasks.tablequest.answer.prompts import (
 from lib.tasks.tablequest.answer.replies import Final, last_object, read_reply
 from lib.tasks.tablequest.judge.score import judged
 from lib.tasks.tablequest.records import (
-    LEVELS,
     Grid,
     Level,
     Passage,
@@ -73,13 +71,13 @@ class Grade(Record):
     words: str  # the grader's, or why there is no grade
 
 
-def finals_of(queries: Sequence[Query], answers: Mapping[str, list[Answer]], form: str) -> Finals:
+def finals_of(answers: Mapping[str, list[Answer]], form: str) -> Finals:
     """Return arm -> question_id -> the final answer with the tables in `form`."""
     return {
         arm: {
-            question_id_of(query_id): read_reply(reply)
-            for query_id, reply in answers_of_one_arm(list(queries), rows)[1].items()
-            if form_of(query_id) == form
+            question_id_of(row.query_id): read_reply(row.answer)
+            for row in rows
+            if form_of(row.query_id) == form
         }
         for arm, rows in answers.items()
     }
@@ -137,8 +135,6 @@ def matches(
 def _settled(first: Final | None, second: Final | None) -> Decision | None:
     if first is None or second is None:
         return "unscored", f"no answer row of an arm: run {made_by('answers')} for this question"
-    if not (first.text or second.text):
-        return "tie", "neither has an answer"
     is_same = (first.text.split(), first.steps) == (second.text.split(), second.steps)
     return ("tie", "both answers are the same") if is_same else None
 
@@ -222,22 +218,17 @@ def graded(
     grader: str,
     calls: Calls,
     texts: Mapping[str, str],
-    per_level: int,
-    seed: int,
 ) -> list[Grade]:
-    """Return a grade and fault of each arm's answer to at most `per_level` questions per level.
+    """Return a grade and fault of each answer to the questions that every arm has a row for.
 
-    Only questions with a row of every arm are drawn; an empty answer has grade 1 without a call.
+    An empty answer has grade 1 without a call.
     """
-    chance, sample = random.Random(seed), []
-    for level in LEVELS:
-        pool = [
-            one
-            for one in questions
-            if one.level == level and all(one.question_id in given for given in finals.values())
-        ]
-        sample += chance.sample(pool, min(per_level, len(pool)))
-    pairs = [(one, arm, given[one.question_id]) for one in sample for arm, given in finals.items()]
+    pairs = [
+        (one, arm, given[one.question_id])
+        for one in questions
+        for arm, given in finals.items()
+        if all(one.question_id in others for others in finals.values())
+    ]
     asked = [
         Request.ask(
             prompt_template("tablequest/grade").render(**_slots(one, texts, answer=final)),

@@ -100,7 +100,7 @@ def ask_by_model(
         n_chats = max(per_level - least, _LEAST_CHATS)
         wave, waiting = waiting[:n_chats], waiting[n_chats:]
         written, failed = _rounds(wave, model, calls, kept)
-        new, dropped = filtered(written, filings, passages, grids, model, calls)
+        new, dropped = filtered(written, passages, grids, model, calls)
         kept, rejected = kept + new, rejected + failed + dropped
         if not new:
             break
@@ -111,7 +111,6 @@ def ask_by_model(
 
 def filtered(
     questions: Sequence[TableQuestion],
-    filings: Sequence[Filing],
     passages: Sequence[Passage],
     grids: Sequence[Grid],
     model: str,
@@ -121,31 +120,26 @@ def filtered(
 
     A reply without a clear decision counts as a no. Raises Stopped as `complete` does.
     """
-    of_filing, read, tables = by_id(filings), by_id(passages), by_id(grids)
-    requests = [
-        Request.ask(
-            prompt_template("tablequest/filter").render(
-                level=one.level,
-                **defused_slots(
-                    _TAGS,
-                    source=source_of(of_filing[one.filing_id]),
-                    question=one.question,
-                    passage=serialized(read[one.passage_id], tables, "markdown"),
-                    answer=one.answer,
-                    steps="\n".join(one.steps),
-                ),
-            ),
-            max_tokens=_MAX_TOKENS,
+    read, tables, requests = by_id(passages), by_id(grids), []
+    for one in questions:
+        slots = defused_slots(
+            _TAGS,
+            passage=serialized(read[one.passage_id], tables, "markdown"),
+            question=one.question,
+            answer=one.answer,
+            steps="\n".join(one.steps),
         )
-        for one in questions
-    ]
+        prompt = prompt_template("tablequest/filter").render(level=one.level, **slots)
+        requests.append(Request.ask(prompt, max_tokens=_MAX_TOKENS))
+    kept, dropped = [], []
     replies = complete(requests, model, calls) if requests else []
-    faults = [_filter_fault(reply) for reply in replies]
-    return [one for one, fault in zip(questions, faults, strict=True) if not fault], [
-        Rejected(document_id=one.filing_id, item=one.question, reason=f"{fault} ({model})")
-        for one, fault in zip(questions, faults, strict=True)
-        if fault
-    ]
+    for one, reply in zip(questions, replies, strict=True):
+        if fault := _filter_fault(reply):
+            reason = f"{fault} ({model})"
+            dropped.append(Rejected(document_id=one.filing_id, item=one.question, reason=reason))
+        else:
+            kept.append(one)
+    return kept, dropped
 
 
 def _filter_fault(reply: Reply) -> str:
@@ -213,10 +207,8 @@ def read_pair(
     try:
         pair = _Pair.model_validate(last_object(reply.text, "question"))
     except ValidationError as error:
-        first = error.errors()[0]
-        raise BadReply(
-            f"the field {'.'.join(map(str, first['loc']))!r} is wrong: {first['msg']}"
-        ) from None
+        wrong = error.errors()[0]
+        raise BadReply(f"the field {wrong['loc'][0]!r} is wrong: {wrong['msg']}") from None
     refs = {named.name: _found(named, chat.tables) for named in pair.cells}
     if not refs or len(refs) < len(pair.cells):
         raise BadReply("the cells are empty, or two have one name")
@@ -253,15 +245,9 @@ def _found(named: _Named, tables: Mapping[str, Grid]) -> CellRef:
     if named.table not in tables:
         raise BadReply(f"there is no table {named.table!r}: the tables are {', '.join(tables)}")
     grid, places = tables[named.table], []
-    for what, labels, label in (
-        ("row", grid.rows, named.row),
-        ("column", grid.columns, named.column),
-    ):
-        at = [
-            number
-            for number, other in enumerate(labels)
-            if " ".join(other.split()).casefold() == " ".join(label.split()).casefold()
-        ]
+    sides = (("row", grid.rows, named.row), ("column", grid.columns, named.column))
+    for what, labels, label in sides:
+        at = [number for number, other in enumerate(labels) if other.split() == label.split()]
         if len(at) != 1:
             raise BadReply(f"the {what} {label!r} occurs {len(at)} times in table {named.table}")
         places += at
