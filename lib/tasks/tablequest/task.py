@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from lib.core.errors import BadReply
 from lib.core.records import Answer, Query, Verdict
+from lib.judge.verdicts import judge
 from lib.llm.calls import Calls
 from lib.tasks.tablequest.answer.floors import CONSTANT, lexical
 from lib.tasks.tablequest.answer.prompts import (
@@ -13,7 +14,7 @@ from lib.tasks.tablequest.answer.prompts import (
     question_id_of,
 )
 from lib.tasks.tablequest.answer.replies import read_reply
-from lib.tasks.tablequest.judge.score import verdicts_of
+from lib.tasks.tablequest.judge.score import judged
 from lib.tasks.tablequest.questions.checks import verify
 from lib.tasks.tablequest.questions.floor import ask_by_rules
 from lib.tasks.tablequest.questions.model import ask_by_model
@@ -76,7 +77,15 @@ class TableQuest(Task):
 
     def verdicts(self, queries: list[Query], answers: list[Answer], rows: Rows) -> list[Verdict]:
         """Judge figures with sign, scale and unit; hard answers are unscored."""
-        return verdicts_of(rows["questions"], queries, answers)
+        asked = by_id(rows["questions"])
+        return judge(
+            queries,
+            answers,
+            lambda queries, texts: [
+                judged(asked[question_id_of(query.query_id)], text)
+                for query, text in zip(queries, texts, strict=True)
+            ],
+        )
 
     def replies(self, queries: list[Query], rows: Rows) -> dict[str, str]:
         """Return the lexical reader's replies, which come from matching words with labels."""

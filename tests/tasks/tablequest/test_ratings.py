@@ -20,10 +20,10 @@ from lib.tasks.tablequest.judge.pairs import (
     matches,
     texts_of,
 )
-from lib.tasks.tablequest.judge.score import verdicts_of
 from lib.tasks.tablequest.questions.papers import faithfulness, recall_table
 from lib.tasks.tablequest.rate import tables
 from lib.tasks.tablequest.rate.ratings import START, K, bradley_terry, ratings
+from lib.tasks.tablequest.task import TASK
 from tests.played_model import outside, played, within
 from tests.tablequest_pumps import FILING, PASSAGE, QUESTIONS, TABLES
 
@@ -119,8 +119,9 @@ def test_bradley_terry_is_the_maximum_of_the_likelihood_with_a_virtual_tie():
 
 
 def test_tables_count_answers_by_level_and_form():
-    verdicts = [row for rows in ANSWERS.values() for row in verdicts_of(QUESTIONS, QUERIES, [
-        one.model_copy(update={"answer": json.loads(one.answer)["answer"]}) for one in rows])]
+    verdicts = [row for rows in ANSWERS.values() for row in TASK.verdicts(QUERIES, [
+        one.model_copy(update={"answer": json.loads(one.answer)["answer"]}) for one in rows],
+        {"questions": QUESTIONS})]
     rows = tables.scored(QUESTIONS, ANSWERS, verdicts, [PASSAGE], TABLES)
     accuracy = tables.accuracy_table(rows).set_index(["arm", "level", "form"])
     counts = accuracy[["n", "correct", "unscored"]]

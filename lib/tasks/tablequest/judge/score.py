@@ -13,12 +13,8 @@ from fractions import Fraction
 
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.errors import BadInput, BadStudy
-from lib.core.files import made_by
-from lib.core.records import Answer, Query, Verdict
-from lib.judge.verdicts import answers_of_one_arm
-from lib.tasks.tablequest.answer.prompts import question_id_of
 from lib.tasks.tablequest.answer.replies import NO_ANSWER, NO_REPLY, Final
-from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, by_id
+from lib.tasks.tablequest.records import Grid, Passage, TableQuestion
 from lib.tasks.tablequest.wording import POINTS, Amount, amounts, unit_words
 
 TOLERANCE = 0.005  # of a medium answer, as a share of the reference
@@ -40,11 +36,9 @@ _POWERS = [Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9)]
 
 
 def judged(question: TableQuestion, answer: str) -> tuple[str, str]:
-    """Return the verdict on a final answer, and the reason."""
+    """Return the verdict on a final answer that is not empty, and the reason."""
     if question.level == "hard":
         return "unscored", "a hard answer has no rule: name a model as judge"
-    if not answer.strip():
-        return "incorrect", NO_ANSWER
     offered = _offered(question, answer)
     if len({amount.value for amount in offered}) != 1:
         return "unscored", f"{len(offered)} figures in the answer, not one"
@@ -79,26 +73,6 @@ def _is_right(question: TableQuestion, amount: Amount) -> bool:
         if amount.unit in ("", unit) and abs(amount.value * scale - wanted) <= reach:
             return True
     return False
-
-
-def verdicts_of(
-    questions: Sequence[TableQuestion], queries: Sequence[Query], answers: Sequence[Answer]
-) -> list[Verdict]:
-    """Return one verdict per query, in order, on one arm's final answers.
-
-    Raises ValueError as `answers_of_one_arm` does.
-    """
-    arm, given = answers_of_one_arm(list(queries), list(answers))
-    asked, verdicts = by_id(questions), []
-    for query in queries:
-        text = given.get(query.query_id)
-        verdict, reason = "unscored", f"no answer row: run {made_by('answers')} for this query"
-        if text is not None:
-            verdict, reason = judged(asked[question_id_of(query.query_id)], text)
-        verdicts.append(
-            Verdict(query_id=query.query_id, arm=arm, judge="rules", verdict=verdict, reason=reason)
-        )
-    return verdicts
 
 
 def failure(
@@ -152,18 +126,12 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
         rouge = rouge_l(reference, answer)
     except BadInput:
         rouge = 0.0
-    return dict(
-        zip(
-            WORD_METRICS,
-            (
-                float(exact_match(reference, answer)),
-                f1(reference, answer),
-                bleu(reference, answer),
-                rouge,
-            ),
-            strict=True,
-        )
-    )
+    return {
+        "exact_match": float(exact_match(reference, answer)),
+        "f1": f1(reference, answer),
+        "bleu": bleu(reference, answer),
+        "rouge_l": rouge,
+    }
 
 
 def bert_scores(references: Sequence[str], answers: Sequence[str], model: str) -> list[float]:

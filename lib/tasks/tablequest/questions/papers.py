@@ -30,31 +30,17 @@ def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:
     ]
     if not tables:
         raise BadInput(f"no table in a Markdown file (*.md) below {folder}: put papers there")
-    cited = complete(
-        [
-            _request(prompt_template("tablequest/cite"), paper, table, text=text)
-            for paper, text, table in tables
-        ],
-        model,
-        calls,
-    )
+    cite, answer = prompt_template("tablequest/cite"), prompt_template("tablequest/from_table")
+    requests = [_request(cite, paper, table, text=text) for paper, text, table in tables]
     asked = [
         {"question": "", "sentence": ""} | last_object(reply.text or "", "question")
-        for reply in cited
+        for reply in complete(requests, model, calls)
     ]
-    replies = complete(
-        [
-            _request(
-                prompt_template("tablequest/from_table"),
-                paper,
-                table,
-                question=str(one["question"]),
-            )
-            for one, (paper, _, table) in zip(asked, tables, strict=True)
-        ],
-        model,
-        calls,
-    )
+    requests = [
+        _request(answer, paper, table, question=str(one["question"]))
+        for one, (paper, _, table) in zip(asked, tables, strict=True)
+    ]
+    replies = complete(requests, model, calls)
     return pd.DataFrame([_row(*one) for one in zip(tables, asked, replies, strict=True)])
 
 
