@@ -70,7 +70,8 @@ rule pairs:
 
 
 rule statistics:
-    input: rows("queries"), verdicts, facts
+    input: rows("queries"), verdicts, facts,
+        [records(notebook) for notebook in ("retention", "pairs") if notebook in study.variants]
     output: f"{figures}/paired.csv", records("statistics")
     params: **stage("statistics")
     shell: RUN
@@ -84,18 +85,10 @@ rule ledger:
     shell: RUN
 
 
-rule agreement:  # the sheet is neither input nor output: Snakemake would rebuild or remove it
+rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild or remove it
     input: rows("queries"), of("answers", study.arms),
         judged, [of("verdicts", study.arms, judge=other) for other in study.other_judges]
     output: records("agreement")
-    params: **stage("agreement", content=labels_digest(output_root() / data / sheet))
-    shell: RUN
-
-
-rule paper:
-    input: rows("queries"), judged, facts,
-        [records(notebook) for notebook in ("retention", "pairs")
-         if notebook in study.variants]
-    output: f"{figures}/paper_table2.csv", records("paper")
-    params: **stage("paper")
+    params: **stage("agreement", content="".join(
+        labels_digest(output_root() / data / one) for one in (sheet, "human/questions.csv")))
     shell: RUN

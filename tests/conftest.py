@@ -52,11 +52,10 @@ DECLARED = {
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
     "retention": 'arms: list[str] = ["dapt"]\nbase_model: str = ""\ntasks: str = "lab"',
     "pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "rules"',
-    "statistics": 'judge: str = "rules"\narms: list = []',
+    "statistics": 'judge: str = "rules"\narms: list = []\nretention: bool = True\n'
+                  'pairs: bool = True',
     "ledger": 'judge: str = "rules"\narms: list = []',
     "agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
-    "paper": 'judge: str = "rules"\narms: list = []\nseeds: int = 1\nretention: bool = True\n'
-                'pairs: bool = True',
 }
 DOES = {
     "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'

@@ -50,6 +50,7 @@ class Query(Record):
     grounding_score: float = 1.0  # similarity of its words to the document's, 0-1
     context: str = ""  # what the model may read when it answers; empty in a recall study
     source_header: str = ""  # of a table's row: the header row, verbatim, to be read before it
+    rule: str = ""  # the family of rules that asked; "" for a model
 
 
 class Segment(Record):

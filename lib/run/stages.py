@@ -32,7 +32,6 @@ STAGES = {
     "statistics": Stage(every_seed=True),
     "ledger": Stage(),
     "agreement": Stage(),
-    "paper": Stage(),
 }
 for _kind in KINDS.values():
     STAGES |= _kind.own

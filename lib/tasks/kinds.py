@@ -42,7 +42,7 @@ class Kind:
 
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
-EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement", "paper")
+EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement")
 
 SPARK = {
     "lab": Kind(("00_lab", *CHAIN), EVIDENCE),

@@ -165,7 +165,6 @@ def test_the_tables_of_the_evidence_have_their_rows(root):
 def test_each_result_of_the_paper_is_a_file(root):
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("STUDY_ROOT", str(root))
-        run_cells("paper", study="smoke", arms=list(ARMS))
         run_cells("agreement", study="smoke", arms=list(ARMS))
     for number in range(1, 6):
         assert len(table(root / "figures" / "smoke" / f"paper_table{number}.csv")) > 4

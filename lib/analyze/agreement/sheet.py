@@ -1,4 +1,4 @@
-"""A blinded CSV sheet of answers for a person to label, and the labels in it."""
+"""CSV sheets of answers or questions for a person to label, and the labels in them."""
 
 import csv
 import hashlib
@@ -11,16 +11,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
+from lib.analyze.tables import by_group
+from lib.core.arms import ALL
 from lib.core.errors import BadInput, BadStudy
 from lib.core.files import write_text
 from lib.core.paths import data_path, shown
 from lib.core.records import Answer, Query, Verdict
 
-COLUMNS = ("item", "question", "reference answer", "answer", "label")
-LABELS = ("correct", "incorrect", "unsure")
+
+class Form(NamedTuple):
+    """A kind of sheet: the texts that it shows of an item, and the labels to choose from."""
+
+    shows: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+ANSWERS = Form(("question", "reference answer", "answer"), ("correct", "incorrect", "unsure"))
+QUESTIONS = Form(("structure", "rule", "question", "answer", "source"), ("good", "poor", "wrong"))
 # the start of a formula in Excel, LibreOffice and Google Sheets
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
@@ -29,16 +40,15 @@ _LONGEST_CELL = 32_000  # characters; Excel takes 32,767
 
 @dataclass(frozen=True)
 class Item:
-    """One answer as a person sees it, and what the sheet hides: its arm and stratum."""
+    """An answer or a question as a person sees it, and what the sheet hides."""
 
     item: str  # a hash of all that a label depends on, so that a changed answer has no label
     query_id: str
-    arm: str
+    arm: str  # "" for a question
     structure: str
-    verdict: str  # from the judge that stratifies the sample
-    question: str
-    reference: str
-    answer: str
+    verdict: str  # from the judge that stratifies the sample; the rule of a question
+    document_id: str
+    texts: tuple[str, ...]  # those that its form shows
 
     @property
     def stratum(self) -> tuple[str, str, str]:
@@ -69,9 +79,21 @@ def items_of(
         query, key = asked.get(row.query_id), (row.query_id, row.arm)
         if query is not None and key in judged and row.answer.strip():
             texts = (query.question, query.answer, row.answer)
-            digest = hashlib.sha256(json.dumps([*key, *texts]).encode()).hexdigest()[:12]
-            items.append(Item(f"item-{digest}", *key, query.structure, judged[key], *texts))
+            items.append(_item(query, row.arm, judged[key], texts))
     return items
+
+
+def questions_of(queries: Iterable[Query]) -> list[Item]:
+    """Return every question, with its answer and its source as the annotator quoted it."""
+    return [_item(one, "", one.rule, (
+        one.structure, one.rule, one.question, one.answer,
+        f"{one.source_header}\n{one.source_reference}".strip())) for one in queries]
+
+
+def _item(query: Query, arm: str, verdict: str, texts: tuple[str, ...]) -> Item:
+    digest = hashlib.sha256(json.dumps([query.query_id, arm, *texts]).encode()).hexdigest()[:12]
+    return Item(f"item-{digest}", query.query_id, arm, query.structure, verdict,
+                query.document_id, texts)
 
 
 def draw(items: list[Item], size: int, seed: int) -> list[Item]:
@@ -93,21 +115,21 @@ def draw(items: list[Item], size: int, seed: int) -> list[Item]:
     return drawn
 
 
-def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
+def labels_of(path: Path, sample: list[Item], form: Form = ANSWERS) -> dict[str, str]:
     """Return the labels of the sheet at `path`, which has all of `sample` afterwards.
 
     Rows of a sheet with a label stay; items that it lacks are added below.
     """
-    labels = read_labels(path)
-    sheet, separator = _read(path) if labels else (pd.DataFrame(columns=COLUMNS), ",")
+    labels, columns = read_labels(path, form), ["item", *form.shows, "label"]
+    sheet, separator = _read(path) if labels else (pd.DataFrame(columns=columns), ",")
     there = set(sheet["item"])
     added = pd.DataFrame(
         [
-            (item.item, *map(_cell, (item.question, item.reference, item.answer)), "")
+            (item.item, *map(_cell, item.texts), "")
             for item in sample
             if item.item not in there
         ],
-        columns=COLUMNS,
+        columns=columns,
     )
     if len(added) or not path.exists():
         text = pd.concat([sheet, added]).to_csv(
@@ -117,23 +139,23 @@ def labels_of(path: Path, sample: list[Item]) -> dict[str, str]:
     return labels
 
 
-def read_labels(path: Path) -> dict[str, str]:
+def read_labels(path: Path, form: Form = ANSWERS) -> dict[str, str]:
     """Return item -> label of a filled-in sheet, {} if there is none.
 
     Raises BadInput naming item and remedy for an unknown or second label or a missing column.
     """
     labels: dict[str, str] = {}
-    sheet = _read(path)[0] if path.exists() else pd.DataFrame(columns=COLUMNS)
+    sheet = _read(path)[0] if path.exists() else pd.DataFrame(columns=["item", "label"])
     if missing := {"item", "label"} - set(sheet):
         raise BadInput(
             f"{shown(path)}: its first row has no column {sorted(missing)[0]!r}: keep "
             "the first row as it was written"
         )
     for item, label in zip(sheet["item"], sheet.label.str.casefold(), strict=True):
-        if label and (label not in LABELS or not item):
+        if label and (label not in form.labels or not item):
             raise BadInput(
                 f"{shown(path)}, {item or 'a row without an item'}: label {label!r} "
-                f"should be {', '.join(LABELS)} or empty, and keep each item's name"
+                f"should be {', '.join(form.labels)} or empty, and keep each item's name"
             )
         if label and labels.setdefault(item, label) != label:
             raise BadInput(
@@ -164,6 +186,19 @@ def verdicts_of(items: Iterable[Item], labels: dict[str, str], person: str) -> l
         for item in items
         if item.item in labels
     ]
+
+
+def ratings(items: Iterable[Item], labels: dict[str, str], form: Form = QUESTIONS) -> pd.DataFrame:
+    """Return the share of each label, with intervals over documents, by structure and by rule."""
+    rows = pd.DataFrame([(item.structure, item.verdict, item.document_id, labels[item.item])
+                         for item in items if item.item in labels],
+                        columns=["structure", "rule", "document", "label"])
+    tables = []
+    for label in form.labels:
+        own = rows.assign(label=label, share=(rows.label == label).astype(float), all=ALL)
+        tables += [by_group(own.assign(by=by, group=own[by]), ["by", "group", "label"], "share",
+                            "document") for by in ("structure", "rule", ALL)]
+    return pd.concat(tables, ignore_index=True).rename(columns={"mean": "share"})
 
 
 def weights(items: Iterable[Item], labels: dict[str, str]) -> dict[tuple[str, str], float]:

@@ -10,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.analyze.agreement.sheet import (
-    COLUMNS,
+    ANSWERS,
+    QUESTIONS,
     draw,
     items_of,
     labels_digest,
     labels_of,
+    questions_of,
+    ratings,
     read_labels,
     sheet_path,
     verdicts_of,
@@ -75,7 +78,8 @@ def test_the_sheet_shows_neither_arm_nor_judge_nor_verdict(items, tmp_path):
     path = tmp_path / "sheet.csv"
     assert labels_of(path, draw(items, 10, 1)) == {}
     header, *lines = cells_of(path)
-    assert header == list(COLUMNS) and len(lines) == 10 and not any(line[-1] for line in lines)
+    assert header == ["item", *ANSWERS.shows, "label"] and len(lines) == 10
+    assert not any(line[-1] for line in lines)
     text = path.read_text(encoding="utf-8-sig").replace("incorrect", "")
     for word in ("dapt", "base", "rules", "correct", "natural", "tabular"):
         assert word not in text
@@ -87,7 +91,7 @@ FORMULAS = ["=1+1", "+1", "-20 °C", "@SUM(A1)", " =cmd|'/c calc'!A0", "\t=1", "
 @given(st.lists(st.tuples(st.text() | st.sampled_from(FORMULAS), st.text(min_size=1)), min_size=1,
                 max_size=4))
 def test_any_text_is_written_and_no_cell_starts_a_formula(tmp_path_factory, texts):
-    items = [replace(item, question=question, answer=text + "\x00\ud800")
+    items = [replace(item, texts=(question, "1", text + "\x00\ud800"))
              for item, (question, text) in zip(items_of(*study(len(texts))), texts, strict=False)]
     path = tmp_path_factory.mktemp("sheet") / "s.csv"
     assert labels_of(path, items) == {}
@@ -170,3 +174,23 @@ def test_a_label_is_a_verdict_that_stands_for_its_stratum(items):
     sizes = Counter(item.stratum for item in items)
     assert list(weights(items, labels).values()) == [sizes[items[0].stratum],
                                                      sizes[items[2].stratum]]
+
+
+def test_questions_are_rated_by_structure_and_rule_with_their_denominators(tmp_path):
+    path = tmp_path / "questions.csv"
+    queries = [query.model_copy(update={"rule": "lists", "document_id": f"d{number // 3}"})
+               for number, query in enumerate(study(12)[0])]
+    items = questions_of(queries)
+    assert labels_of(path, items, QUESTIONS) == {}
+    header, *lines = cells_of(path)
+    assert header[1:-1] == [*QUESTIONS.shows] and len(lines) == 12
+    text = path.read_text(encoding="utf-8-sig").replace(',""\n', ',"good"\n', 9)
+    path.write_text(text.replace(',""\n', ',"poor"\n', 1))
+    with pytest.raises(BadInput, match="label 'good' should be correct"):
+        read_labels(path)
+    table = ratings(items, read_labels(path, QUESTIONS)).set_index(["by", "group", "label"])
+    table = table.sort_index()
+    assert dict(table.loc[("rule", "lists"), "share"]) == {"good": 0.9, "poor": 0.1, "wrong": 0}
+    assert set(table.n.xs("structure")) == {3, 4} and {*table.n.xs("all")} == {10}
+    low, high = table.loc[("rule", "lists", "good"), ["low", "high"]]
+    assert low < 0.9 < high

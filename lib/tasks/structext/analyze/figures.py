@@ -1,4 +1,4 @@
-"""Draw a run's scores by group, depth and width, and shots, and Real-Test against Test.
+"""Draw a run's scores by group, depth and width, and Real-Test against Test.
 
 Every interval is the table's 95% interval; a hollow marker is an estimate without one. The floor
 (BLIND) is grey.
@@ -28,7 +28,6 @@ from lib.tasks.structext.records import TASKS
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 LABELS = {"rouge_score": SCORE, JUDGE: "Correct according to the judge (%)",
           "difference_points": "Real-Test compared with Test, ROUGE-L, 0 below 0.75 (points)"}
-_LINES = {"few-shot": "-", "simple-few-shot": "--"}
 
 
 @styled
@@ -74,24 +73,6 @@ def draw_heat(table: pd.DataFrame, arms: Sequence[str]) -> tuple[Figure, pd.Data
     if arms:
         figure.colorbar(image, ax=drawn, shrink=0.9, label=SCORE)
     return figure, plotted
-
-
-@styled
-def draw_shots(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw score by number of demonstrations, one panel per suite; also return `table`."""
-    parts, arms = _suites(table), list(table.arm.unique())
-    figure, drawn = panels(len(parts), 2.9, names=parts, sharey=True)
-    for axes, cells in zip(drawn, parts.values(), strict=False):
-        for (arm, setting), line in cells.groupby(["arm", "setting"], sort=False, observed=True):
-            index = arms.index(arm)
-            forest(axes, line.n_shots + offset(index, len(arms), 0.4),
-                   *(100 * line[name] for name in ("rouge_score", "low", "high")), upright=True,
-                   filled=setting == "few-shot", label=f"{arm}, {setting}", line=THIN,
-                   linestyle=_LINES[setting], **_look(index, arm))
-        axes.set(xlabel="Demonstrations", ylim=(-4, 104), xticks=sorted(table.n_shots.unique()))
-    drawn[0].set_ylabel(SCORE)
-    legend(figure, drawn[0], columns=2)
-    return figure, table
 
 
 def _suites(table: pd.DataFrame) -> dict[str, pd.DataFrame]:

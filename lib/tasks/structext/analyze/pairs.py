@@ -1,48 +1,41 @@
 """Compare arms, floor, demonstrations and Real-Test on the same questions, and metrics."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy import stats
+from statsmodels.stats.inter_rater import cohens_kappa
 
 from lib.analyze.stats import cluster_interval
-from lib.core.arms import ALL
 from lib.core.records import Answer
 from lib.tasks.structext.analyze.floor import BLIND
-from lib.tasks.structext.analyze.scores import METRICS, metric_agreement, score
-from lib.tasks.structext.analyze.tables import (
-    ANSWERED,
-    JUDGE,
-    LEFT_OUT,
-    clusters,
-    summary,
-    with_all,
-)
+from lib.tasks.structext.analyze.tables import ANSWERED, JUDGE, summary, with_all
 from lib.tasks.structext.ask.plan import OFFICIAL
 from lib.tasks.structext.ask.prompts import FEW_SHOT, Prompted
+from lib.tasks.structext.ask.replies import LEAST_ROUGE, METRICS, Scored, score
 
 DIFFERENCE = ("n", "texts", "first", "second", "difference_points", "low_points", "high_points")
-LEAST_MODELS = 3  # for a coefficient over their means: two points always lie on a line
+AGREEMENT = ["arm", "first", "second", "n", "pearson", "agreement", "kappa"]
 
 
-def differences(first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str],
-                by: Sequence[str]) -> pd.DataFrame:
+def differences(first: pd.DataFrame, second: pd.DataFrame, on: list[str],
+                by: list[str]) -> pd.DataFrame:
     """Return the paper's score in second - first, by `by`, over the n pairs asked both ways.
 
     Rows are matched by `on`. Differences are in points, with 95% intervals over texts.
     """
-    own, values = [name for name in by if name not in on], ["text", "state", "rouge_score"]
-    both = first[[*on, *values]].merge(second[[*on, *own, *values]], on=[*on],
+    own, values = [name for name in by if name not in on], ["text", "left_out", "rouge_score"]
+    both = first[[*on, *values]].merge(second[[*on, *own, *values]], on=on,
                                        suffixes=("_first", ""), validate="one_to_many")
     table = []
-    for key, cell in both.groupby([*by], observed=True):
-        texts = clusters(cell.text, cell.text_first)
-        pairs = cell[(cell.state != LEFT_OUT) & (cell.state_first != LEFT_OUT)]
-        values = pairs.rouge_score - pairs.rouge_score_first
-        texts = texts[pairs.index]
-        ends = cluster_interval(values, texts, 1) if len(pairs) else (np.nan, np.nan)
-        table.append((*key, len(pairs), texts.nunique(), pairs.rouge_score_first.mean(),
-                      pairs.rouge_score.mean(), *(100 * np.array([values.mean(), *ends]))))
+    for key, cell in both.groupby(by, observed=True):
+        pairs = cell[~(cell.left_out | cell.left_out_first)]
+        change = pairs.rouge_score - pairs.rouge_score_first
+        ends = cluster_interval(change, pairs.text, 1)
+        table.append((*key, len(pairs), pairs.text.nunique(), pairs.rouge_score_first.mean(),
+                      pairs.rouge_score.mean(), *(100 * np.array([change.mean(), *ends]))))
     return pd.DataFrame(table, columns=[*by, *DIFFERENCE])
 
 
@@ -53,22 +46,13 @@ def against(rows: pd.DataFrame, arm: str,
     With BLIND, they are each arm's distance from the floor, on the questions that fit its window.
     """
     is_first = rows.arm == arm
-    return differences(rows[is_first], rows[~is_first], ["query_id"], by)
+    return differences(rows[is_first], rows[~is_first], ["query_id"], [*by])
 
 
 def shots(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `summary` by suite, arm, setting (FEW_SHOT) and number of demonstrations.
-
-    The base prompt has n_shots 0. The columns gain_… are `differences` from it.
-    """
-    with_shots, base = rows[rows.setting.isin(FEW_SHOT)], rows[rows.prompt == "base"]
-    curve = pd.concat([with_shots, *(
-        base[base.suite.isin(with_shots.suite[with_shots.setting == setting])].assign(
-            setting=setting) for setting in FEW_SHOT)])
-    keys = ["suite", "arm", "setting", "n_shots"]
-    gains = differences(base, with_shots, ["arm", "suite", "twin"], keys)
-    gains = gains.rename(columns={name: f"gain_{name}" for name in DIFFERENCE})
-    return summary(curve, keys).merge(gains, how="left", on=keys)
+    """Return `differences` from the base prompt by suite, arm, setting of FEW_SHOT and n_shots."""
+    return differences(rows[rows.prompt == "base"], rows[rows.setting.isin(FEW_SHOT)],
+                       ["arm", "suite", "twin"], ["suite", "arm", "setting", "n_shots"])
 
 
 def real_and_test(rows: pd.DataFrame) -> pd.DataFrame:
@@ -82,37 +66,23 @@ def real_and_test(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def agreement(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `metric_agreement` of the paper's metrics and the judge, by arm and over ALL.
+    """Return Pearson's r, agreement and Cohen's kappa of two metrics over an arm's answers.
 
-    It is over replies with an answer. ALL lacks arms that only copy the reference, and coefficients
-    that no arm has: pooling a good arm with a bad one would make any two metrics correlate.
+    For agreement and kappa, at least LEAST_ROUGE is correct. NaN if a metric does not vary.
     """
-    answered = rows[(rows.state == ANSWERED) & (rows.arm != BLIND)]
-    cells = [*answered.groupby("arm", observed=True), (ALL, answered[~_copies(answered)])]
-    tables = [metric_agreement(cell, (*METRICS, JUDGE)).assign(arm=arm) for arm, cell in cells]
-    for name in ("pearson", "kappa"):
-        is_known = np.any([table[name].notna() for table in tables[:-1]], axis=0)
-        tables[-1][name] = tables[-1][name].where(is_known)
-    table = pd.concat(tables if len(tables) > 2 else tables[:1], ignore_index=True)
-    return table[["arm", "first", "second", "n", "pearson", "agreement", "kappa"]]
-
-
-def agreement_of_means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return Pearson's r of each metric with the judge over the arms' means, as in v2's Table 6.
-
-    Arms are left out as in `agreement`; with fewer than LEAST_MODELS others, r is NaN.
-    """
-    known = rows[(rows.arm != BLIND) & rows[JUDGE].notna()]
-    answered = known[known.state == ANSWERED]
-    known = known[~known.arm.isin(answered.arm[_copies(answered)])]
-    means = known.groupby("arm", observed=True)[[*METRICS, JUDGE]].mean()
-    table = metric_agreement(means, (*METRICS, JUDGE))
-    table = table[table["second"] == JUDGE].reset_index()[["first", "n", "pearson"]]
-    return table.assign(pearson=table.pearson.where(table.n >= LEAST_MODELS))
-
-
-def _copies(answered: pd.DataFrame) -> pd.Series:
-    return answered.exact.groupby(answered.arm, observed=True).transform("min") == 1
+    table = []
+    for arm, cell in rows[rows.state == ANSWERED].groupby("arm", observed=True):
+        for first, second in combinations((*METRICS, JUDGE), 2):
+            pair = cell[[first, second]].astype(float).dropna()
+            correct = pair >= LEAST_ROUGE
+            varies = len(pair) > 1 and (pair.nunique() > 1).all()
+            table.append((
+                arm, first, second, len(pair),
+                stats.pearsonr(pair[first], pair[second]).statistic if varies else np.nan,
+                (correct[first] == correct[second]).mean(),
+                cohens_kappa(pd.crosstab(correct[first], correct[second]), return_results=False)
+                if (correct.nunique() > 1).all() else np.nan))
+    return pd.DataFrame(table, columns=AGREEMENT)
 
 
 def both_scores(rows: pd.DataFrame, asked: Sequence[Prompted],
@@ -123,24 +93,22 @@ def both_scores(rows: pd.DataFrame, asked: Sequence[Prompted],
     """
     by, own = ["prompt", "arm"], rows[rows.suite == OFFICIAL]
     references = {one.query_id: one.sample.answer for one in asked if one.suite == OFFICIAL}
-    table = []
-    for arm, replies in answers.items():
-        for reply in (one for one in replies if one.query_id in references):
-            found = score(references[reply.query_id], reply.answer)
-            value = np.nan if found.official_fails else found.rouge_score
-            table.append((arm, reply.query_id, found.official_fails, value))
-    complete = pd.DataFrame(table, columns=["arm", "query_id", "lost", "official"])
-    theirs = own[["prompt", "query_id"]].drop_duplicates().merge(complete).groupby(
-        by, observed=True).agg(replies=("lost", "size"), lost=("lost", "sum"),
-                               official=("official", "mean"))
-    return summary(own, by).merge(theirs.reset_index(), on=by, how="left")[
+    complete = pd.DataFrame([
+        (arm, reply.query_id, *score(references[reply.query_id], reply.answer))
+        for arm, replies in answers.items() for reply in replies
+        if reply.query_id in references], columns=["arm", "query_id", *Scored._fields])
+    both = own[["prompt", "arm", "query_id"]].merge(complete, on=["arm", "query_id"])
+    both["official"] = both.rouge_score.mask(both.official_fails)
+    theirs = both.groupby(by, observed=True).agg(
+        replies=("official", "size"), lost=("official_fails", "sum"), official=("official", "mean"))
+    return summary(own, by).merge(theirs, on=by, how="left")[
         [*by, "n", "texts", "rouge_score", "low", "high", "official", "replies", "lost"]]
 
 
 def failures(rows: pd.DataFrame, asked: Sequence[Prompted],
              answers: Mapping[str, Sequence[Answer]]) -> pd.DataFrame:
     """Return the first reply that scores 0 of every arm, language and state, but for BLIND."""
-    wrong = rows[(rows.rouge_score == 0) & (rows.state != LEFT_OUT) & (rows.arm != BLIND)]
+    wrong = rows[(rows.rouge_score == 0) & ~rows.left_out & (rows.arm != BLIND)]
     first = wrong.groupby(["arm", "language", "state"], observed=True).head(1)
     samples = {one.query_id: one.sample for one in asked}
     replies = {(arm, row.query_id): row.answer for arm, given in answers.items() for row in given}

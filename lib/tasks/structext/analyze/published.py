@@ -9,6 +9,7 @@ import pandas as pd
 from lib.core.paths import package_file
 from lib.tasks.structext.analyze.floor import BLIND
 from lib.tasks.structext.analyze.tables import JUDGE
+from lib.tasks.structext.ask.replies import METRICS
 
 COLUMNS = ["suite", "source", "model", "prompt", "n", "rouge_score", "low", "high", "floor",
            "where"]
@@ -16,6 +17,7 @@ COLUMNS = ["suite", "source", "model", "prompt", "n", "rouge_score", "low", "hig
 # faithful mode, which has the official generator's faults; seed 42. A test measures them again.
 FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920),
           "test-hard": (2088, 0.21820, 0.20093, 0.23653)}
+LEAST_MODELS = 3  # for a coefficient over their means: two points always lie on a line
 # Pearson of each metric with human judgments, over models' means (v2, Table 6)
 _AGREEMENT = {"rouge_score": 0.993, JUDGE: 0.994, "exact": 0.950}
 
@@ -29,7 +31,7 @@ def paper_scores() -> pd.DataFrame:
 
 
 def with_ours(ours: pd.DataFrame) -> pd.DataFrame:
-    """Return, by suite with published scores, these, their floor, and then a run's arms.
+    """Return, by suite with published scores, these and then a run's arms, each with its floor.
 
     `ours` is from `summary`, by suite, prompt and arm, with the arm BLIND.
     """
@@ -37,19 +39,17 @@ def with_ours(ours: pd.DataFrame) -> pd.DataFrame:
     blind = run[run.model == BLIND].set_index(["suite", "prompt"]).rouge_score
     run = run.join(blind.rename("floor"), on=["suite", "prompt"]).assign(
         source="this run", where="this study")
-    floors = pd.DataFrame([
-        (suite, "floor of the paper's suite", BLIND, "", n, *values, values[0], "this repository")
-        for suite, (n, *values) in FLOORS.items()], columns=COLUMNS)
-    table = pd.concat([paper_scores(), floors, run], ignore_index=True)[COLUMNS]
+    table = pd.concat([paper_scores(), run], ignore_index=True)[COLUMNS]
     return table.sort_values("suite", kind="stable")
 
 
-def agreement_with_ours(means: pd.DataFrame) -> pd.DataFrame:
-    """Return Pearson's r of metrics with human judgments (published) and with our judge.
+def agreement_of_means(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return Pearson's r of metrics over models' means: with human judgments, with our judge.
 
-    `means` is from `agreement_of_means`, the paper's kind of coefficient.
+    The former are published. With fewer than LEAST_MODELS arms in `rows`, r is NaN.
     """
-    paper = pd.DataFrame([("paper", *row) for row in _AGREEMENT.items()],
-                         columns=["source", "first", "pearson"])
-    table = pd.concat([paper, means.assign(source="this run")])
-    return table.rename(columns={"first": "metric"}).astype({"n": "Int64"})
+    means = rows[rows[JUDGE].notna()].groupby("arm", observed=True)[[*METRICS, JUDGE]].mean()
+    ours = means[[*METRICS]].corrwith(means[JUDGE], min_periods=LEAST_MODELS)
+    both = {"paper": pd.Series(_AGREEMENT), "this run": ours}
+    table = pd.concat(both, names=["source", "metric"]).rename("pearson").reset_index()
+    return table.assign(n=table.source.map({"this run": len(means)}).astype("Int64"))

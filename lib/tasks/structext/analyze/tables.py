@@ -13,27 +13,22 @@ from scipy.sparse.csgraph import connected_components
 
 from lib.analyze import export
 from lib.analyze.format import in_points, number, percent
-from lib.analyze.stats import share_interval
+from lib.analyze.tables import by_group
 from lib.core.arms import ALL
 from lib.core.files import made_by, write_text
 from lib.core.paths import figures_path
 from lib.core.records import Answer, Rejected, Verdict
-from lib.tasks.structext.analyze.scores import METRICS
 from lib.tasks.structext.ask.prompts import SETTINGS, Prompted
 from lib.tasks.structext.ask.replies import NO_ROW, scored
 from lib.tasks.structext.generate.samples import SUITES
 from lib.tasks.structext.records import BLIND, LANGUAGES, TASKS
 
-FORMS = {"csv": "table", "json": "nested objects", "yaml": "nested objects",
-         "xml": "nested objects", "latex": "document with headings",
-         "markdown": "document with headings", "org": "document with headings",
-         "tree": "list of edges"}  # language -> form of its texts
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
 JUDGE = "judge"
 INTERVALS = {  # column -> the columns of its interval
     "rouge_score": ("low", "high"), JUDGE: ("judge_low", "judge_high"),
-    "difference_points": ("low_points", "high_points"),
-    "gain_difference_points": ("gain_low_points", "gain_high_points")}
+    "difference_points": ("low_points", "high_points")}
+COUNTED = ("left_out", "failed", "no_answer", "truncated")
 
 
 def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]],
@@ -56,8 +51,10 @@ def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]
                 f"{made_by('answers', arm=arm)} and {made_by('verdicts', arm=arm)} again")
         rows = about.join(pd.DataFrame(scored(asked, replies)))
         is_out, verdict = rows.query_id.isin(out), rows.query_id.map(judged)
+        state = rows.error.where(rows.error != "", ANSWERED).mask(is_out, LEFT_OUT)
         tables.append(rows.assign(
-            arm=arm, state=rows.error.where(rows.error != "", ANSWERED).mask(is_out, LEFT_OUT),
+            arm=arm, state=state, left_out=is_out, failed=state == NO_ROW,
+            no_answer=~state.isin([ANSWERED, LEFT_OUT, NO_ROW]),
             truncated=[truncated.get(name, False) for name in rows.query_id],
             judge=verdict.map({"correct": 1.0, "incorrect": 0.0}).mask(is_out, 0.0)))
     return pd.concat(tables, ignore_index=True).astype({"arm": _ordered(answers)})
@@ -68,56 +65,46 @@ def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
         "query_id": one.query_id, "suite": one.suite, "setting": one.setting,
         "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
         "n_shots": one.n_shots, "twin": one.sample.id.replace("-real-d", "-d"),
-        "text": one.sample.text_id, "reference": one.sample.reference,
-        "form": FORMS[one.sample.language],
+        "text": one.sample.text_id.replace("-real-d", "-d"), "reference": one.sample.reference,
         **one.sample.model_dump(include={"language", "task", "depth", "width"})}
         for one in questions])
-    table["text"] = clusters(table.text, table.pop("reference"))
+    table["text"] = _clusters(table.text, table.pop("reference"))
     order = table.setting.map([*SETTINGS].index)
     prompts = table.assign(order=order).sort_values(["order", "n_shots"], kind="stable").prompt
     return table.astype({
         "suite": _ordered([*SUITES, *table.suite]), "prompt": _ordered(prompts),
-        "form": _ordered(FORMS.values()), "language": _ordered([*LANGUAGES, ALL]),
-        "task": _ordered(TASKS)})
+        "language": _ordered([*LANGUAGES, ALL]), "task": _ordered(TASKS)})
 
 
 def _ordered(names) -> pd.CategoricalDtype:
     return pd.CategoricalDtype(list(dict.fromkeys(names)), ordered=True)
 
 
-def clusters(names: pd.Series, others: pd.Series) -> pd.Series:
-    """Return the first of `names` in each connected group of rows: with a name or other in common.
-
-    Two names may have equal texts, because small structures recur, and one name two texts.
-    """
+# The first name in each connected group of rows, with a name or a text in common: two names may
+# have equal texts, because small structures recur, and one name two texts.
+def _clusters(names: pd.Series, texts: pd.Series) -> pd.Series:
     ids, known = pd.factorize(names)
-    more, also = pd.factorize(others)
+    more, also = pd.factorize(texts)
     size = len(known) + len(also)
     links = coo_array((np.ones(len(ids)), (ids, len(known) + more)), shape=(size, size))
     component = pd.Series(connected_components(links, directed=False)[1][ids], names.index)
     return names.groupby(component).transform("first")
 
 
-def summary(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return counts, mean scores and their 95% intervals over texts, by group of `by`.
+def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return counts, mean scores and their 95% intervals over texts, by group of `by`, in order.
 
     n counts every question; rouge_asked is the mean over those that were not left out.
     """
-    table = []
-    for key, cell in rows.groupby([*by], observed=True):
-        is_out, is_failed = cell.state == LEFT_OUT, cell.state == NO_ROW
-        verdict = cell[JUDGE].dropna()
-        low, high = share_interval(cell.rouge_score, cell.text)
-        judge_low, judge_high = share_interval(verdict, cell.text[verdict.index])
-        table.append({
-            **dict(zip(by, key, strict=True)), "n": len(cell), "texts": cell.text.nunique(),
-            "left_out": is_out.sum(), "failed": is_failed.sum(),
-            "no_answer": (~is_out & ~is_failed & (cell.state != ANSWERED)).sum(),
-            "truncated": cell.truncated.sum(), "low": low, "high": high,
-            "rouge_asked": cell.rouge_score[~is_out].mean(), **cell[[*METRICS]].mean(),
-            "judged": len(verdict), JUDGE: verdict.mean(), "judge_low": judge_low,
-            "judge_high": judge_high})
-    return pd.DataFrame(table, columns=None if table else [*by, "n", "rouge_score", "low", "high"])
+    rows = rows.assign(rouge_asked=rows.rouge_score.mask(rows.left_out)).sort_values(
+        by, kind="stable")
+    more = {"text": "nunique", **dict.fromkeys(COUNTED, "sum"),
+            **dict.fromkeys(("rouge_asked", "bleu", "exact"), "mean")}
+    counts = rows.groupby(by, sort=False, observed=True).agg(more).rename(columns={"text": "texts"})
+    scores = by_group(rows, by, "rouge_score", "text").rename(columns={"mean": "rouge_score"})
+    judged = by_group(rows, by, JUDGE, "text").drop(columns=by)
+    judged.columns = ["judged", JUDGE, *INTERVALS[JUDGE]]
+    return pd.concat([scores, counts.reset_index(drop=True), judged], axis=1)
 
 
 def with_all(rows: pd.DataFrame) -> pd.DataFrame:
@@ -127,16 +114,10 @@ def with_all(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def heat(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `summary` by suite, arm, depth and width, with standard deviations (n - 1).
-
-    sd_tasks and sd_languages are over a cell's means by task and by language.
-    """
+    """Return `summary` by suite, arm, depth and width, with sd_tasks over the means of tasks."""
     by = ["suite", "arm", "depth", "width"]
-    groups = rows.groupby(by, observed=True)
-    spreads = {f"sd_{name}s": groups.apply(
-        lambda cell, name=name: cell.groupby(name, observed=True).rouge_score.mean().std())
-        for name in ("task", "language")}
-    return summary(rows, by).merge(pd.DataFrame(spreads).reset_index())
+    tasks = by_group(rows, [*by, "task"], "rouge_score", "text")
+    return summary(rows, by).merge(tasks.groupby(by)["mean"].std().rename("sd_tasks"), on=by)
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
@@ -151,7 +132,7 @@ def _cell(row: dict, name: str) -> str:
     value, ends = row[name], [row[end] for end in INTERVALS.get(name, ())]
     if name.endswith("_points"):
         return in_points(value, *ends)
-    if isinstance(value, float) and name not in ("pearson", "kappa", "gain_n"):
+    if isinstance(value, float) and name not in ("pearson", "kappa"):
         return percent(value, *ends)
     return number(value, ".3g")
 

@@ -3,13 +3,20 @@
 import re
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
+from lib.analyze.metrics import bleu, exact_match, rouge_l_with_steps
 from lib.core.records import Answer, Query
 from lib.judge.verdicts import answers_of_one_arm
-from lib.tasks.structext.analyze.scores import Scored, score
 from lib.tasks.structext.ask.prompts import REASONING, Prompted, as_queries
 from lib.tasks.task import Final
 
+# v2: a response with less ROUGE-L scores 0; the official code loses rows, as an empty response
+# raises ValueError and a long text RecursionError
+LEAST_ROUGE = 0.75  # a response with less scores 0 (v2, 4.2)
+METRICS = ("rouge_score", "bleu", "exact")
+RECURSION_LIMIT = 1000  # CPython's default, under which the official scorer runs
+FRAMES = 12  # on that scorer's stack before the recursion begins, approximately
 NO_ANSWER = "no <answer> in the reply"
 NO_ROW = "no answer row: the query was not asked, or its call failed"
 _TAG = re.compile(r"\\?<\s?(/?)\s?answer\s?\\?>", re.I)  # a backslash if Markdown is escaped
@@ -19,6 +26,31 @@ _THOUGHTS_END = re.compile(r"</think>", re.I)
 _THOUGHTS = re.compile(r"\s*<think>", re.I)
 _FENCED = re.compile(r"\s*`{3,}\w*\n(.*)\n`{3,}\s*", re.S)
 _LONGEST = 60  # characters of a line that a reason shows
+
+
+class Scored(NamedTuple):
+    """The scores of a response, each metric 0 to 1."""
+
+    rouge_l: float  # F, as in `rouge` 1.0.1
+    rouge_score: float  # the paper's: rouge_l, or 0 below LEAST_ROUGE
+    bleu: float
+    exact: float  # 1 if equal except for whitespace at both ends
+    error: str  # why the row has 0; "" if it was scored
+    official_fails: bool  # the official scorer would lose the row, as it is empty or too long
+
+
+def score(answer: str, response: str | None) -> Scored:
+    """Score a response; if it cannot be scored, every metric is 0 and `error` has the reason."""
+    answer, response = (text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
+                        for text in (answer, response or ""))
+    try:
+        if not response.strip():
+            raise ValueError("there is no response")
+        rouge, steps = rouge_l_with_steps(answer, response)
+    except ValueError as empty:
+        return Scored(0.0, 0.0, 0.0, 0.0, str(empty), True)
+    return Scored(rouge, rouge if rouge >= LEAST_ROUGE else 0.0, bleu(answer, response),
+                  float(exact_match(answer, response)), "", steps + FRAMES >= RECURSION_LIMIT)
 
 
 def final_answer(reply: str | None, setting: str) -> Final:

@@ -1,41 +1,61 @@
-"""Write the tree as nested objects with id, attributes and `subs`, in JSON and YAML."""
+"""Write the tree as nested objects in JSON and YAML, and as nested tags in XML."""
 
 from bisect import bisect_right
-from collections.abc import Callable
-from functools import partial
-from itertools import accumulate
+from collections.abc import Collection
+from itertools import accumulate, pairwise
 from random import Random
 
 from lib.tasks.structext.generate.language import Item, Language, Setting, broken_nodes
 from lib.tasks.structext.generate.tree import trail
 
 
-class Objects:
-    """Nested objects: node i is ids[i] with attributes keys/values[starts[i]:starts[i + 1]].
+class Nested:
+    """Nested nodes: node i has the attributes keys/values[starts[i]:starts[i + 1]].
 
-    An object has 1 to size × depth attributes. In corrected texts no value is the id of an object.
+    There are `least` to size × depth of them. Subclasses write a node's head and all tails.
     """
 
-    def __init__(self, setting: Setting, heads: Callable, tails: Callable) -> None:
-        tree, names = setting.tree, setting.names
-        counts = setting.rng.choices(range(1, setting.size * setting.depth + 1), k=tree.n_nodes)
-        self.setting, self.tree, self._tails = setting, tree, tails
+    before = ""  # the text before the first node
+
+    def __init__(self, setting: Setting, least: int = 1, avoided: Collection[str] = ()) -> None:
+        n_nodes = setting.tree.n_nodes
+        counts = setting.rng.choices(range(least, setting.size * setting.depth + 1), k=n_nodes)
+        if not any(counts):
+            counts[0] = 1  # one question needs an attribute in the text
+        self.setting, self.tree = setting, setting.tree
         self.starts = list(accumulate(counts, initial=0))
-        self.ids = names.ids(tree.n_nodes)
-        self.keys = names.keys(self.starts[-1])
-        avoided = set(self.ids) if setting.is_corrected else ()
-        self.values = names.values(self.starts[-1], avoided)
-        self._heads = heads(self)
+        self.keys = setting.names.keys(self.starts[-1])
+        self.values = setting.names.values(self.starts[-1], avoided)
+        self.pairs = [self.pair(*both) for both in zip(self.keys, self.values, strict=True)]
+        self._heads = [self.head(node, self.tree.depth[node], self.pairs[start:end])
+                       for node, (start, end) in enumerate(pairwise(self.starts))]
         self.parts = self._parts(set())
-        self.text = "".join(self.parts)[1:]
+        self.text = self._joined(self.parts)
 
     def _parts(self, broken: set[int]) -> list[str]:
-        heads, tails = self._heads, self._tails(self, broken)
+        heads, tails = self._heads, self.tails(broken)
         return [heads[event] if event >= 0 else tails[~event] for event in self.tree.events]
+
+    def _joined(self, parts: list[str]) -> str:
+        return self.before + "".join(parts).removeprefix("" if self.before else "\n")
 
     def broken(self, nodes: set[int]) -> str:
         """Return the text with a structural error in each of `nodes`."""
-        return "".join(self._parts(nodes))[1:]
+        return self._joined(self._parts(nodes))
+
+    def owner(self, attribute: int) -> int:
+        """Return the node that has the attribute keys[attribute]."""
+        return bisect_right(self.starts, attribute) - 1
+
+
+class Objects(Nested):
+    """Objects with id, attributes and `subs`; in corrected texts no value is an object's id."""
+
+    indent = " "
+
+    def __init__(self, setting: Setting) -> None:
+        self.ids = setting.names.ids(setting.tree.n_nodes)
+        super().__init__(setting, avoided=set(self.ids) if setting.is_corrected else ())
 
     def excerpt(self, node: int) -> str:
         """Return an object as it is in the text, without whitespace and comma around it.
@@ -46,88 +66,130 @@ class Objects:
         text, depth = "".join(parts).strip().removesuffix(","), self.tree.depth[node]
         if self.setting.is_corrected or not depth:
             return text
-        margin = (" " if text[0] == "{" else "  ") * depth
-        return text.removeprefix("- ").replace("\n" + margin, "\n")
-
-    def owner(self, attribute: int) -> int:
-        """Return the node that has the attribute keys[attribute]."""
-        return bisect_right(self.starts, attribute) - 1
+        return text.removeprefix("- ").replace("\n" + self.indent * depth, "\n")
 
 
-def _json_heads(objects: Objects) -> list[str]:
-    pairs = [f'"{key}":"{value}",' for key, value in zip(objects.keys, objects.values, strict=True)]
-    starts, height, heads = objects.starts, objects.tree.height, []
-    for node, (name, depth) in enumerate(zip(objects.ids, objects.tree.depth, strict=True)):
-        line = "\n" + " " * depth
-        lines = ["", "{", f'"id":"{name}",', *pairs[starts[node]:starts[node + 1]],
-                 f'"subs":[{"]" if depth == height else ""}']
-        heads.append(line.join(lines))
-    return heads
+class _Json(Objects):
+    def pair(self, key: str, value: str) -> str:
+        return f'"{key}":"{value}",'
+
+    def head(self, node: int, depth: int, pairs: list[str]) -> str:
+        subs = f'"subs":[{"]" if depth == self.tree.height else ""}'
+        return f"\n{' ' * depth}".join(["", "{", f'"id":"{self.ids[node]}",', *pairs, subs])
+
+    def tails(self, broken: set[int]) -> list[str]:
+        tree, tails = self.tree, []
+        for node, (depth, rank) in enumerate(zip(tree.depth, tree.rank, strict=True)):
+            margin = "\n" + " " * depth
+            closed = "" if depth == tree.height else f"{margin}]"
+            end = "" if node in broken else f"{margin}}}"
+            is_last = not node or rank == tree.branching - 1
+            tails.append(f"{closed}{end}{'' if is_last else ','}")
+        return tails
 
 
-def _json_tails(objects: Objects, broken: set[int]) -> list[str]:
-    tree = objects.tree
-    closed = ["\n" + " " * depth + "]" if depth < tree.height else ""
-              for depth in range(tree.height + 1)]
-    ended = [f"{closed[depth]}\n{' ' * depth}}}" for depth in range(tree.height + 1)]
-    last = tree.branching - 1
-    tails = [(closed if node in broken else ended)[depth] + ("" if rank == last else ",")
-             for node, (depth, rank) in enumerate(zip(tree.depth, tree.rank, strict=True))]
-    tails[0] = closed[0] if 0 in broken else ended[0]
-    return tails
+class _Yaml(Objects):
+    indent = "  "
 
+    def pair(self, key: str, value: str) -> str:
+        # quoted where corrected: bare NO is a boolean in YAML 1.1, and a comma is data
+        return f'"{key}": "{value}"' if self.setting.is_corrected else f"{key}: {value},"
 
-def _yaml_heads(objects: Objects) -> list[str]:
-    is_corrected, starts, height = objects.setting.is_corrected, objects.starts, objects.tree.height
-    # quoted where corrected: bare NO is a boolean in YAML 1.1, and a comma is data
-    pairs = [f'"{key}": "{value}"' if is_corrected else f"{key}: {value},"
-             for key, value in zip(objects.keys, objects.values, strict=True)]
-    subs, heads = "subs:" if is_corrected else "subs: ", []
-    for node, (name, depth) in enumerate(zip(objects.ids, objects.tree.depth, strict=True)):
+    def head(self, node: int, depth: int, pairs: list[str]) -> str:
         line = "\n" + "  " * depth
         dash = f"{line[:-2]}- " if depth else line
-        lines = [f'{dash}id: "{name}"', *pairs[starts[node]:starts[node + 1]],
-                 "subs: []" if depth == height else subs]
-        heads.append(line.join(lines))
-    return heads
+        subs = "" if self.setting.is_corrected else " "
+        subs = " []" if depth == self.tree.height else subs
+        return line.join([f'{dash}id: "{self.ids[node]}"', *pairs, f"subs:{subs}"])
+
+    def tails(self, broken: set[int]) -> list[str]:
+        tails = [""] * self.tree.n_nodes
+        closed = [~event for event in self.tree.events if event < 0 and ~event in broken]
+        flaws = self.setting.names.flaws(len(closed)) if closed else []
+        for node, flaw in zip(closed, flaws, strict=True):
+            tails[node] = f"\n{'  ' * self.tree.depth[node]}:{flaw}"
+        return tails
 
 
-def _yaml_tails(objects: Objects, broken: set[int]) -> list[str]:
-    tails = [""] * objects.tree.n_nodes
-    closed = [~event for event in objects.tree.events if event < 0 and ~event in broken]
-    flaws = objects.setting.names.flaws(len(closed)) if closed else []
-    for node, flaw in zip(closed, flaws, strict=True):
-        tails[node] = f"\n{'  ' * objects.tree.depth[node]}:{flaw}"
-    return tails
+class Tags(Nested):
+    """Tags; each one's content ends with a word. In texts of June 2024 some have no attribute.
+
+    Faithful tags and words count from the first letter, so few of them answer most questions.
+    """
+
+    before = '<?xml version="1.0" encoding="UTF-8"?>'
+
+    def __init__(self, setting: Setting) -> None:
+        names, n_nodes = setting.names, setting.tree.n_nodes
+        start = None if setting.is_corrected else 0
+        self.tags, self.words = names.tags(n_nodes, start), names.texts(n_nodes, start)
+        super().__init__(setting, 0 if setting.is_june else 1)
+
+    def pair(self, key: str, value: str) -> str:
+        """Return an attribute as it is in a tag."""
+        return f' {key}="{value}"'
+
+    def head(self, node: int, depth: int, pairs: list[str]) -> str:
+        """Return a start tag."""
+        return f"\n{' ' * depth}<{self.tags[node]}{''.join(pairs)}>"
+
+    def tails(self, broken: set[int]) -> list[str]:
+        """Return words and end tags; the tags in `broken` have none."""
+        tails = []
+        for node, (tag, word, depth) in enumerate(
+                zip(self.tags, self.words, self.tree.depth, strict=True)):
+            margin = f"\n{' ' * depth}"
+            end = "" if node in broken else f"{margin}</{tag}>"
+            tails.append(f"{margin} {word}{end}")
+        return tails
+
+    def content(self, node: int) -> str:
+        """Return the content of a tag, stripped of whitespace.
+
+        A faithful answer is re-indented as if it were the root's content.
+        """
+        margin = "\n" + " " * self.tree.depth[node]
+        parts = self.parts[self.tree.begin[node] + 1:self.tree.end[node]]
+        inner = "".join(parts) + f"{margin} {self.words[node]}"
+        return (inner if self.setting.is_corrected else inner.replace(margin, "\n")).strip()
 
 
-def _object(objects: Objects, rng: Random) -> Item:
-    node = rng.randrange(objects.tree.n_nodes)
-    return Item({"id": objects.ids[node]}, objects.excerpt(node))
+def _object(document: Objects, rng: Random) -> Item:
+    node = rng.randrange(document.tree.n_nodes)
+    return Item({"id": document.ids[node]}, document.excerpt(node))
 
 
-def _first_of_subs(objects: Objects, rng: Random) -> Item:
-    return Item({}, objects.ids[1])
+def _first_of_subs(document: Objects, rng: Random) -> Item:
+    return Item({}, document.ids[1])
 
 
-def _syntax(objects: Objects, rng: Random) -> Item:
-    broken = broken_nodes(objects.setting, rng)
-    return Item({}, str(bool(broken)), objects.broken(broken) if broken else None)
+def _syntax(document: Nested, rng: Random) -> Item:
+    broken = broken_nodes(document.setting, rng)
+    return Item({}, str(bool(broken)), document.broken(broken) if broken else None)
 
 
-def _path(objects: Objects, rng: Random) -> Item:
-    attribute = rng.randrange(len(objects.keys))
-    nodes = trail(objects.tree.parent, objects.owner(attribute))[1:]
-    steps = "".join(f'["subs"][{objects.tree.rank[node]}]' for node in nodes)
-    return Item({"value": objects.values[attribute]}, f'obj{steps}["{objects.keys[attribute]}"]')
+def _path(document: Objects, rng: Random) -> Item:
+    attribute = rng.randrange(len(document.keys))
+    nodes = trail(document.tree.parent, document.owner(attribute))[1:]
+    steps = "".join(f'["subs"][{document.tree.rank[node]}]' for node in nodes)
+    return Item({"value": document.values[attribute]}, f'obj{steps}["{document.keys[attribute]}"]')
 
 
-def _leaves(objects: Objects, rng: Random) -> Item:
-    depths, height = objects.tree.depth, objects.tree.height
-    leaves = [node for node, depth in enumerate(depths) if depth == height]
-    return Item({}, "\n\n".join(map(objects.excerpt, leaves)))
+def _leaves(document: Objects, rng: Random) -> Item:
+    leaves = [node for node, last in enumerate(document.tree.last) if node == last]
+    return Item({}, "\n\n".join(map(document.excerpt, leaves)))
+
+
+def _content(document: Tags, rng: Random) -> Item:
+    node = rng.randrange(document.tree.n_nodes)
+    return Item({"tag": document.tags[node]}, document.content(node))
+
+
+def _tag(document: Tags, rng: Random) -> Item:
+    attribute = rng.randrange(len(document.values))
+    return Item({"value": document.values[attribute]}, document.tags[document.owner(attribute)])
 
 
 _FINDERS = (_object, _first_of_subs, _syntax, _path, _leaves)
-JSON = Language(partial(Objects, heads=_json_heads, tails=_json_tails), _FINDERS)
-YAML = Language(partial(Objects, heads=_yaml_heads, tails=_yaml_tails), _FINDERS)
+JSON, YAML = Language(_Json, _FINDERS), Language(_Yaml, _FINDERS)
+XML = Language(Tags, (_content, _tag, _syntax))

@@ -1,5 +1,6 @@
 """Write two tables about people, bio and work, joined by primeKey, as CSV."""
 
+from collections.abc import Sequence
 from random import Random
 
 from lib.tasks.structext.generate.language import Item, Language, Setting, limits_by_answer
@@ -11,59 +12,59 @@ GENDERS, STATUSES = ("female", "male"), ("employed", "retired", "unemployed")
 HEIGHT_LIMITS = range(150, 181)  # cm, asked about in questions; heights are 120-220
 SALARIES = range(1000, 1_000_001)
 
-Row = tuple[str | int, ...]
+Person = dict[str, str | int]
 
 
 class Tables:
     """`bio` and `work`, each with one row per person, in the same order."""
 
     def __init__(self, setting: Setting) -> None:
-        rng, names = setting.rng, setting.names
-        n_rows = setting.depth
-        self.setting, self.keys = setting, names.primary_keys(n_rows)
-        rows = [(rng.choice(GENDERS), rng.randint(10, 70), rng.randint(120, 220),
-                 rng.randint(70, 180), rng.choice(COLORS), rng.choice(STATUSES),
-                 rng.randint(SALARIES[0], SALARIES[-1]), rng.randrange(7), rng.randrange(7))
-                for _ in range(n_rows)]
+        names = setting.names
+        self.setting, keys = setting, names.primary_keys(setting.depth)
+        self.people = [_drawn(setting, key) for key in keys]
         if setting.is_corrected:
-            rows = _balanced(rows, setting.number)
-        n_women = sum(row[0] == GENDERS[0] for row in rows)
-        people = dict(zip(GENDERS, (iter(names.women(n_women)),
-                                    iter(names.men(n_rows - n_women, n_women))), strict=True))
-        self.bio: list[Row] = []
-        self.work: list[Row] = []
-        for key, (gender, age, height, weight, color, status, pay, company, place) in zip(
-                self.keys, rows, strict=True):
-            self.bio.append((key, gender, age, next(people[gender]), height, weight, color))
-            self.work.append((key, status, pay, names.companies[company], names.places[place]))
-        self.text = "\n\n".join(map(_csv, ([BIO, *self.bio], [WORK, *self.work])))
+            _balance(self.people, setting.number)
+        n_women = sum(one["gender"] == GENDERS[0] for one in self.people)
+        women, men = names.women(n_women), names.men(len(keys) - n_women, n_women)
+        named = {GENDERS[0]: iter(women), GENDERS[1]: iter(men)}
+        for one in self.people:
+            one["name"] = next(named[one["gender"]])
+        self.text = f"{_csv(BIO, self.people)}\n\n{_csv(WORK, self.people)}"
 
 
-def _balanced(rows: list[tuple], number: int) -> list[tuple]:
+def _drawn(setting: Setting, key: str) -> Person:
+    rng, names = setting.rng, setting.names
+    return {"primeKey": key, "gender": rng.choice(GENDERS), "age": rng.randint(10, 70),
+            "height": rng.randint(120, 220), "weight": rng.randint(70, 180),
+            "color": rng.choice(COLORS), "status": rng.choice(STATUSES),
+            "salary": rng.randint(SALARIES[0], SALARIES[-1]),
+            "company": names.companies[rng.randrange(7)],
+            "location": names.places[rng.randrange(7)]}
+
+
+def _balance(people: list[Person], number: int) -> None:
     # nothing is drawn from the rows' generator, so all modes share the other columns
-    women = set(Random(number).sample(range(len(rows)), number % (len(rows) + 1)))
-    balanced = []
-    for place, (_, drawn, height, weight, color, status, *others) in enumerate(rows):
-        age = 18 + (drawn - 10) * 13 // 15  # 10-70 becomes 18-70
-        status = "employed" if status == "retired" and age < 55 else status
-        balanced.append((GENDERS[place not in women], age, height, weight, color, status, *others))
-    return balanced
+    women = set(Random(number).sample(range(len(people)), number % (len(people) + 1)))
+    for place, one in enumerate(people):
+        one["gender"] = GENDERS[place not in women]
+        one["age"] = 18 + (one["age"] - 10) * 13 // 15  # 10-70 becomes 18-70
+        if one["status"] == "retired" and one["age"] < 55:
+            one["status"] = "employed"
 
 
-def _csv(table: list[Row]) -> str:
-    return "\n".join([",".join(map(str, row)) for row in table])
+def _csv(columns: Sequence[str], people: list[Person]) -> str:
+    return "\n".join([",".join(columns), *(",".join([str(one[name]) for name in columns])
+                                           for one in people)])
 
 
 def _cell(document: Tables, rng: Random) -> Item:
-    place, field = rng.randrange(len(document.keys)), rng.choice(BIO[1:] + WORK[1:])
-    columns, rows = (BIO, document.bio) if field in BIO else (WORK, document.work)
-    return Item({"field": field, "key": document.keys[place]},
-                str(rows[place][columns.index(field)]))
+    one, field = rng.choice(document.people), rng.choice(BIO[1:] + WORK[1:])
+    return Item({"field": field, "key": one["primeKey"]}, str(one[field]))
 
 
 def _paid_more(document: Tables, rng: Random) -> Item:
-    limit, column = rng.randint(SALARIES[0], SALARIES[-1]), WORK.index("salary")
-    salaries = [row[column] for row in document.work]
+    limit = rng.randint(SALARIES[0], SALARIES[-1])
+    salaries = [one["salary"] for one in document.people]
     if document.setting.is_corrected:
         limits = limits_by_answer(salaries, SALARIES[0], SALARIES[-1])
         limit = rng.randint(*limits[rng.choice(sorted(limits))])
@@ -71,14 +72,14 @@ def _paid_more(document: Tables, rng: Random) -> Item:
 
 
 def _of_gender(document: Tables, rng: Random) -> Item:
-    gender, column = rng.choice(GENDERS), BIO.index("gender")
-    return Item({"gender": gender}, str(sum(row[column] == gender for row in document.bio)))
+    gender = rng.choice(GENDERS)
+    return Item({"gender": gender}, str(sum(one["gender"] == gender for one in document.people)))
 
 
 def _join(document: Tables, rng: Random) -> Item:
     heights: dict[str, list[int]] = {}
-    for bio, work in zip(document.bio, document.work, strict=True):
-        heights.setdefault(work[WORK.index("location")], []).append(bio[BIO.index("height")])
+    for one in document.people:
+        heights.setdefault(one["location"], []).append(one["height"])
     places = document.setting.names.places
     if not document.setting.is_corrected:
         place, limit = rng.choice(places), rng.choice(HEIGHT_LIMITS)
@@ -95,5 +96,4 @@ def _join(document: Tables, rng: Random) -> Item:
     return Item({"place": place, "height": rng.randint(low, high)}, str(answer))
 
 
-_FINDERS = (_cell, _paid_more, _of_gender, _join)
-CSV = Language(Tables, _FINDERS)
+CSV = Language(Tables, (_cell, _paid_more, _of_gender, _join))

@@ -4,17 +4,15 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from lib.analyze.figures.style import marker
-from lib.tasks.structext.analyze.figures import draw_groups, draw_heat, draw_shots
-from lib.tasks.structext.analyze.pairs import real_and_test, shots
+from lib.tasks.structext.analyze.figures import draw_groups, draw_heat
+from lib.tasks.structext.analyze.pairs import real_and_test
 from lib.tasks.structext.analyze.tables import heat, summary, with_all
 from tests.tasks.structext.replied import ask, by_number, of_arms, right, silent, wrong
 
-ASKED = [*ask(), *ask("real-test", is_real=True), *ask(setting="few-shot", n_shots=1),
-         *ask(setting="few-shot", n_shots=3),
+ASKED = [*ask(), *ask("real-test", is_real=True),
          *(one for depth in (1, 2) for width in (1, 2)
            for one in ask("test-hard", depth=depth, width=width))]
 ROWS = of_arms(ASKED, ask("test-hard", depth=3), base=by_number(right, wrong, silent), tuned=right)
-ROWS_BASE = ROWS[ROWS.prompt == "base"]
 BASE, TUNED = marker(0)["marker"], marker(1)["marker"]
 
 
@@ -28,7 +26,7 @@ def labels(axes) -> list[str]:
 
 
 def test_groups_have_a_marker_per_arm_at_its_score_and_an_interval():
-    table = summary(with_all(ROWS_BASE), ["suite", "language", "arm"])
+    table = summary(with_all(ROWS), ["suite", "language", "arm"])
     figure, plotted = draw_groups(table, "language")
     assert plotted is table
     assert [axes.texts[0].get_text() for axes in figure.axes] == ["test", "real-test", "test-hard"]
@@ -39,23 +37,21 @@ def test_groups_have_a_marker_per_arm_at_its_score_and_an_interval():
                  for segment in part.get_segments()]
     assert len(intervals) == len(table[table.suite == "test"])
     assert labels(figure.axes[0]) == ["csv", "tree", "json", "all"]
-    judged, _ = draw_groups(summary(ROWS_BASE, ["suite", "form", "arm"]), "form", "judge")
-    assert [x for x, _ in points(judged.axes[0], TUNED)] == [100] * 3
-    tasks, _ = draw_groups(summary(ROWS_BASE, ["suite", "task", "arm"]), "task")
+    judged, _ = draw_groups(table, "language", "judge")
+    assert [x for x, _ in points(judged.axes[0], TUNED)] == [100] * 4
+    tasks, _ = draw_groups(summary(ROWS, ["suite", "task", "arm"]), "task")
     assert "TextRetrieval csv.0" in labels(tasks.axes[0])
 
 
-def test_heat_has_a_panel_for_each_arm_asked_and_shots_a_curve():
-    table = heat(ROWS_BASE)
+def test_heat_has_a_panel_for_each_arm_asked():
+    table = heat(ROWS)
     figure, plotted = draw_heat(table, ["tuned"])
     assert set(plotted.arm) == {"tuned"} and set(plotted.suite) == {"test-hard"}
     drawn = [text.get_text() for text in figure.axes[0].texts]
     assert drawn[0] == "tuned" and drawn.count("100.0\nSD 0.0") == 4  # a cell is left out
-    curve, _ = draw_shots(shots(ROWS))
-    assert [y for _, y in points(curve.axes[0], TUNED)] == pytest.approx([100] * 3)
 
 
 def test_a_difference_without_an_interval_is_hollow():
-    figure, _ = draw_groups(real_and_test(ROWS_BASE), "language", "difference_points")
+    figure, _ = draw_groups(real_and_test(ROWS), "language", "difference_points")
     assert points(figure.axes[0], TUNED) == []
     assert len(points(figure.axes[0], TUNED, is_filled=False)) == 4

@@ -22,14 +22,14 @@ def test_the_best_constant_is_found_by_the_papers_score():
     close = ["a b c d e", "a b c d f", "a b c g e", "x"]
     training = [*cell("xml.0", 1, *close), *cell("xml.2", 1, *["True"] * 9, "False"),
                 *cell("xml.2", 2, "True", "True", "False", "False")]
-    table = floor.learned(training).set_index(["task", "depth"])
-    best = table.loc[("xml.0", 1)]
-    assert best.answer == "a b c d e" and best.score == pytest.approx(2.6 / 4, abs=1e-6)
-    assert (best.n, best["values"]) == (4, 4) and np.isnan(best.chance)  # as many values as answers
-    half = table.loc[("xml.2", 1)]
-    assert (half.answer, half["values"]) == ("True", 2)
-    assert [half.score, half.chance] == pytest.approx([0.9, 0.5], abs=1e-6)
-    assert table.loc[("xml.2", 2)].answer == "False"  # of equals, the first by name
+    table = floor.learned(training)
+    answer, chance = table["xml.0", 1]
+    assert answer == "a b c d e" and np.isnan(chance)  # as many values as answers
+    assert table["xml.2", 1] == ("True", pytest.approx(0.5, abs=1e-6))
+    assert table["xml.2", 2][0] == "False"  # of equals, the first by name
+    (far,) = cell("xml.2", 5, "")
+    assert floor.constant(far, table) == table["xml.2", 2]
+    assert floor.constant(far.model_copy(update={"task": "csv.0"}), table)[0] == ""
 
 
 def test_the_floor_reads_nothing_and_answers_every_question_in_every_setting():
@@ -42,7 +42,8 @@ def test_the_floor_reads_nothing_and_answers_every_question_in_every_setting():
     assert scores["base"].tolist() == scores["self-cot"].tolist() and scores.max() > 0.49
     constants = floor.learned(one.sample for one in asked[:18])
     table = floor.by_depth(rows[rows.prompt == "base"], asked, constants)
-    assert table.rouge_score.tolist() == pytest.approx(constants.score.tolist())
+    assert list(table.answer) == [constants[task, 1][0] for task in table.task]
+    assert table.rouge_score.tolist() == pytest.approx(scores["base"].tolist())
     assert list(table.n) == [6] * 3 and set(shown(table).chance) >= {"50.0%", "–"}
 
 

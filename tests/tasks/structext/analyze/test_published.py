@@ -7,13 +7,13 @@ import pytest
 
 from lib.analyze.stats import share_interval
 from lib.core.paths import REPOSITORY
-from lib.tasks.structext.analyze.floor import cells_of, learned
+from lib.tasks.structext.analyze.floor import constant, learned
 from lib.tasks.structext.analyze.published import (
     FLOORS,
     paper_scores,
 )
-from lib.tasks.structext.analyze.scores import score
 from lib.tasks.structext.ask.plan import training_samples
+from lib.tasks.structext.ask.replies import score
 from lib.tasks.structext.generate.samples import suite as generated
 
 SPECIFICATION = REPOSITORY.parent / "shared" / "spec" / "structext-eval.md"
@@ -47,8 +47,7 @@ def test_every_published_number_is_the_specifications():
 def test_the_floors_beside_published_results_are_measured(suite):
     samples = generated(suite, mode="faithful")
     constants = learned(training_samples(samples, mode="faithful")[0])
-    given = cells_of(samples, constants).answer
-    scores = pd.Series([score(one.answer, answer).rouge_score
-                        for one, answer in zip(samples, given, strict=True)])
+    scores = pd.Series([score(one.answer, constant(one, constants)[0]).rouge_score
+                        for one in samples])
     ends = share_interval(scores, pd.Series([one.text_id for one in samples]))
     assert FLOORS[suite] == pytest.approx((len(samples), scores.mean(), *ends), abs=5e-5)

@@ -1,18 +1,19 @@
 """analyze: each question in its denominator, intervals over texts, pairs, text."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lib.core.arms import ALL
 from lib.tasks.structext.analyze.pairs import (
     against,
     agreement,
-    agreement_of_means,
     differences,
     failures,
     real_and_test,
     shots,
 )
+from lib.tasks.structext.analyze.published import agreement_of_means
 from lib.tasks.structext.analyze.tables import (
     ANSWERED,
     JUDGE,
@@ -21,7 +22,7 @@ from lib.tasks.structext.analyze.tables import (
     shown,
     summary,
 )
-from lib.tasks.structext.ask.replies import NO_ROW
+from lib.tasks.structext.ask.replies import METRICS, NO_ROW
 from tests.tasks.structext.replied import (
     answered,
     ask,
@@ -51,14 +52,13 @@ def test_every_question_of_every_arm_keeps_its_row_and_says_why_it_has_no_answer
     # a missing row is unscored, left out is wrong
     assert own[JUDGE].isna().sum() == 1 and own[JUDGE].sum() == 2
     assert list(own.truncated) == [False] * 4 + [True] + [False] * 7
-    assert set(own.form) == {"table", "nested objects", "list of edges"}
     assert own.text.nunique() == 12
 
 
 def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():
     asked = [*ask(tasks=["json"]), *ask("real-test", tasks=["json"], is_real=True)]
     rows = of_arms(asked, base=right)
-    assert rows.groupby("text").size().tolist() == [5] * 4
+    assert rows.groupby("text").size().tolist() == [10] * 2
     assert {tuple(sorted(map(str, suites))) for _, suites in rows.groupby("twin").suite} == {
         ("real-test", "test")}
 
@@ -67,9 +67,9 @@ def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():
 
     first = asked[0].sample
     same = [changed(one, reference=first.reference) for one in asked]
-    assert of_arms(same[:2] + asked[2:], base=right).text.nunique() == 4  # of one text already
+    assert of_arms(same[:2] + asked[2:], base=right).text.nunique() == 2  # of one text already
     connected = of_arms([*same[:1], *asked[1:-1], same[-1]], base=right)
-    assert connected.groupby("text").size().tolist() == [10, 5, 5]
+    assert connected.groupby("text").size().tolist() == [20]
     assert rows.twin[0] == first.id
 
 
@@ -102,8 +102,7 @@ def test_heat_by_hand():
     assert one.rouge_score == pytest.approx(1 / 3)
     # of 1, 0, 0 and of 0, 1, 1
     assert [one.sd_tasks, two.sd_tasks] == pytest.approx([(1 / 3) ** 0.5] * 2)
-    assert np.isnan(two.sd_languages)
-    assert shown(table)["sd languages"].tolist() == ["57.7%", "–"]
+    assert shown(table)["sd tasks"].tolist() == ["57.7%"] * 2
 
 
 def test_differences_by_hand():
@@ -126,9 +125,10 @@ def test_differences_by_hand():
 def test_what_a_longer_prompt_loses_by_the_context_window_is_separate():
     asked, longer = ask(), ask(setting="few-shot", n_shots=2)
     rows = of_arms([*asked, *longer[:4]], longer[4:], True, base=right)  # two of six do not fit
-    curve = shots(rows)
-    (row,) = curve.query("n_shots == 2 and arm == 'base'").itertuples()
-    assert (row.gain_n, row.gain_difference_points) == (4, 0)
+    (row,) = shots(rows).query("arm == 'base'").itertuples()
+    assert (row.setting, row.n_shots, row.n, row.difference_points) == ("few-shot", 2, 4, 0)
+    (row,) = summary(rows, ["prompt", "arm"]).query(
+        "prompt == 'few-shot-2' and arm == 'base'").itertuples()
     assert (row.rouge_score, row.rouge_asked) == pytest.approx((2 / 3, 1))
 
 
@@ -149,23 +149,27 @@ def test_metrics_are_compared_where_there_is_an_answer():
     assert set(table.arm) == {"base"} and (table.n == 6).all() and len(table) == 6
     pair = table[(table["first"] == "exact") & (table["second"] == JUDGE)].iloc[0]
     assert (pair.pearson, pair.agreement, pair.kappa) == pytest.approx((1, 1, 1))
-    two = agreement(of_arms(ask(), base=right, other=wrong))
-    assert list(two.arm.unique()) == ["base", "other", ALL]
-    assert two.n[two.arm == ALL].unique().tolist() == [6]
-    floored = agreement(of_arms(ask(), (), True, base=by_number(right, wrong)))
-    assert set(floored.arm) == {"base"}  # the floor is no model
-    # one arm copies, in the other nothing varies
-    assert set(shown(two).pearson) == {"–"}
+    flat = agreement(of_arms(ask(), base=right))
+    assert set(shown(flat).pearson) == {"–"} and set(flat.agreement) == {1}
+
+
+def test_agreement_of_metrics_by_hand():
+    rows = pd.DataFrame({"arm": "a", "state": ANSWERED, "exact": [1, 1, 0, 0],
+                         "judge": [1, 0, 0, None], "rouge_score": [1, 1, 1, 1.0], "bleu": 0.5})
+    table = agreement(rows).set_index(["first", "second"]).drop(columns="arm")
+    assert table.loc[("exact", "judge")].tolist() == pytest.approx([3, 0.5, 2 / 3, 0.4])
+    assert table.loc[("rouge_score", "exact")].isna().tolist() == [False, True, False, True]
+    assert agreement(rows[:0]).empty
 
 
 def test_a_coefficient_over_models_is_of_their_means():
     arms = {f"a{k}": by_number(*[right] * k, wrong) for k in range(4)}
-    table = agreement_of_means(of_arms(ask(), (), True, **arms, copies=right))
-    assert table["first"].tolist() == ["rouge_score", "bleu", "exact"]
-    assert table.n.tolist() == [4] * 3  # neither the copies nor the floor
-    assert table.pearson[[0, 2]].tolist() == pytest.approx([1] * 2)
+    table = agreement_of_means(of_arms(ask(), **arms))
+    assert table.metric.tolist() == ["rouge_score", JUDGE, "exact", *METRICS]
+    ours = table[table.source == "this run"]
+    assert ours.n.tolist() == [4] * 3 and ours.pearson.tolist()[::2] == pytest.approx([1] * 2)
     two = agreement_of_means(of_arms(ask(), a=by_number(right, wrong), b=wrong))
-    assert two.n.tolist() == [2] * 3 and two.pearson.isna().all()
+    assert two.n[3:].tolist() == [2] * 3 and two.pearson[3:].isna().all()
 
 
 def test_failures_are_verbatim_and_escaped_where_shown():

@@ -1,14 +1,13 @@
-"""analyze.scores: the official scorer's vectors, and what it loses."""
+"""ask.replies: the official scorer's vectors, and what it loses."""
 
 import gzip
 import json
 import math
 
-import pandas as pd
 import pytest
 
 from lib.core.paths import REPOSITORY
-from lib.tasks.structext.analyze.scores import metric_agreement, score
+from lib.tasks.structext.ask.replies import score
 
 VECTORS = REPOSITORY.parent / "shared" / "structext" / "rouge-vectors.json.gz"
 
@@ -41,10 +40,3 @@ def test_no_response_scores_0_with_its_reason(response):
 
 def test_an_unpaired_surrogate_in_a_response_costs_no_more_than_itself():
     assert score("a b c d", "a b c d \ud800") == score("a b c d", "a b c d ?")
-
-
-def test_agreement_of_metrics_by_hand():
-    rows = pd.DataFrame({"exact": [1, 1, 0, 0], "judge": [1, 0, 0, None], "flat": [1, 1, 1, 1.0]})
-    table = metric_agreement(rows, ["exact", "judge", "flat"]).set_index(["first", "second"])
-    assert table.loc[("exact", "judge")].tolist() == pytest.approx([3, 0.5, 2 / 3, 0.4])
-    assert table.loc[("exact", "flat")].isna().tolist() == [False, True, False, True]
