@@ -162,7 +162,7 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
 def test_a_person_checks_questions_on_a_sheet_that_says_where_the_answer_is():
     items = tables.to_check(QUESTIONS, TABLES, 1, 1)
     assert [one.arm for one in items] == ["easy", "medium", "hard"]
-    assert "Net sales: Valves | 2023 = 85,200" in items[1].answer
+    assert "Net sales: Valves | 2023 = 85,200" in items[1].texts[2]
     checked = tables.check_table(items, {items[1].item: "correct", items[2].item: "unsure"})
     assert checked[["correct", "unscored"]].values.tolist() == [[0, 1], [1, 0], [0, 1]]
 

@@ -173,18 +173,8 @@ def to_check(
                 for grid, ref in used
             ]
             shown = "\n".join([f"level: {level}", *places, *one.steps])
-            items.append(
-                Item(
-                    one.question_id,
-                    one.question_id,
-                    level,
-                    one.kind,
-                    "",
-                    one.question,
-                    one.answer,
-                    shown,
-                )
-            )
+            name, texts = one.question_id, (one.question, one.answer, shown)
+            items.append(Item(name, name, level, one.kind, "", one.passage_id, texts))
     return items
 
 
