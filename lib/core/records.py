@@ -6,8 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 # How a quotation was found: exactly, ignoring whitespace, approximately.
 Grounding = Literal["exact", "folded", "fuzzy"]
-# The suffix of a closed-book query's id if its question is also asked with a passage.
-RECALL = "recall"
 
 
 class Record(BaseModel):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from lib.core.errors import BadReply
 from lib.core.records import Answer, Query, Verdict
+from lib.judge.verdicts import judge
 from lib.llm.calls import Calls
 from lib.tasks.tablequest.answer.floors import CONSTANT, lexical
 from lib.tasks.tablequest.answer.prompts import (
@@ -13,7 +14,7 @@ from lib.tasks.tablequest.answer.prompts import (
     question_id_of,
 )
 from lib.tasks.tablequest.answer.replies import read_reply
-from lib.tasks.tablequest.judge.score import verdicts_of
+from lib.tasks.tablequest.judge.score import judged
 from lib.tasks.tablequest.questions.checks import verify
 from lib.tasks.tablequest.questions.floor import ask_by_rules
 from lib.tasks.tablequest.questions.model import ask_by_model
@@ -28,14 +29,26 @@ class TableQuest(Task):
     groups, cluster, constant = ("level", "form"), "passage", CONSTANT
     needs = {"questions": TableQuestion, "passages": Passage, "grids": Grid}
 
-    def ask(self, texts: Rows, annotator: str, calls: Calls, *, max_queries: int = 80,
-            forms: Sequence[str] = ("html",), seed: int = 42, **_: object) -> Asked:
+    def ask(
+        self,
+        texts: Rows,
+        annotator: str,
+        calls: Calls,
+        *,
+        max_queries: int = 80,
+        forms: Sequence[str] = ("html",),
+        seed: int = 42,
+        **_: object,
+    ) -> Asked:
         """Return at most `max_queries` questions of each level, in each of `forms`."""
         if max_queries < 1:
             raise ValueError(f"max_queries is {max_queries}: ask for at least 1 of each level")
         read = (texts["filings"], texts["grids"], texts["passages"])
-        questions, rejected = (ask_by_rules(*read, max_queries, seed) if annotator == "rules" else
-                               ask_by_model(*read, annotator, calls, max_queries, seed))
+        questions, rejected = (
+            ask_by_rules(*read, max_queries, seed)
+            if annotator == "rules"
+            else ask_by_model(*read, annotator, calls, max_queries, seed)
+        )
         queries = as_queries(questions, texts["passages"], texts["grids"], texts["filings"], forms)
         return Asked(queries, rejected, {"questions": questions})
 
@@ -48,8 +61,10 @@ class TableQuest(Task):
             except BadReply as error:
                 wrong[question.question_id] = str(error)
         assert not wrong, wrong
-        return [f"the answers of {len(questions)} questions follow from their cells, except hard "
-                f"ones: {sum(one.level == 'hard' for one in questions)}, which need a model"]
+        return [
+            f"the answers of {len(questions)} questions follow from their cells, except hard "
+            f"ones: {sum(one.level == 'hard' for one in questions)}, which need a model"
+        ]
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Cut the end of a passage that does not fit, as the paper does."""
@@ -62,7 +77,15 @@ class TableQuest(Task):
 
     def verdicts(self, queries: list[Query], answers: list[Answer], rows: Rows) -> list[Verdict]:
         """Judge figures with sign, scale and unit; hard answers are unscored."""
-        return verdicts_of(rows["questions"], queries, answers)
+        asked = by_id(rows["questions"])
+        return judge(
+            queries,
+            answers,
+            lambda queries, texts: [
+                judged(asked[question_id_of(query.query_id)], text)
+                for query, text in zip(queries, texts, strict=True)
+            ],
+        )
 
     def replies(self, queries: list[Query], rows: Rows) -> dict[str, str]:
         """Return the lexical reader's replies, which come from matching words with labels."""
@@ -70,10 +93,12 @@ class TableQuest(Task):
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return the question's level, the tables' form and the passage."""
-        questions = {one.question_id: one for one in rows["questions"]}
-        question = questions[question_id_of(query.query_id)]
-        return {"level": question.level, "passage": question.passage_id,
-                "form": form_of(query.query_id)}
+        question = by_id(rows["questions"])[question_id_of(query.query_id)]
+        return {
+            "level": question.level,
+            "passage": question.passage_id,
+            "form": form_of(query.query_id),
+        }
 
 
 TASK = TableQuest()

@@ -6,20 +6,44 @@ from collections.abc import Iterable
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from lib.tasks.tablequest.records import Cell
 
 POINTS = "percentage points"  # the unit of a difference of two percentages
 _SCALES = {1.0: "", 1e3: "thousand", 1e6: "million", 1e9: "billion", 1e12: "trillion"}
-_NAMED = {"k": 1e3, "m": 1e6, "mn": 1e6, "b": 1e9, "bn": 1e9,
-          **{name: scale for scale, name in _SCALES.items() if name}}
-_COINS = {"USD": ("$", "US dollars"), "EUR": ("€", "euros"), "GBP": ("£", "pounds sterling"),
-          "JPY": ("¥", "yen"), "CAD": ("C$", "Canadian dollars"), "CHF": ("CHF ", "Swiss francs"),
-          "CNY": ("RMB ", "yuan"), "AUD": ("A$", "Australian dollars")}
-_UNITS = {"us$": "USD", "dollars": "USD", "pounds": "GBP", "rmb": "CNY", "pp": "%", "points": "%",
-          "percent": "%", "percentage points": "%", "%": "%", "shares": "shares",
-          **{name.casefold(): code for code in _COINS for name in (code, *_COINS[code])}}
+_NAMED = {
+    "k": 1e3,
+    "m": 1e6,
+    "mn": 1e6,
+    "b": 1e9,
+    "bn": 1e9,
+    **{name: scale for scale, name in _SCALES.items() if name},
+}
+_COINS = {
+    "USD": ("$", "US dollars"),
+    "EUR": ("€", "euros"),
+    "GBP": ("£", "pounds sterling"),
+    "JPY": ("¥", "yen"),
+    "CAD": ("C$", "Canadian dollars"),
+    "CHF": ("CHF ", "Swiss francs"),
+    "CNY": ("RMB ", "yuan"),
+    "AUD": ("A$", "Australian dollars"),
+}
+_UNITS = {
+    "us$": "USD",
+    "dollars": "USD",
+    "pounds": "GBP",
+    "rmb": "CNY",
+    "pp": "%",
+    "points": "%",
+    "percent": "%",
+    "percentage points": "%",
+    "%": "%",
+    "shares": "shares",
+    **{name.casefold(): code for code in _COINS for name in (code, *_COINS[code])},
+}
 _COIN = r"US\$|C\$|A\$|[$€£¥]|(?:USD|EUR|GBP|JPY|CAD|CHF|CNY|AUD|RMB)\b"
 _NUMBER = re.compile(
     rf"(?<![\w.,/])(?P<open>\(\s?)?(?P<minus>-|(?:minus|negative)\s)?\s?(?P<coin>{_COIN})?\s?"
@@ -28,9 +52,15 @@ _NUMBER = re.compile(
     r"(?:[\s-]?(?P<scale>thousand|million|billion|trillion)s?|\s?(?P<short>mn|bn|[kmb](?!\w)))?"
     r"(?:\s?(?:of\s)?(?P<unit>%|percentage\spoints|percent|pp\b|US\sdollars|Canadian\sdollars"
     rf"|Australian\sdollars|Swiss\sfrancs|dollars|euros|pounds|yen|yuan|shares|{_COIN}))?"
-    r"(?P<close2>\s?\))?(?![\d%]|[.,/]\d|\w)", re.I)
-_SPANS = (("three months", 80, 100), ("six months", 170, 191), ("nine months", 260, 285),
-          ("year", 350, 380))  # shortest and longest, in days
+    r"(?P<close2>\s?\))?(?![\d%]|[.,/]\d|\w)",
+    re.I,
+)
+_SPANS = (
+    ("three months", 80, 100),
+    ("six months", 170, 191),
+    ("nine months", 260, 285),
+    ("year", 350, 380),
+)  # shortest and longest, in days
 
 
 class Amount(NamedTuple):
@@ -58,10 +88,14 @@ def _amount(found: re.Match) -> Amount:
     has_brackets = (found["open"] or found["inner"]) and (found["close"] or found["close2"])
     is_negative = found["minus"] or found["minus2"] or has_brackets
     unit = " ".join((found["unit"] or found["coin"] or "").casefold().split())
-    return Amount((-1 if is_negative else 1) * Fraction(digits) * factor,
-                  Fraction(1, 10 ** len(digits.partition(".")[2])) * factor,
-                  _UNITS.get(unit) or _UNITS.get(f"{unit} ", unit.upper()),
-                  scale, len(digits.replace(".", "").lstrip("0")) or 1, found[0].strip())
+    return Amount(
+        (-1 if is_negative else 1) * Fraction(digits) * factor,
+        Fraction(1, 10 ** len(digits.partition(".")[2])) * factor,
+        _UNITS.get(unit) or _UNITS.get(f"{unit} ", unit.upper()),
+        scale,
+        len(digits.replace(".", "").lstrip("0")) or 1,
+        found[0].strip(),
+    )
 
 
 def printed(value: float, unit: str, scale: float, decimals: int) -> str:
@@ -105,12 +139,17 @@ def period_words(period: str) -> tuple[str, str]:
     return (span, f"{end:%B} {end.day}, {end.year}") if span or not begin else ("", "")
 
 
+@lru_cache(1 << 16)
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a label in lower case and singular, without fillers."""
     words = re.findall(r"[^\W\d_]+|\d+(?:[.,]\d+)*", re.sub(r"[’']s\b", "", text.casefold()))
-    return frozenset(re.sub(r"(?<=[^su])s$", "", re.sub(r"ies$", "y", word)) for word in words
-                     ) - _FILLERS
+    return (
+        frozenset(re.sub(r"(?<=[^su])s$", "", re.sub(r"ies$", "y", word)) for word in words)
+        - _FILLERS
+    )
 
 
-_FILLERS = frozenset("a an and are as at by did do for from how i in it of on or our per the to "
-                     "wa was were what which with is".split())
+_FILLERS = frozenset(
+    "a an and are as at by did do for from how i in it of on or our per the to "
+    "wa was were what which with is".split()
+)

@@ -69,7 +69,7 @@ def test_a_reply_is_read_or_says_what_it_lacks(reply, text, missing):
     (EASY, "correct", ["$391,035 million", "391,035", "$391.0 billion", "391035000000 US dollars",
                        "USD 391,035m", "In 2024: $391,035 million"]),
     (EASY, "incorrect", ["$391,035 thousand", "$391,035 billion", "€391,035 million", "391,035%",
-                         "-$391,035 million", "$383,285 million", "$400 billion", "",
+                         "-$391,035 million", "$383,285 million", "$400 billion",
                          "391,035 million shares"]),
     (EASY, "unscored", ["a lot", "$391,035 million or $383,285 million"]),
     (LOSS, "correct", ["-$1,117 million", "$(1,117) million", "(1,117 million)",

@@ -59,7 +59,7 @@ def test_at_most_ten_questions_rest_on_one_table():
 
 @pytest.mark.parametrize(("label", "column", "period"), [
     ("Sales of", "2024", YEARS[0]), ("Other", "2024", YEARS[0]), ("Balance at 2023", "", DAYS[0]),
-    ("Europe", "2024", YEARS[0]), ("Sales", "Change", YEARS[0]), ("Sales", "2024", ""),
+    ("Europe", "2024", YEARS[0]), ("Sales", "Change", YEARS[0]), ("Sales", "Total", ""),
     ("Sales were paid", "2024", YEARS[0]), ("Group: ", "2024", YEARS[0])])
 def test_a_label_that_does_not_say_what_it_is_gives_no_question(label, column, period):
     odd = grid("alm-t01", (column,), {label: "$400"}, (period,))
@@ -76,3 +76,14 @@ def test_matching_words_finds_what_the_rules_ask_and_computes_it(asked):
     wanted = Counter(one.kind for one in questions)
     assert right["extraction"] == wanted["extraction"]
     assert right.keys() == wanted.keys() and right.total() > 0.8 * wanted.total()
+
+
+def test_a_cell_without_a_tag_is_asked_for_by_its_column():
+    columns = ("Years ended June 30, 2024", "Years ended June 30, 2023")
+    untagged = grid("alm-t01", columns, {"Rental sales": "$400 $300"}, ("2024", "2023"))
+    questions, _ = ask_by_rules([FILING], [untagged], [PASSAGE], 4, 1)
+    asked = {one.question for one in questions}
+    assert ('What did Alm Corp. report for "Rental sales" under "Years ended June 30, 2023", in '
+            "millions of US dollars?") in asked
+    assert ('By what percentage, with sign and one decimal, did Alm Corp.\'s "Rental sales" change '
+            'between "Years ended June 30, 2023" and "Years ended June 30, 2024"?') in asked

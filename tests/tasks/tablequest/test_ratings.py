@@ -18,12 +18,12 @@ from lib.tasks.tablequest.judge.pairs import (
     finals_of,
     graded,
     matches,
-    material_of,
+    texts_of,
 )
-from lib.tasks.tablequest.judge.score import verdicts_of
 from lib.tasks.tablequest.questions.papers import faithfulness, recall_table
 from lib.tasks.tablequest.rate import tables
 from lib.tasks.tablequest.rate.ratings import START, K, bradley_terry, ratings
+from lib.tasks.tablequest.task import TASK
 from tests.played_model import outside, played, within
 from tests.tablequest_pumps import FILING, PASSAGE, QUESTIONS, TABLES
 
@@ -59,8 +59,8 @@ def answers_of(arm: str, texts: dict[str, str]) -> list[Answer]:
 
 
 ANSWERS = {"good": answers_of("good", RIGHT), "weak": answers_of("weak", WEAK)}
-FINALS = finals_of(QUERIES, ANSWERS, "html")
-MATERIAL = material_of(QUESTIONS, [PASSAGE], TABLES, [FILING], "html")
+FINALS = finals_of(ANSWERS, "html")
+TEXTS = texts_of(QUESTIONS, [PASSAGE], TABLES, "html")
 
 
 def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, tmp_path):
@@ -73,7 +73,7 @@ def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, tmp_path):
 
     with played(reply_to, monkeypatch) as prompts:
         found = matches(QUESTIONS, FINALS, by_model(
-            "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), MATERIAL), "gpt-4o-mini")
+            "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), TEXTS), "gpt-4o-mini")
     assert [(row.verdict, row.is_flipped, row.as_first) for row in found] == [
         ("A", False, "A"), ("tie", True, "B"), ("tie", True, "A"), ("unscored", False, "unscored")]
     assert len(prompts) == 8
@@ -119,9 +119,10 @@ def test_bradley_terry_is_the_maximum_of_the_likelihood_with_a_virtual_tie():
 
 
 def test_tables_count_answers_by_level_and_form():
-    verdicts = [row for rows in ANSWERS.values() for row in verdicts_of(QUESTIONS, QUERIES, [
-        one.model_copy(update={"answer": json.loads(one.answer)["answer"]}) for one in rows])]
-    rows = tables.scored(QUESTIONS, QUERIES, ANSWERS, verdicts, [PASSAGE], TABLES)
+    verdicts = [row for rows in ANSWERS.values() for row in TASK.verdicts(QUERIES, [
+        one.model_copy(update={"answer": json.loads(one.answer)["answer"]}) for one in rows],
+        {"questions": QUESTIONS})]
+    rows = tables.scored(QUESTIONS, ANSWERS, verdicts, [PASSAGE], TABLES)
     accuracy = tables.accuracy_table(rows).set_index(["arm", "level", "form"])
     counts = accuracy[["n", "correct", "unscored"]]
     assert counts.loc["good", "easy", "html"].tolist() == [2, 2, 0]
@@ -146,8 +147,7 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
              "grade": 3 if is_right else 1})
 
     with played(reply_to, monkeypatch) as prompts:
-        rows = graded(QUESTIONS, FINALS, "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), MATERIAL,
-                      2, 1)
+        rows = graded(QUESTIONS, FINALS, "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), TEXTS)
     assert {(row.question_id, row.arm): row.grade for row in rows} == {
         **{(name, "good"): 3 for name in RIGHT}, ("q1", "weak"): 1, ("q2", "weak"): 1,
         ("q3", "weak"): 1, ("q4", "weak"): None}
@@ -162,7 +162,7 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
 def test_a_person_checks_questions_on_a_sheet_that_says_where_the_answer_is():
     items = tables.to_check(QUESTIONS, TABLES, 1, 1)
     assert [one.arm for one in items] == ["easy", "medium", "hard"]
-    assert "Net sales: Valves | 2023 = 85,200" in items[1].answer
+    assert "Net sales: Valves | 2023 = 85,200" in items[1].texts[2]
     checked = tables.check_table(items, {items[1].item: "correct", items[2].item: "unsure"})
     assert checked[["correct", "unscored"]].values.tolist() == [[0, 1], [1, 0], [0, 1]]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lib.core.records import Query
 from lib.tasks.tablequest.answer.prompts import question_id_of
-from lib.tasks.tablequest.questions.floor import Spot, spots_of
+from lib.tasks.tablequest.questions.spots import Spot, spots_of
 from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, by_id
 from lib.tasks.tablequest.wording import decimals_of, printed, words_of
 
@@ -16,20 +16,28 @@ CONSTANT = json.dumps({"steps": [], "answer": "0"})
 # The first operation that a question's words name counts
 _OPERATIONS = (
     ("percent change", r"percentage[^?]*\b(?:change|grow|increase|decrease)|\bgrowth rate\b"),
-    ("share", r"\b(?:percentage|share|portion)\b[^?]* of\b"), ("ratio", r"\bratio\b|\btimes\b"),
+    ("share", r"\b(?:percentage|share|portion)\b[^?]* of\b"),
+    ("ratio", r"\bratio\b|\btimes\b"),
     ("difference", r"\b(?:how much|many)\b[^?]*\b(?:change|increase|decrease|differ|exceed|more)"),
-    ("extraction", ""))
+    ("extraction", ""),
+)
 
 
-def lexical(queries: Sequence[Query], questions: Sequence[TableQuestion],
-            passages: Sequence[Passage], grids: Sequence[Grid]) -> dict[str, str]:
+def lexical(
+    queries: Sequence[Query],
+    questions: Sequence[TableQuestion],
+    passages: Sequence[Passage],
+    grids: Sequence[Grid],
+) -> dict[str, str]:
     """Return query_id -> a reply that comes from matching the question's words with labels.
 
     It reads the passage's grids, never the reference; forms and truncation do not change it.
     """
     asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
-    replies = {key: _reply(asked[key].question, read[asked[key].passage_id], tables)
-               for key in {question_id_of(query.query_id) for query in queries}}
+    replies = {
+        key: _reply(asked[key].question, read[asked[key].passage_id], tables)
+        for key in {question_id_of(query.query_id) for query in queries}
+    }
     return {query.query_id: replies[question_id_of(query.query_id)] for query in queries}
 
 
@@ -41,8 +49,13 @@ def _reply(question: str, passage: Passage, grids: Mapping[str, Grid]) -> str:
     chosen = sorted(spots, key=lambda spot: -scores[spot.ref])[:1]
     if operation != "extraction" and spots:
         chosen = _pair(question, spots, scores, operation in ("percent change", "difference"))
-    return json.dumps({"steps": [f"{spot.name}, {spot.when}: {spot.cell.text}" for spot in chosen],
-                       "answer": _computed(operation, chosen)}, ensure_ascii=False)
+    return json.dumps(
+        {
+            "steps": [f"{spot.name}, {spot.when}: {spot.cell.text}" for spot in chosen],
+            "answer": _computed(operation, chosen),
+        },
+        ensure_ascii=False,
+    )
 
 
 def _scores(asked: frozenset[str], spots: Sequence[Spot]) -> dict:
@@ -52,8 +65,12 @@ def _scores(asked: frozenset[str], spots: Sequence[Spot]) -> dict:
     def weight(words: frozenset[str]) -> float:
         return sum(math.log(1 + len(own) / (1 + frequency[word])) for word in words)
 
-    return {spot.ref: weight(own[spot.ref] & asked) - 0.25 * weight(own[spot.ref] - asked)
-            + 0.3 * weight((spot.around - own[spot.ref]) & asked) for spot in spots}
+    return {
+        spot.ref: weight(own[spot.ref] & asked)
+        - 0.25 * weight(own[spot.ref] - asked)
+        + 0.3 * weight((spot.around - own[spot.ref]) & asked)
+        for spot in spots
+    }
 
 
 def _pair(question: str, spots: Sequence[Spot], scores: dict, is_row: bool) -> list[Spot]:
@@ -61,8 +78,10 @@ def _pair(question: str, spots: Sequence[Spot], scores: dict, is_row: bool) -> l
     for spot in sorted(spots, key=lambda spot: -scores[spot.ref]):
         line = spot.ref.row if is_row else spot.ref.column
         lines.setdefault((spot.ref.grid_id, line), []).append(spot)
-    best = max((line[:2] for line in lines.values()),
-               key=lambda pair: (len(pair), sum(scores[spot.ref] for spot in pair)))
+    best = max(
+        (line[:2] for line in lines.values()),
+        key=lambda pair: (len(pair), sum(scores[spot.ref] for spot in pair)),
+    )
     if is_row:  # the later one first
         return sorted(best, key=lambda spot: spot.end, reverse=True)
     if "ratio" in question:  # as mentioned

@@ -7,7 +7,6 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
-from lib.core.files import made_by
 from lib.core.prompts import defused, prompt_template
 from lib.core.records import Query, Rejected
 from lib.infer.window import lengths_of
@@ -18,18 +17,24 @@ _START, _END = "<passage>\n", "\n</passage>"  # each occurs once, because passag
 
 
 def _as_json(grid: Grid, _: Block) -> str:
-    rows = [[label, *(cell.text for cell in cells)]
-            for label, cells in zip(grid.rows, grid.cells, strict=True)]
+    rows = [
+        [label, *(cell.text for cell in cells)]
+        for label, cells in zip(grid.rows, grid.cells, strict=True)
+    ]
     lines = [json.dumps(row, ensure_ascii=False) for row in (["", *grid.columns], *rows)]
     return "[" + ",\n ".join(lines) + "]"
 
 
 FORMS: dict[str, Callable[[Grid, Block], str]] = {
-    "html": lambda grid, _: grid.html, "markdown": lambda _, block: block.text, "json": _as_json}
+    "html": lambda grid, _: grid.html,
+    "markdown": lambda _, block: block.text,
+    "json": _as_json,
+}
 
 
-def serialized(passage: Passage, grids: Mapping[str, Grid], form: str,
-               titles: Mapping[str, str] | None = None) -> str:
+def serialized(
+    passage: Passage, grids: Mapping[str, Grid], form: str, titles: Mapping[str, str] | None = None
+) -> str:
     """Return the passage's blocks, separated by blank lines, each table in `form` (FORMS).
 
     A caption and unit note that nothing else says, and `titles` by grid_id, precede a table.
@@ -47,26 +52,41 @@ def serialized(passage: Passage, grids: Mapping[str, Grid], form: str,
     return "\n\n".join(part for part in parts if part.strip())
 
 
-def as_queries(questions: Sequence[TableQuestion], passages: Sequence[Passage],
-               grids: Sequence[Grid], filings: Sequence[Filing],
-               forms: Sequence[str]) -> list[Query]:
+def as_queries(
+    questions: Sequence[TableQuestion],
+    passages: Sequence[Passage],
+    grids: Sequence[Grid],
+    filings: Sequence[Filing],
+    forms: Sequence[str],
+) -> list[Query]:
     """Return each question in each of `forms` ("<question_id>:<form>"); `context` is the prompt.
 
-    Raises ValueError for an unknown or repeated form, or a question without its passage.
+    Raises ValueError for an unknown or repeated form.
     """
     if not forms or not set(forms) <= {*FORMS} or len(set(forms)) < len(forms):
         raise ValueError(f"forms {', '.join(forms)}: name each once, of {', '.join(FORMS)}")
     read, of_filing, tables = by_id(passages), by_id(filings), by_id(grids)
-    if lost := {one.passage_id for one in questions} - read.keys():
-        raise ValueError(f"passage {lost.pop()} is missing: run {made_by('filings')} and "
-                         f"{made_by('questions')} again")
-    texts = {(key, form): serialized(read[key], tables, form)
-             for key in {one.passage_id for one in questions} for form in forms}
-    return [Query(query_id=f"{one.question_id}:{form}", document_id=one.passage_id,
-                  question=one.question, answer=one.answer, source_reference="", start=0, end=0,
-                  entity_count=None, block_type="table", context=_prompt(
-                      one.question, texts[one.passage_id, form], of_filing[one.filing_id]))
-            for one in questions for form in forms]
+    texts = {
+        (key, form): serialized(read[key], tables, form)
+        for key in {one.passage_id for one in questions}
+        for form in forms
+    }
+    return [
+        Query(
+            query_id=f"{one.question_id}:{form}",
+            document_id=one.passage_id,
+            question=one.question,
+            answer=one.answer,
+            source_reference="",
+            start=0,
+            end=0,
+            entity_count=None,
+            block_type="table",
+            context=_prompt(one.question, texts[one.passage_id, form], of_filing[one.filing_id]),
+        )
+        for one in questions
+        for form in forms
+    ]
 
 
 def _prompt(question: str, passage: str, filing: Filing) -> str:
@@ -100,24 +120,32 @@ def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
             kept.append(short)
             cut.append(short)
         else:
-            left_out.append(Rejected(
-                document_id=query.document_id, item=query.query_id,
-                reason=f"{length:,} tokens and {room.reply:,} for the reply do not fit in "
-                       f"{room.window:,}"))
+            left_out.append(
+                Rejected(
+                    document_id=query.document_id,
+                    item=query.query_id,
+                    reason=f"{length:,} tokens and {room.reply:,} for the reply do not fit in "
+                    f"{room.window:,}",
+                )
+            )
     return Shown(kept, cut, left_out)
 
 
 def _shortened(query: Query, room: Room, most: int) -> Query | None:
     start = query.context.index(_START) + len(_START)
     end = query.context.rindex(_END)
-    ends = [place for place in range(start + 1, end)
-            if query.context[place].isspace() and not query.context[place - 1].isspace()]
+    ends = [
+        place
+        for place in range(start + 1, end)
+        if query.context[place].isspace() and not query.context[place - 1].isspace()
+    ]
 
     def up_to(place: int) -> str:
         return query.context[:place] + query.context[end:]
 
-    n_fit = bisect_right(ends, most, key=lambda place: lengths_of(
-        [up_to(place)], room.tokenizer, room.style)[0])
+    n_fit = bisect_right(
+        ends, most, key=lambda place: lengths_of([up_to(place)], room.tokenizer, room.style)[0]
+    )
     return query.model_copy(update={"context": up_to(ends[n_fit - 1])}) if n_fit else None
 
 

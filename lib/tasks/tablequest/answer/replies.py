@@ -34,8 +34,11 @@ def read_reply(reply: str | None) -> Final:
         pieces = [one[0] or one[1] for one in _CUT.findall(text[:_LONGEST])]
         return Final(pieces[-1], (), "") if pieces and pieces[-1] else Final("", (), NO_JSON)
     answer = _text(found["answer"])
-    return Final(answer, tuple(filter(None, _text(found.get("steps")).splitlines())),
-                 "" if answer else NO_ANSWER)
+    return Final(
+        answer,
+        tuple(filter(None, _text(found.get("steps")).splitlines())),
+        "" if answer else NO_ANSWER,
+    )
 
 
 def last_object(text: str, *keys: str) -> dict:

@@ -1,17 +1,15 @@
 """Judges that compare: pairs of answers in both orders, and grades from 1 to 3 (Appendix C)."""
 
-import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 from lib.analyze.metrics import f1
 from lib.core.files import made_by
 from lib.core.prompts import SPLIT, prompt_template
-from lib.core.records import Answer, Query, Record
+from lib.core.records import Answer, Record
 from lib.judge.pairs import Choice, combined
-from lib.judge.verdicts import Decision, answers_of_one_arm
+from lib.judge.verdicts import Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -20,13 +18,10 @@ from lib.tasks.tablequest.answer.prompts import (
     form_of,
     question_id_of,
     serialized,
-    source_of,
 )
 from lib.tasks.tablequest.answer.replies import Final, last_object, read_reply
 from lib.tasks.tablequest.judge.score import judged
 from lib.tasks.tablequest.records import (
-    LEVELS,
-    Filing,
     Grid,
     Level,
     Passage,
@@ -44,13 +39,6 @@ Finals = Mapping[str, Mapping[str, Final]]  # arm -> question_id -> final answer
 Round = tuple[TableQuestion, Final, Final]  # a question and the answers of two arms
 # For each round, the decision with the first arm's answer shown first, and shown second
 Decide = Callable[[Sequence[Round]], list[tuple[Decision, Decision]]]
-
-
-class Material(NamedTuple):
-    """What a judge sees of a question in addition to the answers."""
-
-    passage: str
-    source: str
 
 
 class Match(Record):
@@ -83,31 +71,41 @@ class Grade(Record):
     words: str  # the grader's, or why there is no grade
 
 
-def finals_of(queries: Sequence[Query], answers: Mapping[str, list[Answer]], form: str) -> Finals:
+def finals_of(answers: Mapping[str, list[Answer]], form: str) -> Finals:
     """Return arm -> question_id -> the final answer with the tables in `form`."""
-    return {arm: {question_id_of(query_id): read_reply(reply) for query_id, reply in
-                  answers_of_one_arm(list(queries), rows)[1].items() if form_of(query_id) == form}
-            for arm, rows in answers.items()}
+    return {
+        arm: {
+            question_id_of(row.query_id): read_reply(row.answer)
+            for row in rows
+            if form_of(row.query_id) == form
+        }
+        for arm, rows in answers.items()
+    }
 
 
-def material_of(questions: Sequence[TableQuestion], passages: Sequence[Passage],
-                grids: Sequence[Grid], filings: Sequence[Filing],
-                form: str) -> dict[str, Material]:
-    """Return question_id -> what a judge sees: the complete passage, and where it is from."""
-    read, tables, of_filing = by_id(passages), by_id(grids), by_id(filings)
-    return {one.question_id: Material(serialized(read[one.passage_id], tables, form),
-                                      source_of(of_filing[one.filing_id])) for one in questions}
+def texts_of(
+    questions: Sequence[TableQuestion],
+    passages: Sequence[Passage],
+    grids: Sequence[Grid],
+    form: str,
+) -> dict[str, str]:
+    """Return question_id -> the complete passage, which a judge sees too."""
+    read, tables = by_id(passages), by_id(grids)
+    return {one.question_id: serialized(read[one.passage_id], tables, form) for one in questions}
 
 
-def matches(questions: Sequence[TableQuestion], finals: Finals, decide: Decide,
-            judge: str) -> list[Match]:
+def matches(
+    questions: Sequence[TableQuestion], finals: Finals, decide: Decide, judge: str
+) -> list[Match]:
     """Return a match for every question and pair of arms.
 
     If an arm has no row for a question, the match is unscored; equal answers tie without a judge.
     """
     pairs = [(one, *pair) for pair in combinations(finals, 2) for one in questions]
-    rounds = [(one, finals[first].get(one.question_id), finals[second].get(one.question_id))
-              for one, first, second in pairs]
+    rounds = [
+        (one, finals[first].get(one.question_id), finals[second].get(one.question_id))
+        for one, first, second in pairs
+    ]
     settled = [_settled(first, second) for _, first, second in rounds]
     asked = [one for one, known in zip(rounds, settled, strict=True) if not known]
     decided = iter(decide(asked) if asked else [])
@@ -115,19 +113,28 @@ def matches(questions: Sequence[TableQuestion], finals: Finals, decide: Decide,
     for (question, first, second), known in zip(pairs, settled, strict=True):
         as_first, as_second = (known, known) if known else next(decided)
         verdict, is_flipped = combined(as_first[0], as_second[0])
-        found.append(Match(
-            question_id=question.question_id, passage_id=question.passage_id,
-            level=question.level, first_arm=first, second_arm=second, judge=judge,
-            verdict=verdict, is_flipped=is_flipped, is_asked=not known, as_first=as_first[0],
-            as_second=as_second[0], reason=" / ".join({as_first[1]: 0, as_second[1]: 0})))
+        found.append(
+            Match(
+                question_id=question.question_id,
+                passage_id=question.passage_id,
+                level=question.level,
+                first_arm=first,
+                second_arm=second,
+                judge=judge,
+                verdict=verdict,
+                is_flipped=is_flipped,
+                is_asked=not known,
+                as_first=as_first[0],
+                as_second=as_second[0],
+                reason=" / ".join({as_first[1]: 0, as_second[1]: 0}),
+            )
+        )
     return found
 
 
 def _settled(first: Final | None, second: Final | None) -> Decision | None:
     if first is None or second is None:
         return "unscored", f"no answer row of an arm: run {made_by('answers')} for this question"
-    if not (first.text or second.text):
-        return "tie", "neither has an answer"
     is_same = (first.text.split(), first.steps) == (second.text.split(), second.steps)
     return ("tie", "both answers are the same") if is_same else None
 
@@ -151,33 +158,48 @@ def _better(question: TableQuestion, first: Final, second: Final) -> Decision:
     return "tie", "equal by every rule"
 
 
-def by_model(model: str, calls: Calls, material: Mapping[str, Material]) -> Decide:
-    """Return `model` as judge; `material` is by question_id. An unreadable reply is unscored."""
+def by_model(model: str, calls: Calls, texts: Mapping[str, str]) -> Decide:
+    """Return `model` as judge; see `texts_of`. An unreadable reply is unscored."""
+
     def decide(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
-        requests = [Request.ask(prompt_template("tablequest/judge_pair").render(
-            **_slots(question, material, first=one, second=other)))
-            for question, first, second in rounds for one, other in ((first, second),
-                                                                     (second, first))]
+        requests = [
+            Request.ask(
+                prompt_template("tablequest/judge_pair").render(
+                    **_slots(question, texts, first=one, second=other)
+                )
+            )
+            for question, first, second in rounds
+            for one, other in ((first, second), (second, first))
+        ]
         replies = complete(requests, model, calls)
-        return [(_decision(one, _AS_FIRST), _decision(other, _AS_SECOND))
-                for one, other in zip(replies[::2], replies[1::2], strict=True)]
+        return [
+            (_decision(one, _AS_FIRST), _decision(other, _AS_SECOND))
+            for one, other in zip(replies[::2], replies[1::2], strict=True)
+        ]
+
     return decide
 
 
-def _slots(question: TableQuestion, material: Mapping[str, Material],
-           **finals: Final) -> dict[str, str]:
+def _slots(question: TableQuestion, texts: Mapping[str, str], **finals: Final) -> dict[str, str]:
     answers = {name: as_text(final.steps, final.text) for name, final in finals.items()}
-    slots = defused_slots(_TAGS, question=question.question, **answers,
-                          reference=as_text(question.steps, question.answer),
-                          **material[question.question_id]._asdict())
-    return slots | {name: _VERDICT.sub(lambda found: found[0][0] + SPLIT + found[0][1:],
-                                       slots[name]) for name in answers}
+    slots = defused_slots(
+        _TAGS,
+        question=question.question,
+        **answers,
+        reference=as_text(question.steps, question.answer),
+        passage=texts[question.question_id],
+    )
+    return slots | {
+        name: _VERDICT.sub(lambda found: found[0][0] + SPLIT + found[0][1:], slots[name])
+        for name in answers
+    }
 
 
 def as_text(steps: Sequence[str], answer: str) -> str:
     """Return an answer's steps, one a line, and the answer."""
-    return "\n".join([*(f"- {step}" for step in steps),
-                      f"Answer: {answer}" if answer else "(no answer)"])
+    return "\n".join(
+        [*(f"- {step}" for step in steps), f"Answer: {answer}" if answer else "(no answer)"]
+    )
 
 
 def _decision(reply: Reply, words: Mapping[str, str]) -> Decision:
@@ -186,37 +208,64 @@ def _decision(reply: Reply, words: Mapping[str, str]) -> Decision:
     found = last_object(reply.text, "better")
     word = str(found.get("better")).strip().lower()
     if word not in words:
-        return "unscored", f"\"better\" is neither first, second nor tie: {reply.text[-200:]!r}"
+        return "unscored", f'"better" is neither first, second nor tie: {reply.text[-200:]!r}'
     return words[word], " ".join(str(found.get("rationale", "")).split()) or "no rationale"
 
 
-def graded(questions: Sequence[TableQuestion], finals: Finals, grader: str, calls: Calls,
-           material: Mapping[str, Material], per_level: int, seed: int) -> list[Grade]:
-    """Return a grade and fault of each arm's answer to at most `per_level` questions per level.
+def graded(
+    questions: Sequence[TableQuestion],
+    finals: Finals,
+    grader: str,
+    calls: Calls,
+    texts: Mapping[str, str],
+) -> list[Grade]:
+    """Return a grade and fault of each answer to the questions that every arm has a row for.
 
-    Only questions with a row of every arm are drawn; an empty answer has grade 1 without a call.
+    An empty answer has grade 1 without a call.
     """
-    chance, sample = random.Random(seed), []
-    for level in LEVELS:
-        pool = [one for one in questions if one.level == level
-                and all(one.question_id in given for given in finals.values())]
-        sample += chance.sample(pool, min(per_level, len(pool)))
-    pairs = [(one, arm, given[one.question_id]) for one in sample for arm, given in finals.items()]
-    asked = [Request.ask(prompt_template("tablequest/grade").render(
-        **_slots(one, material, answer=final)), max_tokens=16_384)
-        for one, _, final in pairs if final.text]
+    pairs = [
+        (one, arm, given[one.question_id])
+        for one in questions
+        for arm, given in finals.items()
+        if all(one.question_id in others for others in finals.values())
+    ]
+    asked = [
+        Request.ask(
+            prompt_template("tablequest/grade").render(**_slots(one, texts, answer=final)),
+            max_tokens=16_384,
+        )
+        for one, _, final in pairs
+        if final.text
+    ]
     replies = iter(complete(asked, grader, calls) if asked else [])
-    return [Grade(question_id=one.question_id, passage_id=one.passage_id, level=one.level, arm=arm,
-                  grader=grader, **(_grade(next(replies)) if final.text else
-                                    {"grade": 1, "fault": "empty", "words": "no answer"}))
-            for one, arm, final in pairs]
+    return [
+        Grade(
+            question_id=one.question_id,
+            passage_id=one.passage_id,
+            level=one.level,
+            arm=arm,
+            grader=grader,
+            **(
+                _grade(next(replies))
+                if final.text
+                else {"grade": 1, "fault": "empty", "words": "no answer"}
+            ),
+        )
+        for one, arm, final in pairs
+    ]
 
 
 def _grade(reply: Reply) -> dict[str, object]:
     found = {} if reply.reason else last_object(reply.text, "grade")
     grade, fault = str(found.get("grade")).strip(), str(found.get("fault")).strip().lower()
     if grade not in ("1", "2", "3"):
-        return {"grade": None, "fault": "other", "words": reply.reason or
-                f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}"}
-    return {"grade": int(grade), "fault": fault if fault in FAULTS else "other",
-            "words": " ".join(str(found.get("words", "")).split())}
+        return {
+            "grade": None,
+            "fault": "other",
+            "words": reply.reason or f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}",
+        }
+    return {
+        "grade": int(grade),
+        "fault": fault if fault in FAULTS else "other",
+        "words": " ".join(str(found.get("words", "")).split()),
+    }

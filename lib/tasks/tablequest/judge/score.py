@@ -13,28 +13,32 @@ from fractions import Fraction
 
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.errors import BadInput, BadStudy
-from lib.core.files import made_by
-from lib.core.records import Answer, Query, Verdict
-from lib.judge.verdicts import answers_of_one_arm
-from lib.tasks.tablequest.answer.prompts import question_id_of
 from lib.tasks.tablequest.answer.replies import NO_ANSWER, NO_REPLY, Final
-from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, by_id
+from lib.tasks.tablequest.records import Grid, Passage, TableQuestion
 from lib.tasks.tablequest.wording import POINTS, Amount, amounts, unit_words
 
 TOLERANCE = 0.005  # of a medium answer, as a share of the reference
-MODES = ("right", "answered", "empty", "format", "incomplete", "no single figure", "wrong unit",
-         "wrong cell", "wrong arithmetic", "other")
+MODES = (
+    "right",
+    "answered",
+    "empty",
+    "format",
+    "incomplete",
+    "no single figure",
+    "wrong unit",
+    "wrong cell",
+    "wrong arithmetic",
+    "other",
+)
 WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
 _LEAST_DIGITS = 3
 _POWERS = [Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9)]
 
 
 def judged(question: TableQuestion, answer: str) -> tuple[str, str]:
-    """Return the verdict on a final answer, and the reason."""
+    """Return the verdict on a final answer that is not empty, and the reason."""
     if question.level == "hard":
         return "unscored", "a hard answer has no rule: name a model as judge"
-    if not answer.strip():
-        return "incorrect", NO_ANSWER
     offered = _offered(question, answer)
     if len({amount.value for amount in offered}) != 1:
         return "unscored", f"{len(offered)} figures in the answer, not one"
@@ -47,8 +51,13 @@ def judged(question: TableQuestion, answer: str) -> tuple[str, str]:
 def _offered(question: TableQuestion, answer: str) -> list[Amount]:
     asked = {amount.value for amount in amounts(question.question)}
     found = amounts(answer)
-    return [amount for amount in found if len(found) == 1 or amount.value not in asked
-            and not re.fullmatch(r"(?:19|20)\d\d", amount.text)]
+    return [
+        amount
+        for amount in found
+        if len(found) == 1
+        or amount.value not in asked
+        and not re.fullmatch(r"(?:19|20)\d\d", amount.text)
+    ]
 
 
 def _is_right(question: TableQuestion, amount: Amount) -> bool:
@@ -66,26 +75,13 @@ def _is_right(question: TableQuestion, amount: Amount) -> bool:
     return False
 
 
-def verdicts_of(questions: Sequence[TableQuestion], queries: Sequence[Query],
-                answers: Sequence[Answer]) -> list[Verdict]:
-    """Return one verdict per query, in order, on one arm's final answers.
-
-    Raises ValueError as `answers_of_one_arm` does.
-    """
-    arm, given = answers_of_one_arm(list(queries), list(answers))
-    asked, verdicts = by_id(questions), []
-    for query in queries:
-        text = given.get(query.query_id)
-        verdict, reason = "unscored", f"no answer row: run {made_by('answers')} for this query"
-        if text is not None:
-            verdict, reason = judged(asked[question_id_of(query.query_id)], text)
-        verdicts.append(Verdict(query_id=query.query_id, arm=arm, judge="rules", verdict=verdict,
-                                reason=reason))
-    return verdicts
-
-
-def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapping[str, Grid],
-            is_truncated: bool = False) -> str:
+def failure(
+    question: TableQuestion,
+    final: Final,
+    passage: Passage,
+    grids: Mapping[str, Grid],
+    is_truncated: bool = False,
+) -> str:
     """Return the first of MODES that applies; of a hard answer, the rules know the first four.
 
     wrong unit: the right digits in another scale, unit or sign. wrong cell: an easy answer is
@@ -101,16 +97,26 @@ def failure(question: TableQuestion, final: Final, passage: Passage, grids: Mapp
     if verdict != "incorrect":
         return "right" if verdict == "correct" else "no single figure"
     value = abs(_offered(question, final.text)[0].value)
-    if any(abs(value * power - abs(question.exact)) * 1000 <= abs(question.exact)
-           for power in _POWERS):
+    if any(
+        abs(value * power - abs(question.exact)) * 1000 <= abs(question.exact) for power in _POWERS
+    ):
         return "wrong unit"
-    said = {abs(amount.value) * power for text in (*final.steps, final.text)
-            for amount in amounts(text) for power in _POWERS}
+    said = {
+        abs(amount.value) * power
+        for text in (*final.steps, final.text)
+        for amount in amounts(text)
+        for power in _POWERS
+    }
     if question.level == "medium":
         used = [abs(cell.exact) in said for cell in question.cells_in(grids)]
         return "wrong arithmetic" if all(used) else "wrong cell" if any(used) else "other"
-    others = {abs(cell.exact) for key in passage.grid_ids for cells in grids[key].cells
-              for cell in cells if cell.value}
+    others = {
+        abs(cell.exact)
+        for key in passage.grid_ids
+        for cells in grids[key].cells
+        for cell in cells
+        if cell.value
+    }
     return "wrong cell" if said & others else "other"
 
 
@@ -120,8 +126,12 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
         rouge = rouge_l(reference, answer)
     except BadInput:
         rouge = 0.0
-    return dict(zip(WORD_METRICS, (float(exact_match(reference, answer)), f1(reference, answer),
-                                   bleu(reference, answer), rouge), strict=True))
+    return {
+        "exact_match": float(exact_match(reference, answer)),
+        "f1": f1(reference, answer),
+        "bleu": bleu(reference, answer),
+        "rouge_l": rouge,
+    }
 
 
 def bert_scores(references: Sequence[str], answers: Sequence[str], model: str) -> list[float]:
@@ -129,6 +139,8 @@ def bert_scores(references: Sequence[str], answers: Sequence[str], model: str) -
     try:
         from bert_score import score  # an extra; brings in torch, which takes seconds
     except ImportError as error:
-        raise BadStudy("BERTScore needs the package bert-score: run `pip install -e "
-                       "'.[bertscore]'`, or leave `bertscore_model` empty") from error
+        raise BadStudy(
+            "BERTScore needs the package bert-score: run `pip install -e "
+            "'.[bertscore]'`, or leave `bertscore_model` empty"
+        ) from error
     return score(list(answers), list(references), model_type=model)[2].tolist()

@@ -12,23 +12,28 @@ from lib.tasks.tablequest.records import Cell, Grid, TableQuestion, in_whole_uni
 from lib.tasks.tablequest.wording import POINTS, Amount, amounts, words_of
 
 _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-_FUNCTIONS: dict[str, Callable] = {"min": min, "max": max, "abs": abs}
-_MOST_CHARACTERS, _MOST_NESTED = 300, 30
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_MOST_CHARACTERS = 300
 _POINTS = re.compile(
     r"\b(?:this|the|these|following) (?:table|passage|text|excerpt)s? (?:above|below)\b"
-    r"|\b(?:in|from|of|the following) (?:this |the )?(?:passage|excerpt|table)\b(?! of)", re.I)
+    r"|\b(?:in|from|of|the following) (?:this |the )?(?:passage|excerpt|table)\b(?! of)",
+    re.I,
+)
 
 
 def evaluate(expression: str, values: Mapping[str, float]) -> float:
     """Return the value of `expression` over named `values`; no part of it is executed.
 
-    It has numbers, names, + - * /, brackets, min, max and abs. Raises BadReply for anything else.
+    It has numbers, names, + - * / and brackets. Raises BadReply for anything else.
     """
     try:
         if len(expression) > _MOST_CHARACTERS:
             raise BadReply(f"it has {len(expression)} characters, more than {_MOST_CHARACTERS}")
-        result = _value(ast.parse(expression.strip(), mode="eval").body, values, 0)
+        result = _value(ast.parse(expression.strip(), mode="eval").body, values)
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
         raise BadReply(f"the expression {expression[:100]!r} cannot be computed: {error}") from None
     if not math.isfinite(result):
@@ -36,23 +41,20 @@ def evaluate(expression: str, values: Mapping[str, float]) -> float:
     return result
 
 
-def _value(node: ast.expr, values: Mapping[str, float], depth: int) -> float:
-    if depth > _MOST_NESTED:
-        raise BadReply("it is nested too deeply")
+def _value(node: ast.expr, values: Mapping[str, float]) -> float:
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return float(number)
         case ast.Name(id=name) if name in values:
             return float(values[name])
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand, values, depth + 1)
+            return -_value(operand, values)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](_value(left, values, depth + 1),
-                                     _value(right, values, depth + 1))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*(_value(argument, values, depth + 1) for argument in args))
-    raise BadReply(f"{ast.unparse(node)!r} is neither a number, one of the names "
-                   f"{', '.join(values)}, nor + - * /, min, max, abs")
+            return _BINARY[type(op)](_value(left, values), _value(right, values))
+    raise BadReply(
+        f"{ast.unparse(node)!r} is neither a number, one of the names "
+        f"{', '.join(values)}, nor + - * /"
+    )
 
 
 def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[float, str, float]:
@@ -65,8 +67,10 @@ def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[f
     if len(kinds) > 1:
         raise BadReply(f"the cells differ in unit or scale: {sorted(kinds)}")
     (unit, scale), values = kinds.pop(), {name: cell.value for name, cell in cells.items()}
-    value, twice = (evaluate(expression, {name: factor * one for name, one in values.items()})
-                    for factor in (1, 2))
+    value, twice = (
+        evaluate(expression, {name: factor * one for name, one in values.items()})
+        for factor in (1, 2)
+    )
     if not (found := amounts(answer)):
         raise BadReply("the answer has no figure")
     figure = found[0]
@@ -79,8 +83,10 @@ def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[f
         raise BadReply(f"the answer is in {figure.unit}, its cells give {unit or 'no unit'}")
     if not is_rounding(figure, in_whole_units(value, scale)):
         many = f" × {scale:,.0f}" if scale != 1 else ""
-        raise BadReply(f"the answer says {figure.text}, but {expression} gives {value:,.6g}"
-                       f" {unit}{many}".rstrip())
+        raise BadReply(
+            f"the answer says {figure.text}, but {expression} gives {value:,.6g}"
+            f" {unit}{many}".rstrip()
+        )
     return value, POINTS if is_points else unit, scale
 
 

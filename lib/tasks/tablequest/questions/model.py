@@ -19,7 +19,7 @@ from lib.llm.request import Reply, Request
 from lib.tasks.tablequest.answer.prompts import defused_slots, serialized, source_of
 from lib.tasks.tablequest.answer.replies import last_object
 from lib.tasks.tablequest.questions.checks import computed, fault_of
-from lib.tasks.tablequest.questions.floor import Spot, spots_of
+from lib.tasks.tablequest.questions.spots import Spot, spots_of
 from lib.tasks.tablequest.records import (
     LEVELS,
     Cell,
@@ -37,8 +37,11 @@ CRITERIA = ("relevant", "reasonable", "valid")
 _TAGS = "passage|pair|question|answer|steps"
 _MAX_TOKENS = 1500  # per reply
 _LEAST_CHATS = 8  # side by side; if none of them gives a question, more would waste money
-_ROUNDS = {"easy": prompt_template("tablequest/easy"), "hard": prompt_template("tablequest/hard"),
-           "medium": prompt_template("tablequest/medium")}
+_ROUNDS = {
+    "easy": prompt_template("tablequest/easy"),
+    "hard": prompt_template("tablequest/hard"),
+    "medium": prompt_template("tablequest/medium"),
+}
 
 
 class _Lenient(BaseModel):
@@ -75,9 +78,15 @@ class Chat:
     last: TableQuestion | None = None
 
 
-def ask_by_model(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage],
-                 model: str, calls: Calls, per_level: int,
-                 seed: int) -> tuple[list[TableQuestion], list[Rejected]]:
+def ask_by_model(
+    filings: Sequence[Filing],
+    grids: Sequence[Grid],
+    passages: Sequence[Passage],
+    model: str,
+    calls: Calls,
+    per_level: int,
+    seed: int,
+) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` questions per level, and what was left out and why.
 
     A pair that fails a check ends its chat. More chats begin until each level is full, no row is
@@ -91,32 +100,46 @@ def ask_by_model(filings: Sequence[Filing], grids: Sequence[Grid], passages: Seq
         n_chats = max(per_level - least, _LEAST_CHATS)
         wave, waiting = waiting[:n_chats], waiting[n_chats:]
         written, failed = _rounds(wave, model, calls, kept)
-        new, dropped = filtered(written, filings, passages, grids, model, calls)
+        new, dropped = filtered(written, passages, grids, model, calls)
         kept, rejected = kept + new, rejected + failed + dropped
         if not new:
             break
-    return [one for level in LEVELS
-            for one in [one for one in kept if one.level == level][:per_level]], rejected
+    return [
+        one for level in LEVELS for one in [one for one in kept if one.level == level][:per_level]
+    ], rejected
 
 
-def filtered(questions: Sequence[TableQuestion], filings: Sequence[Filing],
-             passages: Sequence[Passage], grids: Sequence[Grid], model: str,
-             calls: Calls) -> tuple[list[TableQuestion], list[Rejected]]:
+def filtered(
+    questions: Sequence[TableQuestion],
+    passages: Sequence[Passage],
+    grids: Sequence[Grid],
+    model: str,
+    calls: Calls,
+) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return the questions that `model` calls relevant, reasonable and valid, and the others.
 
     A reply without a clear decision counts as a no. Raises Stopped as `complete` does.
     """
-    of_filing, read, tables = by_id(filings), by_id(passages), by_id(grids)
-    requests = [Request.ask(prompt_template("tablequest/filter").render(
-        level=one.level, **defused_slots(
-            _TAGS, source=source_of(of_filing[one.filing_id]), question=one.question,
-            passage=serialized(read[one.passage_id], tables, "markdown"), answer=one.answer,
-            steps="\n".join(one.steps))), max_tokens=_MAX_TOKENS) for one in questions]
+    read, tables, requests = by_id(passages), by_id(grids), []
+    for one in questions:
+        slots = defused_slots(
+            _TAGS,
+            passage=serialized(read[one.passage_id], tables, "markdown"),
+            question=one.question,
+            answer=one.answer,
+            steps="\n".join(one.steps),
+        )
+        prompt = prompt_template("tablequest/filter").render(level=one.level, **slots)
+        requests.append(Request.ask(prompt, max_tokens=_MAX_TOKENS))
+    kept, dropped = [], []
     replies = complete(requests, model, calls) if requests else []
-    faults = [_filter_fault(reply) for reply in replies]
-    return [one for one, fault in zip(questions, faults, strict=True) if not fault], [
-        Rejected(document_id=one.filing_id, item=one.question, reason=f"{fault} ({model})")
-        for one, fault in zip(questions, faults, strict=True) if fault]
+    for one, reply in zip(questions, replies, strict=True):
+        if fault := _filter_fault(reply):
+            reason = f"{fault} ({model})"
+            dropped.append(Rejected(document_id=one.filing_id, item=one.question, reason=reason))
+        else:
+            kept.append(one)
+    return kept, dropped
 
 
 def _filter_fault(reply: Reply) -> str:
@@ -129,8 +152,12 @@ def _filter_fault(reply: Reply) -> str:
     return ""
 
 
-def _rounds(chats: Sequence[Chat], model: str, calls: Calls, before: Sequence[TableQuestion],
-            ) -> tuple[list[TableQuestion], list[Rejected]]:
+def _rounds(
+    chats: Sequence[Chat],
+    model: str,
+    calls: Calls,
+    before: Sequence[TableQuestion],
+) -> tuple[list[TableQuestion], list[Rejected]]:
     questions, rejected = [], []
     for level in LEVELS:
         asked = [(chat, _request(chat, level)) for chat in chats]
@@ -140,8 +167,13 @@ def _rounds(chats: Sequence[Chat], model: str, calls: Calls, before: Sequence[Ta
             try:
                 chat.last = read_pair(reply, level, chat, [*before, *questions])
             except BadReply as error:  # ends the chat
-                rejected.append(Rejected(document_id=chat.filing.filing_id, reason=str(error),
-                                         item=reply.text or f"{chat.chain_id}-{level}"))
+                rejected.append(
+                    Rejected(
+                        document_id=chat.filing.filing_id,
+                        reason=str(error),
+                        item=reply.text or f"{chat.chain_id}-{level}",
+                    )
+                )
                 continue
             chat.messages = (*request.messages, ("assistant", reply.text))
             questions.append(chat.last)
@@ -151,42 +183,57 @@ def _rounds(chats: Sequence[Chat], model: str, calls: Calls, before: Sequence[Ta
 
 def _request(chat: Chat, level: Level) -> Request:
     if level != "easy":
-        task = _ROUNDS[level].render(**defused_slots(
-            _TAGS, question=chat.last.question, answer=chat.last.answer))
+        task = _ROUNDS[level].render(
+            **defused_slots(_TAGS, question=chat.last.question, answer=chat.last.answer)
+        )
         return Request((*chat.messages, ("user", task)), _MAX_TOKENS)
-    shown = serialized(chat.passage, by_id(chat.tables.values()), "markdown", {
-        grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()})
+    shown = serialized(
+        chat.passage,
+        by_id(chat.tables.values()),
+        "markdown",
+        {grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()},
+    )
     table, row = chat.focus
     slots = defused_slots(_TAGS, source=source_of(chat.filing), row=row, passage=shown)
     return Request.ask(_ROUNDS[level].render(table=table, **slots), max_tokens=_MAX_TOKENS)
 
 
-def read_pair(reply: Reply, level: Level, chat: Chat,
-              others: Sequence[TableQuestion] = ()) -> TableQuestion:
+def read_pair(
+    reply: Reply, level: Level, chat: Chat, others: Sequence[TableQuestion] = ()
+) -> TableQuestion:
     """Return the question in `reply`. Raises BadReply if it has a fault, or `others` have it."""
     if reply.reason:
         raise BadReply(f"the reply is not a complete answer: {reply.reason}")
     try:
         pair = _Pair.model_validate(last_object(reply.text, "question"))
     except ValidationError as error:
-        first = error.errors()[0]
-        raise BadReply(f"the field {'.'.join(map(str, first['loc']))!r} is wrong: {first['msg']}"
-                       ) from None
+        wrong = error.errors()[0]
+        raise BadReply(f"the field {wrong['loc'][0]!r} is wrong: {wrong['msg']}") from None
     refs = {named.name: _found(named, chat.tables) for named in pair.cells}
     if not refs or len(refs) < len(pair.cells):
         raise BadReply("the cells are empty, or two have one name")
     own = by_id(chat.tables.values())
     cells: dict[str, Cell] = {name: own[ref.grid_id].cell(ref) for name, ref in refs.items()}
     expression = "" if level == "hard" else pair.expression or next(iter(refs))
-    value, unit, scale = (None, "", 1.0) if level == "hard" else computed(
-        expression, cells, pair.answer)
+    value, unit, scale = (
+        (None, "", 1.0) if level == "hard" else computed(expression, cells, pair.answer)
+    )
     question = TableQuestion(
-        question_id=f"{chat.chain_id}-{level}", chain_id=chat.chain_id, level=level,
-        filing_id=chat.filing.filing_id, passage_id=chat.passage.passage_id,
+        question_id=f"{chat.chain_id}-{level}",
+        chain_id=chat.chain_id,
+        level=level,
+        filing_id=chat.filing.filing_id,
+        passage_id=chat.passage.passage_id,
         kind="extraction" if level == "easy" else pair.kind.lower() or level,
-        question=" ".join(pair.question.split()), answer=" ".join(pair.answer.split()),
-        steps=tuple(pair.steps), cells=refs, expression=expression, value=value, unit=unit,
-        scale=scale)
+        question=" ".join(pair.question.split()),
+        answer=" ".join(pair.answer.split()),
+        steps=tuple(pair.steps),
+        cells=refs,
+        expression=expression,
+        value=value,
+        unit=unit,
+        scale=scale,
+    )
     if any((one.level, one.expression, one.cells) == (level, expression, refs) for one in others):
         raise BadReply("the same is asked already")
     if fault := fault_of(question, own, chat.filing.company) or _rival(question, chat.spots):
@@ -198,10 +245,9 @@ def _found(named: _Named, tables: Mapping[str, Grid]) -> CellRef:
     if named.table not in tables:
         raise BadReply(f"there is no table {named.table!r}: the tables are {', '.join(tables)}")
     grid, places = tables[named.table], []
-    for what, labels, label in (("row", grid.rows, named.row),
-                                ("column", grid.columns, named.column)):
-        at = [number for number, other in enumerate(labels)
-              if " ".join(other.split()).casefold() == " ".join(label.split()).casefold()]
+    sides = (("row", grid.rows, named.row), ("column", grid.columns, named.column))
+    for what, labels, label in sides:
+        at = [number for number, other in enumerate(labels) if other.split() == label.split()]
         if len(at) != 1:
             raise BadReply(f"the {what} {label!r} occurs {len(at)} times in table {named.table}")
         places += at
@@ -216,25 +262,38 @@ def _rival(question: TableQuestion, spots: Sequence[Spot]) -> str:
     for spot in (spot for spot in spots if spot.ref in refs):
         for other in spots:
             if spot.may_mean(other) and not (spot.around - other.around) & asked:
-                return (f"the question may mean {other.row!r} of another table or column too: add "
-                        "the words that tell the two apart")
+                return (
+                    f"the question may mean {other.row!r} of another table or column too: add "
+                    "the words that tell the two apart"
+                )
     return ""
 
 
-def _chats(filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage],
-           seed: int) -> list[Chat]:
+def _chats(
+    filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage], seed: int
+) -> list[Chat]:
     chance, tables, chats = random.Random(seed), by_id(grids), []
     for filing in filings:
-        spots = [spot for grid in grids if grid.filing_id == filing.filing_id
-                 for spot in spots_of(grid)]
+        spots = [
+            spot for grid in grids if grid.filing_id == filing.filing_id for spot in spots_of(grid)
+        ]
         for passage in (one for one in passages if one.filing_id == filing.filing_id):
-            own = {f"T{number}": tables[grid_id]
-                   for number, grid_id in enumerate(passage.grid_ids, 1)}
-            rows = [(name, row) for name, grid in own.items()
-                    for row, cells in zip(grid.rows, grid.cells, strict=True)
-                    if row.strip() and any(cell.value is not None for cell in cells)]
+            own = {
+                f"T{number}": tables[grid_id] for number, grid_id in enumerate(passage.grid_ids, 1)
+            }
+            rows = [
+                (name, row)
+                for name, grid in own.items()
+                for row, cells in zip(grid.rows, grid.cells, strict=True)
+                if row.strip() and any(cell.value is not None for cell in cells)
+            ]
             chance.shuffle(rows)
-            chats += [(number, chance.random(), Chat(
-                f"{passage.passage_id}-m{number}", filing, passage, own, row, spots))
-                for number, row in enumerate(rows)]
+            chats += [
+                (
+                    number,
+                    chance.random(),
+                    Chat(f"{passage.passage_id}-m{number}", filing, passage, own, row, spots),
+                )
+                for number, row in enumerate(rows)
+            ]
     return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn

@@ -25,18 +25,22 @@ def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:
     Columns paper, question, sentence, answer, recall, missing (why there is no recall). Raises
     BadInput without a table in a Markdown file, and as `complete` does.
     """
-    tables = [(path.stem, *found) for path in sorted(folder.rglob("*.md"))
-              for found in _tables(path)]
+    tables = [
+        (path.stem, *found) for path in sorted(folder.rglob("*.md")) for found in _tables(path)
+    ]
     if not tables:
         raise BadInput(f"no table in a Markdown file (*.md) below {folder}: put papers there")
-    cited = complete([_request(prompt_template("tablequest/cite"), paper, table, text=text)
-                      for paper, text, table in tables], model, calls)
-    asked = [{"question": "", "sentence": ""} | last_object(reply.text or "", "question")
-             for reply in cited]
-    replies = complete([_request(prompt_template("tablequest/from_table"), paper, table,
-                                 question=str(one["question"]))
-                        for one, (paper, _, table) in zip(asked, tables, strict=True)],
-                       model, calls)
+    cite, answer = prompt_template("tablequest/cite"), prompt_template("tablequest/from_table")
+    requests = [_request(cite, paper, table, text=text) for paper, text, table in tables]
+    asked = [
+        {"question": "", "sentence": ""} | last_object(reply.text or "", "question")
+        for reply in complete(requests, model, calls)
+    ]
+    requests = [
+        _request(answer, paper, table, question=str(one["question"]))
+        for one, (paper, _, table) in zip(asked, tables, strict=True)
+    ]
+    replies = complete(requests, model, calls)
     return pd.DataFrame([_row(*one) for one in zip(tables, asked, replies, strict=True)])
 
 
@@ -44,9 +48,18 @@ def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the mean recall, its 95% interval over papers, and how many tables have none."""
     known = rows[rows.missing == ""]
     ends = share_interval(known.recall.astype(float), known.paper) if len(known) else (np.nan,) * 2
-    return pd.DataFrame([{"tables": len(rows), "n": len(known), "recall": known.recall.mean(),
-                          "low": ends[0], "high": ends[1],
-                          **rows.missing[rows.missing != ""].value_counts()}])
+    return pd.DataFrame(
+        [
+            {
+                "tables": len(rows),
+                "n": len(known),
+                "recall": known.recall.mean(),
+                "low": ends[0],
+                "high": ends[1],
+                **rows.missing[rows.missing != ""].value_counts(),
+            }
+        ]
+    )
 
 
 def _tables(path: Path) -> list[tuple[str, str]]:
@@ -57,17 +70,21 @@ def _tables(path: Path) -> list[tuple[str, str]]:
     for place, table in enumerate(blocks):
         if table.kind != "table":
             continue
-        around = " ".join(one.text for one in blocks[max(0, place - 1):place + 2] if one in prose)
+        around = " ".join(one.text for one in blocks[max(0, place - 1) : place + 2] if one in prose)
         name = re.search(r"\bTable\s+\d+", around)
-        chunks = [one.text for one in prose if (
-            re.search(rf"\b{name[0]}\b", one.text) if name else one.headings == table.headings)]
+        chunks = [
+            one.text
+            for one in prose
+            if (re.search(rf"\b{name[0]}\b", one.text) if name else one.headings == table.headings)
+        ]
         found.append(("\n".join(chunks), table.text))
     return found
 
 
 def _request(prompt: Template, paper: str, table: str, **texts: str) -> Request:
-    return Request.ask(prompt.render(**defused_slots("text|table|question", source=paper,
-                                                     table=table, **texts)))
+    return Request.ask(
+        prompt.render(**defused_slots("text|table|question", source=paper, table=table, **texts))
+    )
 
 
 def _row(table: tuple, asked: dict, reply: Reply) -> dict:
@@ -75,9 +92,19 @@ def _row(table: tuple, asked: dict, reply: Reply) -> dict:
     question, sentence = str(asked["question"]), str(asked["sentence"])
     final = read_reply(reply.text)
     known, tokens = words_in(sentence), words_in(final.text)
-    missing = ("no question" if not question else "its sentence is not in the text"
-               if not known or " ".join(sentence.split()) not in " ".join(text.split()) else
-               final.missing or ("" if tokens else "no answer from the table"))
+    missing = (
+        "no question"
+        if not question
+        else "its sentence is not in the text"
+        if not known or " ".join(sentence.split()) not in " ".join(text.split())
+        else final.missing or ("" if tokens else "no answer from the table")
+    )
     recall = np.nan if missing else np.mean([token in known for token in tokens])
-    return {"paper": paper, "question": question, "sentence": sentence, "answer": final.text,
-            "recall": recall, "missing": missing}
+    return {
+        "paper": paper,
+        "question": question,
+        "sentence": sentence,
+        "answer": final.text,
+        "recall": recall,
+        "missing": missing,
+    }

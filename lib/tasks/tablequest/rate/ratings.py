@@ -21,8 +21,7 @@ K = 32.0  # most points that one match moves
 _POINTS = 400 / np.log(10)  # per unit of log-strength: d points win with 1 / (1 + 10^(-d/400))
 _SCORES = {"A": 1.0, "tie": 0.5, "B": 0.0}
 _ORDERS, _RESAMPLES, _ITERATIONS = 200, 1000, 300
-COLUMNS = ["level", "arm", "n", "elo", "elo_low", "elo_high",
-           "bradley_terry", "low", "high"]
+COLUMNS = ["level", "arm", "n", "elo", "elo_low", "elo_high", "bradley_terry", "low", "high"]
 
 
 def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFrame:
@@ -42,9 +41,14 @@ def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFr
         drawn = [elo(cell, arms, baseline, random.permutation(len(cell))) for _ in range(_ORDERS)]
         wins = _wins(cell, arms)
         weights = random.multinomial(len(wins), np.full(len(wins), 1 / len(wins)), _RESAMPLES)
-        table = pd.DataFrame({
-            "level": level, "arm": arms, "elo": elo(cell, arms, baseline, range(len(cell))),
-            "bradley_terry": bradley_terry(wins.sum(0), arms.index(baseline))})
+        table = pd.DataFrame(
+            {
+                "level": level,
+                "arm": arms,
+                "elo": elo(cell, arms, baseline, range(len(cell))),
+                "bradley_terry": bradley_terry(wins.sum(0), arms.index(baseline)),
+            }
+        )
         resampled = bradley_terry(np.tensordot(weights, wins, 1), arms.index(baseline))
         ends = np.quantile(resampled, (0.025, 0.975), axis=0)  # of one value in all, none is known
         table["low"], table["high"] = np.where(np.ptp(ends, axis=0) > 1e-6, ends, np.nan)
@@ -54,8 +58,9 @@ def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFr
     return pd.concat(rows)[COLUMNS] if rows else pd.DataFrame(columns=COLUMNS)
 
 
-def elo(matches: Sequence[Match], arms: Sequence[str], baseline: str,
-        order: Sequence[int]) -> np.ndarray:
+def elo(
+    matches: Sequence[Match], arms: Sequence[str], baseline: str, order: Sequence[int]
+) -> np.ndarray:
     """Return the ratings of `arms` after the matches in `order`; the baseline's stays at START."""
     rating = dict.fromkeys(arms, START)
     for number in order:

@@ -25,34 +25,44 @@ from lib.tasks.tablequest.records import LEVELS, Grid, Passage, TableQuestion, b
 _KEYS = ["arm", "level", "form"]
 
 
-def scored(questions: Sequence[TableQuestion], queries: Sequence[Query],
-           answers: Mapping[str, list[Answer]], verdicts: Sequence[Verdict],
-           passages: Sequence[Passage], grids: Sequence[Grid],
-           bertscore_model: str = "") -> pd.DataFrame:
+def scored(
+    questions: Sequence[TableQuestion],
+    answers: Mapping[str, list[Answer]],
+    verdicts: Sequence[Verdict],
+    passages: Sequence[Passage],
+    grids: Sequence[Grid],
+    bertscore_model: str = "",
+) -> pd.DataFrame:
     """Return one row per verdict: question, final answer, failure mode and word metrics (0 to 1).
 
     Without an answer row, the mode is "" and the metrics are NaN.
     """
     asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
-    query_of = by_id(queries)
     given = {(arm, row.query_id): row for arm, rows in answers.items() for row in rows}
     rows = []
     for verdict in verdicts:
         question = asked[question_id_of(verdict.query_id)]
-        row = {"arm": verdict.arm, "level": question.level, "form": form_of(verdict.query_id),
-               "question_id": question.question_id, "cluster": question.passage_id, "mode": "",
-               "verdict": verdict.verdict, "reason": verdict.reason, "answer": "", "reply": "",
-               "question": query_of[verdict.query_id].question, "reference": question.answer}
+        row = {
+            "arm": verdict.arm,
+            "level": question.level,
+            "form": form_of(verdict.query_id),
+            "cluster": question.passage_id,
+            "mode": "",
+            "verdict": verdict.verdict,
+            "reason": verdict.reason,
+            "question": question.question,
+            "reference": question.answer,
+        }
         if reply := given.get((verdict.arm, verdict.query_id)):
-            final = read_reply(reply.answer)
-            row |= {"answer": final.text, "reply": reply.answer[:600], "mode": failure(
-                question, final, read[question.passage_id], tables, reply.truncated)}
+            final, passage = read_reply(reply.answer), read[question.passage_id]
             row |= word_scores(question.answer, final.text)
+            row["answer"], row["reply"] = final.text, reply.answer[:600]
+            row["mode"] = failure(question, final, passage, tables, reply.truncated)
         rows.append(row)
     table = pd.DataFrame(rows)
-    if bertscore_model and (is_known := table["mode"] != "").any():
-        table.loc[is_known, "bertscore"] = bert_scores(
-            list(table.reference[is_known]), list(table.answer[is_known]), bertscore_model)
+    if bertscore_model and (known := table["mode"] != "").any():
+        texts = (list(table[name][known]) for name in ("reference", "answer"))
+        table.loc[known, "bertscore"] = bert_scores(*texts, bertscore_model)
     return table
 
 
@@ -72,28 +82,45 @@ def word_table(rows: pd.DataFrame) -> pd.DataFrame:
 def failure_table(rows: pd.DataFrame, form: str) -> pd.DataFrame:
     """Return the share of each mode by arm and level among the answers in one form."""
     shown = rows[(rows.form == form) & (rows["mode"] != "")]
-    cells = pd.concat([shown.assign(failure=mode, value=shown["mode"] == mode) for mode in MODES
-                       if (shown["mode"] == mode).any()])
+    cells = pd.concat(
+        [
+            shown.assign(failure=mode, value=shown["mode"] == mode)
+            for mode in MODES
+            if (shown["mode"] == mode).any()
+        ]
+    )
     return by_group(cells, ["arm", "level", "failure"], "value", "cluster").rename(
-        columns={"mean": "share"})
+        columns={"mean": "share"}
+    )
 
 
-def length_table(queries: Sequence[Query], questions: Sequence[TableQuestion], count: Callable,
-                 cut: Mapping[str, Sequence[Query]]) -> pd.DataFrame:
+def length_table(
+    queries: Sequence[Query],
+    questions: Sequence[TableQuestion],
+    count: Callable,
+    cut: Mapping[str, Sequence[Query]],
+) -> pd.DataFrame:
     """Return the length of the complete prompts by level and form, and how many each arm cut.
 
     `count` maps texts to lengths; `cut` has the truncated queries of each arm.
     """
     levels = {one.question_id: one.level for one in questions}
-    rows = pd.DataFrame({"level": [levels[question_id_of(one.query_id)] for one in queries],
-                         "form": [form_of(one.query_id) for one in queries],
-                         "length": count([one.context for one in queries])})
+    rows = pd.DataFrame(
+        {
+            "level": [levels[question_id_of(one.query_id)] for one in queries],
+            "form": [form_of(one.query_id) for one in queries],
+            "length": count([one.context for one in queries]),
+        }
+    )
     for arm, short in cut.items():
         names = {one.query_id for one in short}
         rows[f"truncated_{arm}"] = [one.query_id in names for one in queries]
     return rows.groupby(["level", "form"], sort=False, as_index=False).agg(
-        n=("length", "size"), median=("length", "median"), longest=("length", "max"),
-        **{name: (name, "sum") for name in rows.columns[3:]})
+        n=("length", "size"),
+        median=("length", "median"),
+        longest=("length", "max"),
+        **{name: (name, "sum") for name in rows.columns[3:]},
+    )
 
 
 def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
@@ -111,7 +138,11 @@ def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
     for level, gaps in (wide[second] - wide[first]).dropna().groupby(level=0):
         low, high = cluster_interval(gaps, gaps.index.get_level_values(2))
         table.loc[(level, second), ["gap", "low", "high", "apart"]] = (
-            gaps.mean(), low, high, (gaps.abs() >= 2).sum())
+            gaps.mean(),
+            low,
+            high,
+            (gaps.abs() >= 2).sum(),
+        )
     return table.join(pd.crosstab([rows.level, rows.arm], rows.fault)).reset_index()
 
 
@@ -119,11 +150,13 @@ def accuracy_formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format accuracy, one row per level and form, one column per arm."""
     names = {"level": "structure", "form": "kind"}
     return formatted_table(table.rename(columns=names)).rename(
-        columns={new: old for old, new in names.items()})
+        columns={new: old for old, new in names.items()}
+    )
 
 
-def to_check(questions: Sequence[TableQuestion], grids: Sequence[Grid], per_level: int,
-             seed: int) -> list[Item]:
+def to_check(
+    questions: Sequence[TableQuestion], grids: Sequence[Grid], per_level: int, seed: int
+) -> list[Item]:
     """Return at most `per_level` questions of each level as rows of a sheet for a person.
 
     The column "answer" says where the answer is: a person checks that, the answer and the level
@@ -134,16 +167,20 @@ def to_check(questions: Sequence[TableQuestion], grids: Sequence[Grid], per_leve
         pool = [one for one in questions if one.level == level]
         for one in chance.sample(pool, min(per_level, len(pool))):
             used = [(tables[ref.grid_id], ref) for ref in one.cells.values()]
-            places = [f"{grid.caption or grid.section}: {grid.rows[ref.row]} | "
-                      f"{grid.columns[ref.column]} = {grid.cell(ref).text}" for grid, ref in used]
+            places = [
+                f"{grid.caption or grid.section}: {grid.rows[ref.row]} | "
+                f"{grid.columns[ref.column]} = {grid.cell(ref).text}"
+                for grid, ref in used
+            ]
             shown = "\n".join([f"level: {level}", *places, *one.steps])
-            items.append(Item(one.question_id, one.question_id, level, one.kind, "", one.question,
-                              one.answer, shown))
+            name, texts = one.question_id, (one.question, one.answer, shown)
+            items.append(Item(name, name, level, one.kind, "", one.passage_id, texts))
     return items
 
 
 def check_table(items: Sequence[Item], labels: Mapping[str, str]) -> pd.DataFrame:
     """Return by level how many questions a person found right; those without a label count in n."""
-    rows = pd.DataFrame([(one.arm, labels.get(one.item, "unsure")) for one in items],
-                        columns=["level", "verdict"])
+    rows = pd.DataFrame(
+        [(one.arm, labels.get(one.item, "unsure")) for one in items], columns=["level", "verdict"]
+    )
     return counted(rows, ["level"])
