@@ -20,6 +20,8 @@ known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "
          if study.made_by]
 facts = rows("facts") if study.source == "lab" else []
 sheet = study.notebooks.get("agreement", {}).get("sheet", "human/sheet.csv")
+labels = "".join(labels_digest(output_root() / data / one)
+                 for one in (sheet, "human/questions.csv"))
 again = [judge.replace("/", "--") for judge in study.other_judges]
 done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
                  for path in records(notebook)),
@@ -89,6 +91,5 @@ rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild 
     input: rows("queries"), of("answers", study.arms),
         judged, [of("verdicts", study.arms, judge=other) for other in study.other_judges]
     output: records("agreement")
-    params: **stage("agreement", content="".join(
-        labels_digest(output_root() / data / one) for one in (sheet, "human/questions.csv")))
+    params: **stage("agreement", content=labels)
     shell: RUN
