@@ -64,8 +64,6 @@ def prose(markdown: str) -> str:
     ("| Key | Description |\n|--|--|\n| `a` | Sets A. Then B. |",
      "For key a, Description: Sets A. Then B."),
     ("| Port | Protocol |\n|--|--|\n| 81 | |", "Port: 81."),
-    ("<table><tr><th>Part</th><th>Mass</th></tr><tr><td>seal</td><td>2 g</td></tr></table>",
-     "For part seal, the mass is 2 g."),
     ("```\nup\n```\n\n> quoted **text** [a](b.md)", "```\nup\n```\n\n> quoted **text** [a](b.md)"),
 ])
 def test_lists_and_tables_become_sentences_and_the_rest_stays_as_it_is(markdown, expected):

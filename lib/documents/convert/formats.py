@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from lib.core.errors import BadInput
-from lib.documents.convert import docx, epub, html, pdf, pptx, rst, sheets
+from lib.documents.convert import docx, html, pdf, pptx, rst, sheets
 from lib.documents.convert.markdown import Converted
 
 MOST_SECONDS = 60  # for a file, and as many again for each MB
@@ -23,7 +23,7 @@ MOST_MEMORY = 2_000_000_000  # bytes of address space
 
 _READERS = {".html": html.read, ".htm": html.read, ".xhtml": html.read, ".docx": docx.read,
             ".pdf": pdf.read, ".xlsx": sheets.read_xlsx, ".csv": sheets.read_csv,
-            ".tsv": sheets.read_csv, ".pptx": pptx.read, ".epub": epub.read, ".rst": rst.read}
+            ".tsv": sheets.read_csv, ".pptx": pptx.read, ".epub": html.read_epub, ".rst": rst.read}
 ENDINGS = tuple(_READERS)
 _TEXT = (".html", ".htm", ".xhtml", ".csv", ".tsv", ".rst")
 _REFUSED_EVENTS = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork",

@@ -1,13 +1,19 @@
-"""Read HTML: the document without the site around it, as pieces in reading order."""
+"""Read HTML and EPUB: the document without the site around it, as pieces in reading order."""
 
+import posixpath
 import re
 from contextlib import suppress
+from dataclasses import replace
+from urllib.parse import unquote
 
 from lib.core.errors import BadInput
 from lib.documents.convert.elements import HEADINGS, INLINE, is_data, n_words, walked
 from lib.documents.convert.markdown import Converted, write_markdown
+from lib.documents.convert.package import opened, part, xml
 
 MOST_NESTED = 200
+_CONTAINER = "META-INF/container.xml"
+_NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page", "page-list"))
 
 _NEVER = frozenset(  # what no reader of the document reads
     "script style template noscript iframe object embed svg canvas audio video button select input "
@@ -169,3 +175,25 @@ def _strip_links(root) -> None:
 
 def _has_content(element) -> bool:
     return any(n_words(one) > sum(map(n_words, one.iter("a"))) for one in element.iter(*_CONTENT))
+
+
+def read_epub(raw: bytes) -> Converted:
+    """Convert the XHTML files of an EPUB in the order of its spine. Raises BadInput for what is damaged, a bomb or protected."""
+    package = opened(raw, _CONTAINER, "EPUB")
+    if "META-INF/encryption.xml" in package.namelist():
+        raise BadInput("protected (META-INF/encryption.xml)")
+    book = next((one.get("full-path", "") for one in xml(package, _CONTAINER).iter("{*}rootfile")),
+                "")
+    opf, pieces = xml(package, book), []
+    files = {one.get("id"): one for one in opf.iter("{*}item")
+             if "nav" not in one.get("properties", "").split()}
+    for reference in opf.iter("{*}itemref"):
+        if reference.get("idref") not in files:
+            continue
+        href = unquote(files[reference.get("idref")].get("href", ""))
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(book), href))
+        root = tree(decoded(part(package, name)))
+        kinds = " ".join(root.xpath("//@*[local-name()='type']")).split()
+        if not _NO_TEXT & {*kinds}:
+            pieces += [replace(piece, position=name) for piece in walked(root)]
+    return write_markdown(pieces)

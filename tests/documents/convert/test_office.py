@@ -10,7 +10,7 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from lib.core.errors import BadInput
-from lib.documents.convert import epub, pptx, rst, sheets
+from lib.documents.convert import html, pptx, rst, sheets
 from tests.documents.convert.making import zipped
 
 CONTAINER = ('<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
@@ -90,7 +90,7 @@ def test_slides_have_titles_bullets_with_levels_tables_and_prose():
 def test_a_book_is_read_in_the_order_of_its_spine_without_title_page_and_contents():
     parts = {f"book/{name}.xhtml": PAGE.format(kind, name) for name, kind in (
         ("t", "titlepage"), ("n", ""), ("a", ""), ("b 1", ""))}
-    made = epub.read(zipped(**{"META-INF/container.xml": CONTAINER, "book/a.opf": OPF}, **parts))
+    made = html.read_epub(zipped(**{"META-INF/container.xml": CONTAINER, "book/a.opf": OPF}, **parts))
     assert made.markdown == "# a\n\nWords.\n\n# b 1\n\nWords.\n"
     assert made.shown.startswith("<!-- book/a.xhtml -->\n\n# a\n")
 
