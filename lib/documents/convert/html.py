@@ -178,7 +178,10 @@ def _has_content(element) -> bool:
 
 
 def read_epub(raw: bytes) -> Converted:
-    """Convert the XHTML files of an EPUB in the order of its spine. Raises BadInput for what is damaged, a bomb or protected."""
+    """Convert the XHTML files of an EPUB in the order of its spine.
+
+    Raises BadInput for what is damaged, a bomb or protected.
+    """
     package = opened(raw, _CONTAINER, "EPUB")
     if "META-INF/encryption.xml" in package.namelist():
         raise BadInput("protected (META-INF/encryption.xml)")

@@ -90,7 +90,8 @@ def test_slides_have_titles_bullets_with_levels_tables_and_prose():
 def test_a_book_is_read_in_the_order_of_its_spine_without_title_page_and_contents():
     parts = {f"book/{name}.xhtml": PAGE.format(kind, name) for name, kind in (
         ("t", "titlepage"), ("n", ""), ("a", ""), ("b 1", ""))}
-    made = html.read_epub(zipped(**{"META-INF/container.xml": CONTAINER, "book/a.opf": OPF}, **parts))
+    book = zipped(**{"META-INF/container.xml": CONTAINER, "book/a.opf": OPF}, **parts)
+    made = html.read_epub(book)
     assert made.markdown == "# a\n\nWords.\n\n# b 1\n\nWords.\n"
     assert made.shown.startswith("<!-- book/a.xhtml -->\n\n# a\n")
 
