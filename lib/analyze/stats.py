@@ -8,7 +8,6 @@ from scipy.special import stdtrit  # scipy.stats takes five times as long to imp
 
 ALPHA = 0.05  # two-sided
 ROUNDING = 1e-9  # a smaller standard error or sum counts as 0
-ONE_CLUSTER = "all queries are one cluster (document or product)"  # so there is no interval
 
 
 def wilson(count: float, n: int) -> tuple[float, float]:

@@ -55,11 +55,6 @@ def _is_one(found: list[Token]) -> bool:
     return is_sum or is_of or (len(found) == 2 and _is_counted(found[1]))
 
 
-def has_number(text: str) -> bool:
-    """Return whether `text` contains a number or range; digits inside a word do not count."""
-    return any(_is_amount(token) for token in tokens(text))
-
-
 def _is_amount(token: Token) -> bool:
     if token.kind == "number":
         return not _CODE.fullmatch(token.text)

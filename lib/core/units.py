@@ -72,7 +72,6 @@ _NAMES = {"watt": "W", "volt": "V", "hertz": "Hz", "gram": "g", "metre": "m", "m
 _EXACT |= {f"{prefix}{name}{plural}": _EXACT[short + symbol]
            for prefix, short in _PREFIXES.items() for name, symbol in _NAMES.items()
            for plural in ("", "s") if short + symbol in _EXACT}
-_FIRST = {unit: spelling for spelling, unit in reversed(_EXACT.items())}
 _FOLDED: dict[str, set[Unit]] = {}
 for _spelling, _unit in _EXACT.items():
     _FOLDED.setdefault(_spelling.casefold(), set()).add(_unit)
@@ -93,8 +92,3 @@ def unit_of(spelling: str) -> Unit | None:
         return (f"{over[0]}/{under[0]}", over[1] / under[1]) if is_rate else None
     meant = _FOLDED.get(spelling.casefold(), set()) if len(spelling) > 1 else set()
     return next(iter(meant)) if len(meant) == 1 else None
-
-
-def spelling_of(spelling: str) -> str:
-    """Return the first spelling of a unit in the table above, else `spelling` itself."""
-    return _FIRST.get(unit_of(spelling), spelling)

@@ -1,7 +1,7 @@
 """Turn inline Markdown into what a reader sees, or into words with link targets (paper, 3.2)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 from itertools import zip_longest
@@ -16,7 +16,6 @@ _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
 _QUOTE_MARK = re.compile(r"^[ \t]*(?:>(?!=)[ \t]?)+", re.M)
-_CODE_QUOTE = re.compile(r"(?: {0,3}>[ \t]?){0,20}")  # four spaces begin code
 _TAG = re.compile(r"<!--.*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>",
                   re.S)
 _CLOSING = re.compile(r"</([a-z]\w*)")
@@ -123,20 +122,6 @@ def trimmed(source: str, start: int, end: int) -> tuple[int, int]:
 def unquoted(markdown: str) -> str:
     """Remove block-quote marks at the beginnings of lines; ">=" is not one."""
     return _QUOTE_MARK.sub("", markdown)
-
-
-def unquoted_code(code: str, line: str) -> str:
-    """Remove from code the block-quote marks that `line`, its first one, has; "> go" may stay."""
-    depth = _CODE_QUOTE.match(line)[0].count(">")
-    return re.sub(rf"^(?:[ \t]*>[ \t]?){{1,{depth}}}", "", code, flags=re.M) if depth else code
-
-
-def joined(paragraphs: Sequence[str]) -> str:
-    """Join paragraphs on one line and end each, unless the next one goes on with its sentence."""
-    text = ""
-    for paragraph in paragraphs:
-        text = f"{text if _goes_on(text, paragraph) else ended(text)} {paragraph}"
-    return text.strip()
 
 
 def _goes_on(text: str, following: str) -> bool:

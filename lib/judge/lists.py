@@ -223,7 +223,7 @@ def decide(found: ListMatch, question: Question) -> tuple[str, str]:
              + (f"; missing {found.missing[0]!r}" if missing else "")
              + (f"; surplus {found.surplus[0][:60]!r}" if surplus else ""))
     if found.faults:
-        verdict = "incorrect" if found.n_named else "unscored"
+        verdict = "incorrect" if found.n_named and missing else "unscored"  # "not on A, B or C"
         return verdict, f"{shown}; says {found.faults[0]!r}"
     if not missing and not surplus:
         if question.is_ordered and found.order != sorted(found.order):

@@ -15,7 +15,6 @@ from lib.core.files import made_by
 from lib.core.records import Fact, Query
 from lib.core.structures import STRUCTURES, prose
 
-FEW_CLUSTERS = 20  # with fewer, an interval rests on the assumptions of Student's t
 PAIRED = [
     "first",
     "second",
