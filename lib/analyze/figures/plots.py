@@ -162,14 +162,18 @@ def draw_forest(
     series: str = "",
     panel: str = "",
     filled: pd.Series | None = None,
+    sharex: bool = True,
 ) -> Figure:
+    """Draw `columns` (estimate, low, high) by `rows`, with a marker per `series`, hollow if not
+    `filled`.
+    """
     table = table.assign(filled=True if filled is None else filled)
     parts = dict(list(table.groupby(panel, sort=False))) if panel else {"": table}
     names = list(table[rows].unique())
     groups = list(table[series].unique()) if series else [""]
     height = 0.2 * max(1, len(names)) * (0.5 + 0.5 * len(groups)) + 0.3
     figure, drawn = panels(
-        len(parts), 0.7 + max(1, len(parts)) * height, names=parts, in_column=True, sharex=True
+        len(parts), 0.7 + max(1, len(parts)) * height, names=parts, in_column=True, sharex=sharex
     )
     for axes, part in zip(drawn, parts.values(), strict=False):
         for index, group in enumerate(groups):

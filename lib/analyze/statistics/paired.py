@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze import stats
-from lib.analyze.format import estimate, in_points, p_value
+from lib.analyze.format import in_points, p_value
 from lib.analyze.stats import ALPHA, holm
 from lib.core.arms import ALL, sorted_arms, split_arm
 from lib.core.errors import BadInput
@@ -21,7 +21,6 @@ PAIRED = [
     "structure",
     "n",
     "clusters",
-    "left_out",
     "only_first",
     "only_second",
     "difference_points",
@@ -59,7 +58,7 @@ def add_clusters(
 
 
 def side_by_side(rows: pd.DataFrame, first: str, second: str, structure: str = ALL) -> pd.DataFrame:
-    """Return one row per query scored in both arms: structure, cluster, first, second (0 or 1).
+    """Return one row per query: structure, cluster, first, second (1 if correct, else 0).
 
     The index is query_id. Raises BadInput if an arm has no verdicts.
     """
@@ -69,10 +68,9 @@ def side_by_side(rows: pd.DataFrame, first: str, second: str, structure: str = A
             f"{', '.join(rows.arm.unique())}: name other arms, or run "
             f"{made_by('verdicts')} for it"
         )
-    scored = rows[rows.verdict != "unscored"].set_index("query_id")
-    scored = scored.assign(first=(scored.verdict == "correct").astype(int))
-    both = scored.loc[scored.arm == first, ["structure", "cluster", "first"]]
-    both = both.join(scored["first"][scored.arm == second].rename("second"), how="inner")
+    judged = rows.assign(first=(rows.verdict == "correct").astype(int)).set_index("query_id")
+    both = judged.loc[judged.arm == first, ["structure", "cluster", "first"]]
+    both = both.join(judged["first"][judged.arm == second].rename("second"), how="inner")
     return both[(both.structure == structure) | (structure == ALL)]
 
 
@@ -85,7 +83,8 @@ def paired(
 ) -> pd.DataFrame:
     """Compare pairs of arms (by default all, first seeds) by structure: PAIRED, in points.
 
-    Arms differ if Holm's p is at most 5% and the interval over clusters excludes 0.
+    An unscored answer is not correct, as in Table 2. Arms differ if Holm's p is at most 5% and the
+    interval over clusters excludes 0.
     """
     arms = [arm for arm in sorted_arms(rows.arm) if split_arm(arm)[1] == 1]
     table = pd.DataFrame(
@@ -106,14 +105,12 @@ def _compared(
 ) -> dict:
     both = side_by_side(rows, first, second, structure)
     change = both.second - both["first"]
-    n = ((rows.arm == first) & ((rows.structure == structure) | (structure == ALL))).sum()
     cell = {
         "first": first,
         "second": second,
         "structure": structure,
         "n": len(both),
         "clusters": both.cluster.nunique(),
-        "left_out": n - len(both),
         "only_first": int((change < 0).sum()),
         "only_second": int((change > 0).sum()),
     }
@@ -172,8 +169,7 @@ def formatted_paired(table: pd.DataFrame) -> pd.DataFrame:
             {
                 "arms": f"{row.first} → {row.second}",
                 "structure": row.structure,
-                "n (clusters)": f"{row.n} ({row.clusters})"
-                + (f", {row.left_out} left out" if row.left_out else ""),
+                "n (clusters)": f"{row.n} ({row.clusters})",
                 "only first / only second": f"{row.only_first} / {row.only_second}",
                 "difference, points [95%]": in_points(
                     row.difference_points, row.low_points, row.high_points
@@ -182,22 +178,6 @@ def formatted_paired(table: pd.DataFrame) -> pd.DataFrame:
                 f"p (Holm of {table.p.notna().sum()})": p_value(row.p_holm),
                 "differs": "yes" if row.differs else "no",
                 "advice": "one base: no advice",
-            }
-            for row in table.itertuples()
-        ]
-    )
-
-
-def formatted_interaction(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `interaction` with one row per structure."""
-    return pd.DataFrame(
-        [
-            {
-                "arms": f"{row.first} → {row.second}",
-                "structure": row.structure,
-                "ratio of odds ratios [95%]": estimate(row.odds_ratio, row.low, row.high, digits=2),
-                "p": p_value(row.p),
-                "n (clusters)": f"{row.n} ({row.clusters})",
             }
             for row in table.itertuples()
         ]

@@ -5,7 +5,6 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lib.analyze import stats
-from lib.analyze.format import estimate, in_points, percent
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
 from lib.core.structures import STRUCTURES, prose
 
@@ -22,8 +21,6 @@ SPREAD = [
     "sd_seeds",
     "se_queries",
     "design_effect",
-    "low_queries",
-    "high_queries",
     "low",
     "high",
     "interval",
@@ -68,17 +65,13 @@ def _cell(rows: pd.DataFrame, arm: str, names: list[str], structure: str) -> dic
     independent = float(queries.correct.std(ddof=1)) / len(queries) ** 0.5
     deviation = float(each.std(ddof=1)) if seeds > 1 else float("nan")
     of_seeds = [(deviation**2 / seeds, seeds - 1)] if deviation > 0 else []
-    (low_queries, high_queries), (low, high) = (
-        stats.share_interval(queries.correct, queries.cluster, others) for others in ([], of_seeds)
-    )
+    low, high = stats.share_interval(queries.correct, queries.cluster, of_seeds)
     return cell | {
         "mean": mean,
         "each": [float(value) for value in each],
         "sd_seeds": deviation,
         "se_queries": error if error > stats.ROUNDING else np.nan,
         "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
-        "low_queries": low_queries,
-        "high_queries": high_queries,
         "low": low,
         "high": high,
         "interval": _covered(seeds > 1, low),
@@ -173,44 +166,3 @@ def _of_seeds(
         each = each - other.groupby("arm").correct.mean()
         scored = pd.concat([other, scored])
     return scored.groupby("query_id").correct.mean(), 100 * float(each.std(ddof=1))
-
-
-def formatted_spread(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `spread` with one row per arm and structure."""
-    return pd.DataFrame(
-        [
-            {
-                "arm (seeds)": row.arm if row.arm == BASE else f"{row.arm} ({row.seeds})",
-                "structure": row.structure,
-                "n (clusters)": f"{row.n} ({row.clusters})",
-                "mean, % [95%]": percent(row.mean, row.low, row.high),
-                "interval covers": row.interval,
-                "each seed, %": ", ".join(estimate(100 * value) for value in row.each),
-                "SD across seeds": "unknown"
-                if row.seeds == 1 and row.arm != BASE
-                else estimate(100 * row.sd_seeds),
-                "SE across queries": estimate(100 * row.se_queries),
-                "design effect": estimate(row.design_effect, digits=2),
-            }
-            for row in table.itertuples()
-        ]
-    )
-
-
-def formatted_spread_pairs(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `spread_pairs` with one row per pair and structure."""
-    return pd.DataFrame(
-        [
-            {
-                "arms (seeds)": f"{row.first} ({row.seeds_first}) → "
-                f"{row.second} ({row.seeds_second})",
-                "structure": row.structure,
-                "n (clusters)": f"{row.n} ({row.clusters})",
-                "difference, points [95%]": in_points(
-                    row.difference_points, row.low_points, row.high_points
-                ),
-                "interval covers": row.interval,
-            }
-            for row in table.itertuples()
-        ]
-    )
