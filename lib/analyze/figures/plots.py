@@ -94,32 +94,6 @@ def draw_retention(table3: pd.DataFrame) -> Drawn:
     ), shown
 
 
-def draw_agreement(table: pd.DataFrame) -> Drawn:
-    """Draw agreement, kappa and AC1 over all arms by structure, one series per pair of judges."""
-    table = table[table.arm == ALL]
-    names = {"agreement": "Agreement (share)", "kappa": "Cohen's kappa", "ac1": "Gwet's AC1"}
-    shown = pd.concat(
-        [
-            table.assign(
-                judges=table.first_judge + " and " + table.second_judge,
-                measure=label,
-                value=table[name],
-                low=table[f"{name}_low"],
-                high=table[f"{name}_high"],
-            )
-            for name, label in names.items()
-        ]
-    )
-    return draw_forest(
-        shown,
-        ("value", "low", "high"),
-        "structure",
-        series="judges",
-        panel="measure",
-        label="95% intervals over documents",
-    ), table
-
-
 @styled
 def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -> Figure:
     parts = dict(list(table.groupby(panel, sort=False))) if panel else {"": table}

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from lib.analyze.format import compact
+from lib.analyze.statistics.paired import paired
 from lib.analyze.statistics.seeds import (
     BOTH,
     NONE,
     QUERIES_ONLY,
     both_sources,
     spread,
-    spread_pairs,
 )
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import table2
@@ -80,14 +80,14 @@ def test_unscored_answers_of_a_seed_are_not_correct_as_in_table_2():
 
 def test_differences_are_averaged_over_seeds():
     rows = rows_of(base="0001000000", **SEEDS, dapt_n="1111110000", dapt_nAt2="1111111100")
-    table = spread_pairs(rows, [("base", "dapt"), ("dapt", "dapt-n")])
-    by_pair = table.set_index(["second", "structure"])
-    row = by_pair.loc[("dapt-n", "natural")]
+    table = paired(rows)
+    by_pair = table.set_index(["first", "second", "structure"])
+    row = by_pair.loc[("dapt", "dapt-n", "natural")]
     assert row.difference_points == pytest.approx(70 - 30)
     assert (row.seeds_first, row.seeds_second, row.interval) == (3, 2, BOTH)
     assert row.sd_first_points == pytest.approx(10)
     assert row.sd_second_points == pytest.approx(200**0.5)
-    assert by_pair.interval["dapt", "natural"] == BOTH  # the base has no seeds to vary
+    assert by_pair.interval["base", "dapt", "natural"] == BOTH  # the base has no seeds to vary
     assert compact(table)["difference_points [95%]"].str.startswith("40.0 [").any()
 
 
@@ -98,14 +98,14 @@ def test_the_gain_beyond_prose_is_the_difference_of_two_gains():
     rows = pd.concat([rows_of(structure, 2, **{arm: "".join(map(str, states))
                                                for arm, states in cells.items()})
                       for structure, cells in draws.items()])
-    one = spread_pairs(rows[rows.arm != "dapt-n@2"], [("dapt", "dapt-n")]).set_index("structure")
+    one = paired(rows[rows.arm != "dapt-n@2"]).set_index("structure")
     row = one.loc["tabular – natural"]
     gains = one.difference_points
     assert row.difference_points == pytest.approx(gains["tabular"] - gains["natural"])
     assert row.interval == QUERIES_ONLY
-    both = spread_pairs(rows, [("dapt-n", "dapt")]).set_index("structure").loc["tabular – natural"]
+    both = paired(rows).set_index("structure").loc["tabular – natural"]
     gaps = [draws["tabular"][arm].mean() - draws["natural"][arm].mean() for arm in arms[1:]]
-    assert both.sd_first_points == pytest.approx(100 * np.std(gaps, ddof=1)) and both.n == 160
+    assert both.sd_second_points == pytest.approx(100 * np.std(gaps, ddof=1)) and both.n == 160
 
 
 def test_one_seed_has_no_variance_and_the_interval_of_table_2():
@@ -118,7 +118,7 @@ def test_one_seed_has_no_variance_and_the_interval_of_table_2():
 
 def test_one_cluster_keeps_its_estimates_and_says_why_there_is_no_interval():
     rows = rows_of(per_cluster=10, base="0" * 10, **SEEDS)
-    row, gain = cell(spread(rows)), spread_pairs(rows, [("base", "dapt")]).iloc[0]
+    row, gain = cell(spread(rows)), paired(rows).iloc[0]
     assert row["mean"] == pytest.approx(0.3) and gain.difference_points == pytest.approx(30)
     assert np.isnan([row.low, gain.low_points, gain.high_points]).all()
     assert row.interval == gain.interval == NONE
@@ -126,7 +126,7 @@ def test_one_cluster_keeps_its_estimates_and_says_why_there_is_no_interval():
 
 def test_an_interval_of_two_clusters_stays_within_what_is_possible():
     rows = rows_of(per_cluster=5, base="0" * 10, dapt="1111100000", daptAt2="1111000000")
-    gain = spread_pairs(rows, [("base", "dapt")]).iloc[0]
+    gain = paired(rows).iloc[0]
     assert (gain.low_points, gain.high_points) == (-100, 100)
 
 
