@@ -47,11 +47,6 @@ class Call:
     status: int = 0
 
 
-def at_calls(names: Mapping[int, str]) -> Faults:
-    """These faults at these calls, counted from 1."""
-    return lambda number, body: names.get(number)
-
-
 def at_random(names: Sequence[str], share: float, seed: int = 1) -> Faults:
     """A share of calls fails, each with one of `names`; the same calls for the same seed."""
     def choose(number: int, body: dict) -> str | None:

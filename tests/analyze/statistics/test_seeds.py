@@ -124,12 +124,6 @@ def test_one_cluster_keeps_its_estimates_and_says_why_there_is_no_interval():
     assert row.interval == gain.interval == NONE
 
 
-def test_an_interval_of_two_clusters_stays_within_what_is_possible():
-    rows = rows_of(per_cluster=5, base="0" * 10, dapt="1111100000", daptAt2="1111000000")
-    gain = paired(rows).iloc[0]
-    assert (gain.low_points, gain.high_points) == (-100, 100)
-
-
 def test_clusters_that_all_answer_alike_have_no_error():
     rows = rows_of(dapt="1010", daptAt2="1010").assign(cluster=["one", "one", "two", "two"] * 2)
     row = cell(spread(rows))

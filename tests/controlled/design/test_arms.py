@@ -54,17 +54,6 @@ def test_mixed_trains_on_raw_and_rewritten_text():
     assert [epochs_of(name) for name in ("raw", "raw-2x", "mixed")] == [1, 2, 1]
 
 
-def test_the_base_reads_every_writing_and_every_structure_equally_often():
-    arms = ["raw", "raw-2x", "mixed", "normalized", "paraphrase-4", "pairs"]
-    writings = writings_of(arms, THREE, 18)
-    assert Counter(name for name, _, _ in writings) == {
-        "normalized": 1, "paraphrase": 1, "raw": 16}
-    assert shares_read(writings, THREE) == pytest.approx(dict.fromkeys(THREE, 6.0))
-    assert writings_of(["raw"], THREE, 4) == [("raw", THREE, number % 3) for number in range(4)]
-    with pytest.raises(ValueError, match="2 renderings are too few for 3 structures"):
-        writings_of(arms, THREE, 2)
-
-
 @given(st.sets(st.sampled_from(sorted(STRUCTURES)), min_size=2), st.integers(2, 60),
        st.sets(st.sampled_from(["normalized", "mixed", "paraphrase-2", "pairs"])))
 def test_no_structure_is_read_a_rendering_more_than_another(structures, renderings, arms):
