@@ -8,15 +8,11 @@ from lib.core.paths import REPOSITORY
 
 README = REPOSITORY / "benchmarks" / "README.md"
 PARTS = ("llm", "training", "inference", "study", "documents")  # main() of each returns Markdown
-HEAD = """# Measurements
-
-Ratios hold within one run; the machine is shared and noisy. `make bench` writes each section again.
-"""
 
 
 def write_section(name: str, text: str) -> None:
     """Replace one section of README.md, between its markers."""
-    old = README.read_text(encoding="utf-8") if README.is_file() else HEAD
+    old = README.read_text(encoding="utf-8")
     begin, end = (f"<!-- {name}: {what} -->\n" for what in ("written by make bench", "end"))
     before, _, rest = old.partition(begin)
     write_text(

@@ -85,14 +85,19 @@ def one_process(factor: int) -> dict[str, float]:
     n_lost = sum(len(lost_tokens(one.text, "\n\n".join(rewritten[one.document_id])))
                  for one in documents)
     clock.append(time.process_time())
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
     return {
         "megabytes": sum(len(one.text) for one in documents) / 1e6,
         "thousand tokens": sum(one.n_tokens for one in segments) / 1e3, "queries": len(queries),
         "words lost": n_lost,
         **{f"{name}, s": clock[index + 1] - clock[index] for index, name in enumerate(STAGES)},
         "all three, s": clock[-1] - clock[0],
-        "peak memory, MB": int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / 1e6}
+        "peak memory, MB": peak()}
+
+
+def peak() -> float:
+    """Return the most megabytes that this process has had; getrusage counts its parent's too."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / 1e6
 
 
 def _tokenizer():
@@ -143,17 +148,18 @@ def _run(stage: str, given: dict[str, object], root: Path) -> tuple[float, float
     return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
 
 
-def scaling(kind: str, factors: tuple[int, ...], *more: str) -> list[str]:
-    """Return the measurements at each factor, in processes of their own, as a Markdown table.
+def scaling(factors: tuple[int, ...], *command: str) -> list[str]:
+    """Return what a module measures at each factor, in its own process, as a Markdown table.
 
-    The last column is the growth between the last two factors over that between the first two, each
-    per unit of size, so that a constant part such as start-up cancels.
+    `command` is the module with its arguments, the factor as {}. Growth is that between the last
+    two factors over that between the first two, per unit of size: start-up cancels.
     """
     runs = []
     for factor in factors:
         ran = subprocess.run(
-            [sys.executable, "-m", "benchmarks.documents", kind, str(factor), *more],
-            cwd=REPOSITORY, check=True, text=True, stdout=subprocess.PIPE)
+            [sys.executable, "-m", *(part.format(factor) for part in command)],
+            cwd=REPOSITORY, check=True, text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL)
         runs.append(json.loads(ran.stdout.splitlines()[-1]))
     lines = [f"| | {' | '.join(f'{factor}×' for factor in factors)} | growth |",
              "| --- |" + " --- |" * (len(factors) + 1)]
@@ -173,13 +179,13 @@ def main() -> str:
              "column in processes of its own. Growth is that of the last step over the first, per "
              "unit of size: 1 is linear.", "",
              "One document, up to the limit of 5 MB, without imports:", "",
-             *scaling("document", DOCUMENT_FACTORS)]
+             *scaling(DOCUMENT_FACTORS, __spec__.name, "document", "{}")]
     with tempfile.TemporaryDirectory() as folder:
         _tokenizer().save_pretrained(folder)
         for kind, text in (("corpus", "A corpus of documents of 7 to 60 kB, by the notebooks, with "
                             "start-up; 16× is the size of the paper's:"),
                            ("records", "The same size in the laboratory's records, of 0.6 kB:")):
-            lines += ["", text, "", *scaling(kind, CORPUS_FACTORS, folder)]
+            lines += ["", text, "", *scaling(CORPUS_FACTORS, __spec__.name, kind, "{}", folder)]
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from lxml import html
 
+from benchmarks.documents import peak
 from lib.core.paths import REPOSITORY
 from lib.tasks.tablequest.records import Cell
 
@@ -95,9 +96,9 @@ def measured(path: Path) -> dict[str, float]:
     """Read one filing with and without its tags, and count what is right."""
     from lib.tasks.tablequest.filings.read import read_filing
 
-    floor, start = _peak(), time.process_time()
+    floor, start = peak(), time.process_time()
     read = read_filing(path)
-    seconds, megabytes = time.process_time() - start, _peak() - floor
+    seconds, megabytes = time.process_time() - start, peak() - floor
     plain, truth = read_filing(path, tags=False), Truth(path).tables()
     counts: Counter[str] = Counter(tagged=sum(numbers.total() for numbers in truth.values()))
     alone = {grid.grid_id: grid for grid in plain.grids}
@@ -121,11 +122,6 @@ def measured(path: Path) -> dict[str, float]:
                     counts["unit"] += is_unit(other.unit, fact[1])
                     counts["period"] += is_period(other.period, fact[2])
     return {**counts, "s": seconds, "MB": megabytes}
-
-
-def _peak() -> float:
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / 1e6
 
 
 def table(rows: dict[str, dict[str, float]]) -> str:

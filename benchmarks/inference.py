@@ -52,7 +52,6 @@ N_LONG, LONG, LONG_BUDGET = (
     1024,
     192,
 )  # prompts with a text to read: their number, tokens of each, tokens of a reply
-TARGETS = {"float32": 6.0, "bf16": 13.0}  # speed over that of generate, one at a time in float32
 
 
 @dataclass
@@ -186,11 +185,6 @@ def ways(source: str, queries: list[Query]) -> list[Way]:
             lambda rows: by_transformers(models["float32"], tokenizer, rows, BATCH),
             everything,
         ),
-        way(
-            "ours, one at a time",
-            lambda rows: [by_ours(models["float32"], tokenizer, [row])[0] for row in rows],
-            alone,
-        ),
         way("ours, float32", lambda rows: by_ours(models["float32"], tokenizer, rows), everything),
         way("ours, bf16", lambda rows: by_ours(models["bf16"], tokenizer, rows), some),
         scored("float32, one at a time", 1, alone),
@@ -216,10 +210,7 @@ def long_ways(source: str) -> list[Way]:
         ),
         Way(
             "long prompts, ours",
-            lambda _: [
-                text
-                for text in texts_of(model, tokenizer, prompts, LONG_BUDGET)
-            ],
+            lambda _: texts_of(model, tokenizer, prompts, LONG_BUDGET),
             list(range(N_LONG)),
         ),
     ]
@@ -235,16 +226,11 @@ def table(measured: list[Way]) -> list[str]:
     ]
     for way in measured:
         base = {"scores": first, "long": rows[LONG_FIRST]}.get(re.split("[ ,]", way.name)[0], alone)
-        rate = f"{way.rate:,.{0 if way.rate > 10 else 1}f}"
+        rate = f"{way.rate:,.1f}"
         lines.append(f"| {way.name} | {rate} | {way.rate / base.rate:.1f} | {len(way.places)} |")
     ours = dict(zip(rows["ours, float32"].places, rows["ours, float32"].result, strict=True))
     lines.append("")
-    for name in (
-        "ours, one at a time",
-        "generate, one at a time",
-        "generate, batches",
-        "ours, bf16",
-    ):
+    for name in ("generate, one at a time", "generate, batches", "ours, bf16"):
         other = rows[name]
         changed = sum(
             ours[place] != text for place, text in zip(other.places, other.result, strict=True)
@@ -258,11 +244,7 @@ def table(measured: list[Way]) -> list[str]:
         f"- {LONG_FIRST}: {changed} of {N_LONG} replies to prompts of {LONG:,} tokens differ from "
         "ours"
     )
-    reached = {name: rows[f"ours, {name}"].rate / alone.rate for name in TARGETS}
-    return lines + [
-        f"- target in {name}: {TARGETS[name]:.0f} times, reached {reached[name]:.1f}"
-        for name in TARGETS
-    ]
+    return lines
 
 
 def main(source: str = "", rounds: int = ROUNDS) -> str:

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
@@ -28,7 +27,6 @@ from tests.llm_server_faults import FINAL, HARMLESS, NO_ANSWER, PASSING
 
 N, LATENCY, RATE, BURST = 500, 0.2, 1200, 20  # calls, seconds, requests per minute, burst of them
 KILLED_AT = 270
-VARYING = ("--latency", "2", "--latency-sigma", "0.8")  # lognormal, median in seconds
 MANY, MANY_LATENCY, MANY_AT_ONCE = 100_000, 0.05, 50  # calls, seconds, calls at once
 ROUNDS = 3
 LIMITED = ("--requests-per-minute", str(RATE), "--faults", "500", "502", "503",
@@ -95,18 +93,18 @@ def fast(client: str, concurrency: int, folder: Path) -> Run:
     return run
 
 
-def limited(client: str, folder: Path, burst: int = BURST) -> Run:
+def limited(client: str, folder: Path) -> Run:
     """Make N calls under the limit, some of which fail."""
     with Server.process("--latency", str(LATENCY), *LIMITED,
-                        "--burst-seconds", str(burst * 60 / RATE)) as server:
+                        "--burst-seconds", str(BURST * 60 / RATE)) as server:
         return ran(client, server, questions(), concurrency=20,
                    cache=new_cache(folder), max_failed_share=1.0)
 
 
-def over_ideal(run: Run, burst: int = BURST) -> float:
+def over_ideal(run: Run) -> float:
     """Return the time over the least that the limit allows for all requests that passed it."""
     n_passed = run.statuses.total() - run.statuses[429]
-    return run.seconds / ((n_passed - burst) * 60 / RATE + LATENCY)
+    return run.seconds / ((n_passed - BURST) * 60 / RATE + LATENCY)
 
 
 def share_of_429(run: Run) -> str:
@@ -160,12 +158,6 @@ def cached_seconds(folder: Path) -> list[float]:
     with Server.process() as server:
         ran("ours", server, questions(), cache=cache)
         return [ran("ours", server, questions(), cache=cache).seconds for _ in range(5)]
-
-
-def varying(folder: Path, concurrency: int) -> Run:
-    """Make N calls whose latencies vary."""
-    with Server.process(*VARYING) as server:
-        return ran("ours", server, questions(), concurrency=concurrency, cache=new_cache(folder))
 
 
 def many(folder: Path) -> str:
@@ -253,15 +245,11 @@ def section(folder: Path) -> str:
     load = os.getloadavg()[0]
     measured = [[NAMES[client], *cells, *losses(client, folder)]
                 for client, cells in speeds(folder).items()]
-    tight = limited("ours", folder, burst=1)
-    print("latencies that vary, and many calls ...", flush=True)
-    waits = {k: varying(folder, k).seconds for k in (32, 100, 256)}
-    versions = ", ".join(f"{name} {version(name)}" for name in ("openai", "aiohttp", "httpx2"))
     return f"""## lib/llm: calls to a model
 
 `python -m benchmarks llm` on {datetime.now(UTC):%Y-%m-%d}, load {load:.1f} before it: \
 {os.cpu_count()} cores shared by server and client, {platform.system()}, \
-Python {platform.python_version()}, {versions}. Median (range) of {ROUNDS} rounds of all clients \
+Python {platform.python_version()}. Median (range) of {ROUNDS} rounds of all clients \
 in turn, and of three of ours under the limit. Compare within this run: a loaded machine slows all.
 
 {table([HEAD, *measured, TARGET])}
@@ -272,18 +260,11 @@ time over ceil({N}/k) · {1000 * LATENCY:.0f} ms.
 answered 500, 502 or 503; replies state the limit in `x-ratelimit-*`, a 429 in `retry-after` \
 (whole seconds). All run 20 at once. Ideal: (requests that passed \
 the limit, repeated ones too, less {BURST}) / rate + latency.
-- With a bucket of one request, ours ends with {tight.n_texts} rows in \
-{over_ideal(tight, 1):.2f} × the ideal, {share_of_429(tight)} requests answered 429: the first \
-calls are sent before a reply has stated a limit, no later one may arrive slightly early, and \
-after each 429 all wait for the entire second of its `retry-after`.
 - **killed**: SIGKILL when {KILLED_AT} of {N} replies were sent, then the run again; replies that \
 were sent twice.
 - **faults**: {len(corpus())} rows, half of them next to a fault. Lost: no text where repeating \
 the request would give one. Misread: a text that is truncated, refused, missing or another row's, \
 and not marked as such.
-- **Latencies that vary** (lognormal, median 2 s, sigma 0.8), {N} calls without a limit: \
-{waits[32]:.1f} s by default, {waits[100]:.1f} s with `concurrency: 100`, {waits[256]:.1f} s \
-with 256: {waits[32] / min(waits.values()):.2f} × the best.
 - {many(folder)}
 - **All cached**: {N} rows in {spread(cached_seconds(folder))} s.
 """

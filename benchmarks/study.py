@@ -5,8 +5,6 @@ python -m benchmarks study
 
 import json
 import os
-import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,38 +14,11 @@ os.environ.setdefault(
     "GOMP_SPINCOUNT", "20000"
 )  # as the notebook runner does; before torch is imported
 
-from lib.core.paths import REPOSITORY
+from benchmarks.documents import peak, scaling
 
 FACTORS = (1, 4, 16)  # times the laboratory's private records
 PRODUCTS, BLOCK, BATCH = 60, 320, 4  # those of 00_lab.ipynb and 03_train.ipynb
 STAGES = ("import", "generate", "annotate", "normalize", "pack", "answer", "judge", "train")
-
-
-def scaling() -> list[str]:
-    """Return seconds per stage and peak memory with 1, 4 and 16 times the records, as Markdown."""
-    runs = {}
-    for factor in FACTORS:
-        ran = subprocess.run(
-            [sys.executable, "-m", "benchmarks.study", str(factor)],
-            cwd=REPOSITORY,
-            check=True,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        runs[factor] = json.loads(ran.stdout.splitlines()[-1])
-    one, most = runs[FACTORS[0]], max(FACTORS)
-    lines = [
-        f"| | {' | '.join(f'{factor}×' for factor in FACTORS)} | {most}× over 1× |",
-        "| --- |" + " --- |" * (len(FACTORS) + 1),
-    ]
-    for name in one:
-        cells = " | ".join(f"{runs[factor][name]:,.1f}" for factor in FACTORS)
-        ratio = (
-            f"{runs[most][name] / one[name]:.1f}" if one[name] > 0.05 else "–"
-        )  # less cannot be distinguished from 0
-        lines.append(f"| {name} | {cells} | {ratio} |")
-    return lines
 
 
 def measured(factor: int) -> dict[str, float]:
@@ -60,10 +31,7 @@ def measured(factor: int) -> dict[str, float]:
         counts = next(stages)
         now = time.perf_counter()
         seconds[f"{name}, s"], started = now - started, now
-        status = Path("/proc/self/status").read_text(
-            encoding="utf-8"
-        )  # getrusage counts the parent's memory too
-        memory.append(int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / 1e6)
+        memory.append(peak())
     return {
         **counts,
         **seconds,
@@ -135,9 +103,9 @@ def main() -> str:
         "## The study as a whole",
         "",
         f"`python -m benchmarks study`; {os.cpu_count()} cores. The chain over more records, once "
-        "each: rules, answers of 16 tokens, two epochs:",
+        "each: rules, answers of 16 tokens, two epochs. Growth as below:",
         "",
-        *scaling(),
+        *scaling(FACTORS, __spec__.name, "{}"),
     ]
     return "\n".join(lines) + "\n"
 

@@ -40,11 +40,10 @@ from lib.lab.documents import make_records
 from lib.lab.products import make_products
 from lib.train import trainer as training
 from lib.train.attention import fastest_attention
-from lib.train.launch import train_arm
 from lib.train.packing import PackedBlocks, pack
 from lib.train.recipe import computes_bf16
 
-ROUNDS, UPDATES, MORE = 5, 6, 16
+ROUNDS, UPDATES = 5, 6
 BLOCK, BATCH, RATE = 320, 8, 2e-3  # those of 00_lab.ipynb
 SHAPE = {"hidden_size": 256, "layers": 4, "heads": 4}
 TARGETS = {
@@ -247,72 +246,12 @@ def measured(lab: Laboratory) -> dict[str, Speed]:
     }
 
 
-def ceiling(precision: str) -> float:
-    """Return the most FLOP/s of a square matrix product in `precision`, over three sizes."""
-    best = 0.0
-    for size in (512, 1024, 2048):
-        left, right = (
-            torch.randn(size, size).to(torch.bfloat16 if precision == "bf16" else torch.float32)
-            for _ in range(2)
-        )
-        for _ in range(10):
-            start = time.perf_counter()
-            left @ right
-            best = max(best, 2 * size**3 / (time.perf_counter() - start))
-    return best
-
-
-def by_processes(lab: Laboratory) -> str:
-    """Compare one process with two under DeepSpeed on the same cores, start-up excluded."""
-    part = PackedBlocks(
-        *(
-            rows[: MORE * BATCH]
-            for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)
-        ),
-        lab.blocks.n_tokens,
-        lab.blocks.n_targets,
-    )
-    said = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        source = Path(folder) / "source"
-        lab.model().save_pretrained(source)
-        lab.tokenizer.save_pretrained(source)
-        for processes in (1, 2):
-            recipe = training.Recipe(1, BATCH, BATCH // 2, RATE, 1, 0.1, 1, lab.precision)
-            start = time.perf_counter()
-            history = train_arm(
-                str(source),
-                lab.tokenizer,
-                part,
-                None,
-                recipe,
-                Path(folder) / str(processes),
-                {},
-                processes=processes,
-            )
-            whole = time.perf_counter() - start
-            said.append(
-                f"{processes}: {history.seconds:.1f} s of updates, "
-                f"{whole - history.seconds:.1f} s of other work"
-            )
-    return (
-        f"{MORE} updates by one process and by two with DeepSpeed ZeRO-1, once each "
-        f"({'; '.join(said)}). Two share "
-        "the cores that one has to itself, so they can show that it works, not that it is faster."
-    )
-
-
 def main() -> str:
     """Return the measurement as Markdown."""
     lab = laboratory()
-    speeds, most = measured(lab), ceiling(lab.precision)
+    speeds = measured(lab)
     bares = [name for name in speeds if name.startswith("bare")]
-    n, size = lab.model().num_parameters(), BLOCK * SHAPE["layers"] * SHAPE["hidden_size"]
-    flops = 6 * n + 12 * size  # per token: Chowdhery et al. 2022 (PaLM), appendix B
+    n = lab.model().num_parameters()
     lines = [
         "## Training",
         "",
@@ -323,18 +262,15 @@ def main() -> str:
         "Tokens per second, "
         "padding not counted.",
         "",
-        "| way | tokens/s | tokens/processor second | MFU | set-up and saving, s |",
-        "|---|---:|---:|---:|---:|",
+        "| way | tokens/s | tokens/processor second | set-up and saving, s |",
+        "|---|---:|---:|---:|",
     ]
     lines += [
         f"| {name} | {speed.wall:,.0f} | {speed.processor:,.0f} | "
-        f"{speed.wall * flops / most:.0%} | "
         f"{max(0.0, speed.apart):.1f} |"
         for name, speed in speeds.items()
     ]
     lines += [
-        "",
-        f"MFU is against {most / 1e9:,.0f} GFLOP/s, the fastest matrix product measured.",
         "",
         "| ratio | measured | by processor time | wanted |",
         "|---|---:|---:|---:|",
@@ -346,7 +282,6 @@ def main() -> str:
             f"| {name} | {speeds[OURS].wall / speeds[other].wall:.2f} | "
             f"{speeds[OURS].processor / speeds[best].processor:.2f} | {wanted:.1f} |"
         )
-    lines += ["", by_processes(lab)]
     return "\n".join(lines) + "\n"
 
 

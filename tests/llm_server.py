@@ -47,11 +47,6 @@ class Call:
     status: int = 0
 
 
-def at_calls(names: Mapping[int, str]) -> Faults:
-    """These faults at these calls, counted from 1."""
-    return lambda number, body: names.get(number)
-
-
 def at_random(names: Sequence[str], share: float, seed: int = 1) -> Faults:
     """A share of calls fails, each with one of `names`; the same calls for the same seed."""
     def choose(number: int, body: dict) -> str | None:
@@ -81,18 +76,17 @@ def digest_of(body: dict) -> str:
 class Server:
     """The server, in a thread with its own loop while the context is open.
 
-    Latencies are lognormal, with the median `latency`. `reply` gives a text, or fields of the
-    completion that replace the ordinary ones. `key` and `models` are the only ones accepted; "" and
-    (): any. A bucket of requests or tokens has `burst_seconds` worth of its rate.
+    A reply comes after `latency` seconds. `reply` gives a text, or fields of the completion that
+    replace the ordinary ones. `key` and `models` are the only ones accepted; "" and (): any. A
+    bucket of requests or tokens has `burst_seconds` worth of its rate.
     """
 
-    def __init__(self, *, latency: float = 0.0, latency_sigma: float = 0.0,
-                 requests_per_minute: float | None = None,
+    def __init__(self, *, latency: float = 0.0, requests_per_minute: float | None = None,
                  tokens_per_minute: float | None = None, burst_seconds: float = 1.0,
                  says: Sequence[str] = SAYS, reply: Callable[[dict], str | dict] = digest_of,
                  faults: Faults | None = None, key: str = "", models: Sequence[str] = (),
                  batch: BatchRules | None = None) -> None:
-        self.latency, self.latency_sigma = latency, latency_sigma
+        self.latency = latency
         self.reply, self.faults = reply, faults
         self.key, self.models = key, models
         self.limits = Limits(requests_per_minute, tokens_per_minute, burst_seconds, says)
@@ -190,8 +184,7 @@ class Server:
             refusal.headers |= self.limits.headers()
             return refusal
         if self.latency:
-            spread = random.Random(asked.prompt).lognormvariate(0, self.latency_sigma)
-            await asyncio.sleep(self.latency * spread)
+            await asyncio.sleep(self.latency)
         answer = self._reply(call, asked)
         answer.headers |= self.limits.headers()
         return answer
@@ -252,8 +245,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.llm_server", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds, the median")
-    parser.add_argument("--latency-sigma", type=float, default=0.0, help="of their logarithm")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds")
     parser.add_argument("--requests-per-minute", type=float)
     parser.add_argument("--tokens-per-minute", type=float)
     parser.add_argument("--burst-seconds", type=float, default=1.0)

@@ -34,9 +34,8 @@ def show(
 
 
 def remove_table(study: str, name: str) -> None:
-    """Remove a table that an earlier run wrote, and the figure of its intervals."""
-    folder = figures_path(study, name).parent
-    for path in (*folder.glob(f"{name}.*"), *folder.glob(f"{name}_intervals.*")):
+    """Remove a table that an earlier run wrote."""
+    for path in figures_path(study, name).parent.glob(f"{name}.*"):
         path.unlink()
 
 

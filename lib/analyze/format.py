@@ -1,8 +1,11 @@
 """Format numbers for tables and sentences: estimates, intervals, percentages, p values."""
 
+import re
+
 import pandas as pd
 
 DASH = "–"  # an unknown value
+_ESTIMATES = ("estimate", "mean", "difference", "odds_ratio")  # whose ends are low and high
 
 
 def estimate(
@@ -70,9 +73,32 @@ def p_value(p: float) -> str:
 
 def number(value: object, pattern: str = ".2f") -> str:
     """Format a cell of a table: floats by `pattern`, a dash for NaN, anything else as text."""
+    if isinstance(value, list):
+        return ", ".join(number(one, pattern) for one in value)
     if pd.isna(value):
         return DASH
     return f"{value:{pattern}}" if isinstance(value, float) else str(value)
+
+
+def compact(table: pd.DataFrame) -> pd.DataFrame:
+    """Format a table: an estimate and its interval (low, high; x_low, x_high) in one cell.
+
+    Estimates below 1 have three digits, others one; p values have two.
+    """
+    names = {re.sub("_(points|percent)$", "", column): column for column in table}
+    plain = next((name for name in _ESTIMATES if name in names), "")
+    cells = {}
+    for name, column in names.items():
+        prefix = "" if name == plain else f"{name}_"
+        ends = [names.get(f"{prefix}{end}") for end in ("low", "high")]
+        if all(ends):
+            digits = 3 if table[column].abs().max() <= 1 else 1
+            rows = table[[column, *ends]].itertuples(index=False)
+            cells[f"{column} [95%]"] = [estimate(*row, digits=digits) for row in rows]
+        elif not re.search("(^|_)(low|high)$", name):
+            write = p_value if re.match("p(_|$)", name) else number
+            cells[column] = [write(value) for value in table[column]]
+    return pd.DataFrame(cells)
 
 
 def one_line(text: str) -> str:

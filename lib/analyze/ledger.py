@@ -45,12 +45,10 @@ class LedgerRow(Record):
     query_id: str
     arm: str
     structure: str
-    items: int  # number of items in the answer: a list's entities, else 1
     segments: list[str]  # those with the answer's characters
     dropped: str  # why one of these has no rewrite; "" if all have one, and for raw text
     passage: str  # the answer's sentence or line in the text that is (or would be) trained on
     split: Literal["training", "held out", "both"]  # side of the segments that have the items
-    block: Literal["whole", "cut", "nowhere"]  # its tokens are in one piece, several or none
     lost_at: Stage | Literal[""]  # the first stage that did not keep it complete; "": in training
 
 
@@ -145,17 +143,15 @@ def _trace(query: Query, text: str, segments: list[Segment], rewrites: dict[str,
     homes = {one[0] for one in kept} if is_there and not is_raw else set(ids)
     split = ("training" if not homes & held_out else
              "held out" if homes <= held_out else "both")
-    is_placed = is_there and all(one[2] is not None for one in kept)
-    whole = set.intersection(*(one[2] for one in kept)) if is_placed else set()
+    whole = set.intersection(*(one[2] or set() for one in kept)) if is_there else set()
     is_kept = {"source": all(found),
                "segment": len(ids) == 1 or is_there and split != "both",
                "extraction": is_there or not reasons, "rewrite": is_there,
                "split": split == "training", "block": False}
     return LedgerRow(
-        query_id=query.query_id, arm=arm, structure=query.structure, items=len(items), segments=ids,
+        query_id=query.query_id, arm=arm, structure=query.structure, segments=ids,
         dropped="; ".join(dict.fromkeys(reasons)), split=split,
         passage=" … ".join(dict.fromkeys(one[1] for one in kept if one)),
-        block="whole" if whole else "cut" if is_placed else "nowhere",
         lost_at="" if whole else next(stage for stage in STAGES if not is_kept[stage]))
 
 

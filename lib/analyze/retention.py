@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import estimate, in_points, p_value, with_error
-from lib.analyze.stats import exact_p, holm, t_over, wilson
+from lib.analyze.format import in_points, p_value, with_error
+from lib.analyze.stats import exact_p, holm, t_over
 from lib.analyze.tables import widened
 from lib.core.arms import BASE, sorted_arms
 from lib.core.errors import BadInput
@@ -111,7 +111,7 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
     for row in table.itertuples():
         points = in_points(row.difference_points, row.low_points, row.high_points)
         texts.append(
-            _accuracy(row)
+            with_error(100 * row.accuracy, 100 * row.stderr)
             + (
                 ""
                 if pd.isna(row.p)
@@ -119,10 +119,3 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
             )
         )
     return widened(table.assign(task=tasks), ["arm"], "task", texts)
-
-
-def _accuracy(row) -> str:
-    if row.stderr > 0:
-        return with_error(100 * row.accuracy, 100 * row.stderr)
-    low, high = wilson(row.correct, row.n)
-    return estimate(100 * row.accuracy, 100 * low, 100 * high, digits=2)

@@ -1,9 +1,9 @@
 """Texts of the base models: one base per seed, pretrained on public records in all forms.
 
 A base that had never read a table would fail on tables because it cannot read them, not because it
-cannot learn from them. The public records therefore have every structure and every treatment
-(except a model's rewriting). Each structure states equally many public facts, whatever arms there
-are, because a base that has read more prose than tables learns prose better.
+cannot learn from them. The public records therefore have every structure and every treatment.
+Each structure states equally many public facts, whatever arms there are, because a base that has
+read more prose than tables learns prose better.
 """
 
 import random
@@ -81,7 +81,7 @@ def public_texts(
     """Return all writings of the public records and the repeated, answered questions, shuffled."""
     texts = []
     for number, (name, own, rotation) in enumerate(writings_of(arms, structures, renderings)):
-        rendered = arm_texts(facts, arm_named(name), rotation, seed, own, rendering=number)
+        rendered = arm_texts(facts, arm_named(name), rotation, seed, own, number)
         texts += [one.text for one in rendered]
     texts += [answered(fact) for fact in facts] * question_repeats
     random.Random(f"public {seed}").shuffle(texts)

@@ -59,7 +59,7 @@ def phases_of(
     shares = [max(1, round(total * blocks.n_tokens / tokens)) for blocks in packed[:-1]]
     updates = [*shares, max(1, total - sum(shares))]
     return [
-        Phase(blocks, replace(longer, schedule_updates=n, stop_updates=n))
+        Phase(blocks, replace(longer, updates=n))
         for blocks, n in zip(packed, updates, strict=True)
     ]
 

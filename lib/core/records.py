@@ -21,17 +21,17 @@ class Document(Record):
     title: str
     path: str  # where it was read from; "" for a generated one
     text: str
-    language: str = "en"  # what it is mostly written in, ISO 639-1 (lib.documents.language)
-    doubt: str = ""  # why its structure cannot be trusted; then its tables are not asked about
+    language: str = "en"  # its main language, ISO 639-1 (lib.documents.language)
+    doubt: str = ""  # why its structure is unreliable; its tables are then not asked about
 
 
 class Rejected(Record):
-    """Something that was left out, and why; kept so that every rate has its denominator."""
+    """An item that was left out, with the reason, so that every rate has its denominator."""
 
     document_id: str
     item: str  # a file's name, a question, a raw reply
     reason: str
-    structure: str = ""  # of a question's block; "" if it is not known
+    structure: str = ""  # of a question's block; "" if unknown
     rule: str = ""  # the family of rules that asked, "" for a model
 
 
@@ -47,7 +47,7 @@ class Query(Record):
     start: int
     end: int
     entity_count: int | None  # None if the answer is no list
-    block_type: str  # what the Markdown parser sees there: prose, list or table
+    block_type: str  # of the parsed Markdown block there: prose, list or table
     grounding: Grounding = "exact"  # how the annotator's source reference was found
     grounding_score: float = 1.0  # similarity of its words to the document's, 0-1
     context: str = ""  # what the model may read when it answers; empty in a recall study
@@ -73,7 +73,7 @@ class Normalized(Record):
 
     segment_id: str
     document_id: str
-    rating: int | None  # 1-10, the segment's quality as the normalizer sees it
+    rating: int | None  # 1-10, the segment's quality according to the normalizer
     remark: str
     text: str
     dropped: str  # "" if the rewrite was kept
@@ -86,7 +86,7 @@ class Augmented(Record):
     document_id: str
     strategy: str  # how it varies the segment: paraphrase, pairs, ...
     number: int  # of the strategy's texts for this segment, from 1
-    text: str  # kept if it was dropped for what it says; "" if nothing was written
+    text: str  # also if it was dropped for its content; "" if none was written
     dropped: str  # "" if it is trained on
 
 
@@ -98,14 +98,14 @@ class Answer(Record):
     answer: str
     n_tokens: int
     truncated: bool  # stopped by the token budget, not by the model
-    flaw: str = ""  # of an endpoint's reply that is no whole answer: empty, refused, filtered, cut
+    flaw: str = ""  # why an endpoint's reply is incomplete: empty, refused, filtered or cut
 
 
 class Score(Record):
     """Log-likelihood (natural log) of the reference answer in one arm, teacher-forced.
 
-    After the question, it shows what a question can retrieve; after the record's own words (cloze),
-    what is stored.
+    After the question, it shows what can be retrieved; after the record's own words (cloze), what
+    is stored.
     """
 
     query_id: str
@@ -120,7 +120,7 @@ class Score(Record):
 
 
 class Verdict(Record):
-    """One judge's verdict on one answer; `unscored` is a third state, never a kind of incorrect."""
+    """One judge's verdict on one answer; `unscored` if the judge cannot tell."""
 
     query_id: str
     arm: str

@@ -24,7 +24,6 @@ class Price(BaseModel):
     batch_factor: Decimal = Field(Decimal(1), gt=0, le=1)  # batch price / direct price
     context_tokens: int | None = Field(None, gt=0)  # tokens of the longest prompt at this price
     max_output_tokens: int | None = Field(None, gt=0)
-    tokenizer: str = ""  # a tiktoken encoding
     as_of: date  # when the source gave this price
     source: str = Field(min_length=1)
 

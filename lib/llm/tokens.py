@@ -1,31 +1,20 @@
 """Token counts by the model's own tokenizer if it is available, else by a stated estimate."""
 
 import json
-import threading
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lib.llm.prices import price_of
 from lib.llm.request import Request
 
 if TYPE_CHECKING:
-    import tiktoken
     from transformers import PreTrainedTokenizerBase
 
-# tiktoken downloads its file on first use, which must not block a stage if there is no network
-SECONDS_FOR_A_TOKENIZER = 5.0
 ESTIMATE = "an estimate: 4 bytes per token"
-_SLICE = 100_000  # characters; each slice may add a token
 
 
 def counter(model: str) -> tuple[Callable[[str], int], str]:
     """Return a function that counts a text's tokens as `model` does, and how it counts."""
-    price = price_of(model)
-    if price and price.tokenizer and (encoding := _tiktoken(price.tokenizer)):
-        return (lambda text: _count(encoding, text)), f"counted by tiktoken's {price.tokenizer}"
     if (path := Path(model) / "tokenizer.json").is_file():
         import tokenizers
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
@@ -62,25 +51,3 @@ def upper_bound(text: str) -> int:
 def most_tokens(request: Request) -> int:
     """Return the most tokens that an endpoint can count for a prompt and its chat template."""
     return sum(upper_bound(content) + 8 for _, content in request.messages) + 8
-
-
-def _count(encoding: "tiktoken.Encoding", text: str) -> int:
-    # In slices: a million spaces in one piece overflow tiktoken's stack and end the run.
-    return sum(len(encoding.encode_ordinary(text[start:start + _SLICE]))
-               for start in range(0, len(text), _SLICE))
-
-
-@cache
-def _tiktoken(name: str) -> "tiktoken.Encoding | None":
-    # None if loading takes too long; the next run then has it on disk
-    loaded = []
-
-    def load() -> None:
-        with suppress(Exception):  # no tiktoken, network or encoding: the plan has an estimate
-            import tiktoken
-            loaded.append(tiktoken.get_encoding(name))
-
-    thread = threading.Thread(target=load, daemon=True)
-    thread.start()
-    thread.join(SECONDS_FOR_A_TOKENIZER)
-    return loaded[0] if loaded else None

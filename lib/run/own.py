@@ -5,7 +5,6 @@ from typing import ClassVar, Literal
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from lib.controlled.design.arms import (
-    NORMALIZED_BY_MODEL,
     RAW,
     TWICE,
     arm_named,
@@ -26,7 +25,6 @@ class ControlledStudy(StudyFile):
     structures: list[Literal[tuple(STRUCTURES)]] = list(STRUCTURES)
     arms: list[str] = [RAW]
     seeds: PositiveInt = 3
-    normalizer: str = "rules"
 
     @model_validator(mode="after")
     def _legal(self) -> "ControlledStudy":
@@ -35,9 +33,6 @@ class ControlledStudy(StudyFile):
         if len(set(self.structures)) < 2 or RAW not in self.arms:
             raise ValueError(f"structures, arms: give at least two structures, and the arm {RAW}, "
                              "with which all others are compared")
-        if (NORMALIZED_BY_MODEL in self.arms) != (self.normalizer != "rules"):
-            raise ValueError(f"arms: the arm {NORMALIZED_BY_MODEL} and the key `normalizer` with a "
-                             "model's id belong together; give both or neither")
         if self._adds_texts and TWICE not in self.arms:
             raise ValueError(f"notebooks, {_ANALYSIS}: transfer compares arms with {TWICE}; add "
                              "this to arms, or remove transfer")
@@ -69,7 +64,7 @@ class ControlledStudy(StudyFile):
         # only added texts are matched to raw in updates
         matched = {} if arm_named(arm).adds else {"match": "epochs"}
         return {"arm": arm, "rotation": rotation, "seed": seed, "structures": self.structures,
-                "arms": self.arms, "normalizer": self.normalizer, **matched}
+                "arms": self.arms, **matched}
 
 
 class ReplicatesStudy(StudyFile):

@@ -1,7 +1,6 @@
 """Answer the queries of any task: with local models, over an endpoint, or by the task's reader."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -79,30 +78,6 @@ def answers_of(arm: str, source: Source, task: Task, shown: Shown, rows: Rows, h
                    truncated=False) for query in shown.queries if query.query_id in replies], [
         Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)
         for query in shown.queries if query.query_id not in replies]
-
-
-def changed_in_float32(answers: Mapping[str, list[Answer]], sources: Mapping[str, Source],
-                       shown: Mapping[str, Shown], how: Decoding, study: str,
-                       n: int) -> pd.DataFrame | str:
-    """Repeat `n` bfloat16 answers an arm in float32; return those that differ, by arm."""
-    rows, counts = [], {}
-    for arm, source in sources.items():
-        if source.kind != "local" or not n:
-            continue
-        from lib.infer.answers import answer_from, answers_in_bf16
-
-        if not answers_in_bf16(how.precision):
-            continue
-        queries = shown[arm].queries[::max(1, len(shown[arm].queries) // n)]
-        folder = artifact_path(study, "answers", arm=arm).parent
-        given = {reply.query_id: reply.answer for reply in answers[arm]}
-        again = answer_from(source.name, queries, arm, replace(how, precision="fp32"), folder)
-        rows += [(arm, given[reply.query_id], reply.answer) for reply in again
-                 if reply.answer != given[reply.query_id]]
-        counts[arm] = len(queries)
-    print(f"{len(rows)} of {sum(counts.values())} answers in bf16 differ in float32"
-          if counts else "no answer is in bf16")
-    return pd.DataFrame(rows, columns=["arm", "bf16", "fp32"]).head()
 
 
 def scores_of(arm: str, source: Source, closed: list[Query], documents: list[Document],

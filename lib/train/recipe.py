@@ -21,17 +21,12 @@ class Recipe:
     seed: int
     precision: Literal["auto", "bf16", "fp32"] = "auto"  # auto: bf16 if the device has bf16 units
     stop_epoch: int | None = None  # the last epoch to train, if the schedule is longer
-    choose: Literal["last", "validation_loss"] = "last"  # keep the last, or the lowest loss
-    schedule_updates: int | None = None  # a controlled study sets it, replaces epochs
-    stop_updates: int | None = None  # a controlled study sets it, replaces stop_epoch
+    updates: int | None = None  # a controlled study sets it; replaces epochs
     gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
     checkpoint_epochs: PositiveInt = 1  # epochs between two checkpoints
 
     def __post_init__(self) -> None:
         self.accumulation(1)
-        if self.checkpoint_epochs > 1 and self.choose == "validation_loss":
-            raise ValueError(f"checkpoint_epochs is {self.checkpoint_epochs}, but choose is "
-                             "validation_loss, which needs each epoch's model: set it to 1")
         if self.stop_epoch is not None and not 0 < self.stop_epoch <= self.epochs:
             raise ValueError(f"stop_epoch is {self.stop_epoch}: give 1 to epochs ({self.epochs}), "
                              "or leave it out")
@@ -64,8 +59,8 @@ class TrainingLength:
 def training_length(recipe: Recipe, blocks: PackedBlocks) -> TrainingLength:
     """Return how long `recipe` trains on `blocks`; an epoch's last update may be smaller."""
     each = -(-len(blocks) // recipe.global_batch_size)
-    schedule = recipe.schedule_updates or recipe.epochs * each
-    updates = recipe.stop_updates or min((recipe.stop_epoch or recipe.epochs) * each, schedule)
+    schedule = recipe.updates or recipe.epochs * each
+    updates = recipe.updates or (recipe.stop_epoch or recipe.epochs) * each
     return TrainingLength(each, schedule, updates, updates / each,
                           round(blocks.n_targets * updates / each))
 

@@ -44,7 +44,6 @@ class History:
     tokens: int  # targets, counted as often as they were trained on
     seconds: float  # length of this run, which began after update `resumed_at`
     resumed_at: int
-    chosen_epoch: int  # the epoch whose model was kept
 
 
 def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlocks,
@@ -97,19 +96,13 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     trainer.save_model(str(work / "final"))
     if arguments.should_save:
         (work / "final" / "training_args.bin").unlink()  # a pickle, which is unsafe to load
-    rows = _per_epoch(trainer.state.log_history)
-    best = rows[-1] if recipe.choose == "last" else min(
-        rows, key=lambda row: row.get("validation_loss", math.inf))
-    return History(rows, trainer.state.global_step, length.tokens, result.metrics["train_runtime"],
-                   step(last) if last else 0, int(best["epoch"]))
+    return History(_per_epoch(trainer.state.log_history), trainer.state.global_step, length.tokens,
+                   result.metrics["train_runtime"], step(last) if last else 0)
 
 
 def _arguments(recipe: Recipe, updates: int, work: Path, validation: PackedBlocks | None,
                processes: int, deepspeed: dict[str, object] | None) -> TrainingArguments:
-    is_best, on_gpu = recipe.choose == "validation_loss", torch.cuda.is_available()
-    if is_best and not validation:
-        raise ValueError("choose is validation_loss, but nothing is held out: give a "
-                         "validation_share above 0")
+    on_gpu = torch.cuda.is_available()
     arguments = TrainingArguments(
         output_dir=str(work), max_steps=updates, learning_rate=recipe.learning_rate,
         per_device_train_batch_size=recipe.device_batch_size,
@@ -119,8 +112,7 @@ def _arguments(recipe: Recipe, updates: int, work: Path, validation: PackedBlock
         weight_decay=recipe.weight_decay, bf16=recipe.arithmetic() == "bf16", use_cpu=not on_gpu,
         seed=recipe.seed, data_seed=recipe.seed, logging_strategy="epoch",
         logging_nan_inf_filter=False, eval_strategy="epoch" if validation else "no",
-        save_strategy="epoch", save_total_limit=2 + is_best, load_best_model_at_end=is_best,
-        metric_for_best_model="loss", report_to=[], disable_tqdm=True,
+        save_strategy="epoch", save_total_limit=2, report_to=[], disable_tqdm=True,
         dataloader_pin_memory=on_gpu)
     if arguments.world_size != processes:  # this read starts torch.distributed
         raise ValueError(f"{arguments.world_size} processes were started, but processes is "

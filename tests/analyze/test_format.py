@@ -1,10 +1,12 @@
 """Numbers as text: estimates, percentages and p values, and dashes for what is unknown."""
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.analyze.format import (
+    compact,
     estimate,
     fraction,
     in_points,
@@ -35,6 +37,17 @@ NAN = float("nan")
     (one_line("a\nb\r\nc"), "a ↵ b ↵ c"), (one_line(""), "")])
 def test_it_reads_as(text, expected):
     assert text == expected
+
+
+def test_a_table_has_each_estimate_with_its_interval_in_one_cell():
+    table = pd.DataFrame({
+        "arm": ["dapt"], "difference_points": [-7.2], "low_points": [-12.0], "high_points": [-2.4],
+        "kappa": [0.5], "kappa_low": [NAN], "kappa_high": [NAN], "each": [[0.25, 0.5]],
+        "p_holm": [1e-9], "pairs": [8]})
+    assert compact(table).to_dict("list") == {
+        "arm": ["dapt"], "difference_points [95%]": ["-7.2 [-12.0, -2.4]"],
+        "kappa [95%]": ["0.500 [–]"], "each": ["0.25, 0.50"], "p_holm": ["<0.0001"],
+        "pairs": ["8"]}
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.floats(0, 1e6))

@@ -48,11 +48,6 @@ def test_table5_has_the_numeric_queries_of_the_paper():
     assert tuple(cells.loc[("dapt-n", "tabular", "numeric"), ["correct", "n"]]) == (4, 18)
 
 
-def test_no_query_of_one_arm_can_be_paired_with_another_arms():
-    rows = paper_rows()
-    assert rows.query_id.is_unique and len(rows) == 3 * 191
-
-
 def test_table1_has_the_mean_over_all_queries():
     table = paper_table1().set_index("structure")
     parts = table.loc[list(STRUCTURES)]
@@ -127,12 +122,6 @@ def test_the_run_is_below_the_paper_in_the_same_layout():
     assert list(kinds.columns[:3]) == ["structure", "kind", "source"] and len(kinds) == 4 * 2 * 2
 
 
-def test_table1_of_the_run_is_below_the_papers():
-    text = formatted(with_paper(paper_table1().assign(queries=[1, 2, 3, 6])))
-    assert text.source.tolist() == [PAPER, RUN] * 4
-    assert text.queries.tolist() == ["65", "1", "85", "2", "41", "3", "191", "6"]
-
-
 def test_table4_of_a_run_without_pairs_is_the_papers_alone():
     text = formatted(with_paper(table4([], [])))
     assert len(text) == 8 and set(text.source) == {PAPER}
@@ -140,5 +129,3 @@ def test_table4_of_a_run_without_pairs_is_the_papers_alone():
     assert cell["correctness: A"] == "21/191 = 10.99% [7.3, 16.2]"
     both = formatted(with_paper(paper_table4()[lambda rows: rows.second_arm == "dapt-n"]))
     assert both.source.tolist() == [PAPER] * 4 + [PAPER, RUN] * 4
-
-

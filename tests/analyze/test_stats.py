@@ -1,6 +1,5 @@
 """Wilson, intervals and sign flips over clusters, Holm: by hand, and by how often they cover."""
 
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -11,23 +10,11 @@ from hypothesis import strategies as st
 from lib.analyze.stats import (
     cluster_interval,
     cluster_mean,
-    exact_p,
-    holm,
     satterthwaite,
     share_interval,
     sign_flip_p,
     wilson,
 )
-
-
-@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_wilson_contains_the_share_and_solves_its_equation(pair):
-    count, n = pair
-    low, high = wilson(count, n)
-    assert 0 <= low <= count / n <= high <= 1
-    for end in (low, high):  # |p - share| = z sqrt(p (1 - p) / n), Wilson 1927
-        assert abs(end - count / n) == pytest.approx(1.959964 * (end * (1 - end) / n) ** 0.5,
-                                                     abs=1e-6)
 
 
 def test_wilson_knows_nothing_of_no_queries():
@@ -111,27 +98,8 @@ def test_other_sources_widen_the_interval_of_a_share():
     assert satterthwaite([(1.0, 4), (1.0, 4)]) == (2, 8)
 
 
-@given(st.lists(st.integers(-3, 3), min_size=2, max_size=7))
-def test_sign_flips_by_counting_every_pattern(sums):
-    clusters = pd.Series(range(len(sums)))
-    patterns = [abs(np.dot(signs, sums)) for signs in product((1, -1), repeat=len(sums))]
-    expected = np.mean(np.array(patterns) >= abs(sum(sums)))
-    p = sign_flip_p(pd.Series(sums), clusters)
-    assert p == pytest.approx(min(1, expected))
-
-
 def test_sign_flips_need_clusters_and_draw_where_there_are_many():
     assert sign_flip_p(pd.Series([1.0, 1.0]), pd.Series(["a", "a"])) == 1
     assert np.isnan(sign_flip_p(pd.Series([], dtype=float), pd.Series([], dtype=object)))
     values = pd.Series(np.random.default_rng(2).normal(0.5, 1, 40))
     assert 0 < sign_flip_p(values, pd.Series(range(40))) < 0.02
-
-
-def test_exact_mcnemar_by_hand():
-    assert exact_p(1, 8) == exact_p(8, 1) == pytest.approx(2 * (1 + 9) / 2**9)
-
-
-def test_holm_leaves_unknown_values_out_of_the_family():
-    adjusted = holm([0.01, float("nan"), 0.04, 0.03])
-    assert adjusted[[0, 2, 3]] == pytest.approx([0.03, 0.06, 0.06]) and np.isnan(adjusted[1])
-    assert np.isnan(holm([float("nan")])).all() and len(holm([])) == 0

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.analyze.paper import paper_rows
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import (
     by_group,
@@ -17,7 +16,6 @@ from lib.analyze.tables import (
     joined,
     table1,
     table2,
-    table5,
 )
 from lib.core.arms import sorted_arms
 from lib.core.records import Query, Verdict
@@ -46,17 +44,6 @@ def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
     assert formatted_table(table2(rows)).base[0] == "2/4 = 50.00%" + ending  # one document
     texts = formatted_table(table2(rows.assign(cluster=rows.query_id))).base
     assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + ending)
-
-
-def test_intervals_of_both_tables_know_the_documents_of_the_queries():
-    paper = paper_rows()
-    rows = paper.assign(cluster=paper.query_id.str[-1])  # ten documents
-    for table, plain in ((table2(rows), table2(paper)), (table5(rows), table5(paper))):
-        large = plain.n >= 20
-        assert (table.accuracy == plain.accuracy).all() and (table.low <= table.accuracy).all()
-        assert ((table.high - table.low)[large] > (plain.high - plain.low)[large]).all()
-    one = table2(paper.assign(cluster="d"))
-    assert one.low.isna().all() and (one.accuracy == table2(paper).accuracy).all()
 
 
 @pytest.mark.parametrize("states", [["unscored"], ["incorrect"], ["correct"], []])

@@ -46,17 +46,6 @@ def of_paper(pair: tuple[str, str]) -> tuple[list[Query], list[Preference]]:
     return queries, rows
 
 
-def test_queries_of_one_document_widen_an_interval_and_one_document_has_none():
-    queries, rows = of_paper(("base", "dapt"))
-    ends = []
-    for n_documents in (len(queries), 10, 1):
-        of = [one.model_copy(update={"document_id": f"d{number % n_documents}"})
-              for number, one in enumerate(sorted(queries, key=lambda one: one.query_id))]
-        cell = table4(of, rows).iloc[-1]
-        ends.append(cell.high - cell.low)
-    assert ends[0] < ends[1] and ends[2] != ends[2]
-
-
 @pytest.mark.parametrize("pair", [("base", "dapt"), ("base", "dapt-n")])
 def test_the_papers_table_4_comes_out_of_its_counts(pair):
     table = table4(*of_paper(pair)).set_index(COLUMNS[:5])

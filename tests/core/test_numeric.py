@@ -50,8 +50,3 @@ def test_a_list_is_numeric_where_each_entity_is_and_a_scalar_by_itself(entities)
                   structure="entity-list", source_reference="", start=0, end=0, block_type="list",
                   entity_count=len(entities))
     assert is_numeric(query) == all(map(is_number, entities))
-
-
-@given(st.text(max_size=40))
-def test_any_text_is_decided(text):
-    assert is_number(text) in (True, False)

@@ -65,10 +65,3 @@ def test_a_chat_prompt_has_one_bos_whether_or_not_its_template_writes_it(chat_te
 def test_a_chat_template_that_writes_bos_twice_is_refused():
     with pytest.raises(ValueError, match="one BOS"):
         encoded(tokenizer(chat_template="<s>" + LLAMA_3), [query()])
-
-
-def test_a_ready_made_prompt_is_sent_unchanged_and_other_queries_as_before():
-    made = tokenizer()
-    ready, closed = encoded(made, [query(context=READY), query()])
-    assert made.decode(ready) == "<s>" + READY and ready.count(made.bos_token_id) == 1
-    assert [closed] == encoded(made, [query()])

@@ -1,23 +1,17 @@
 """Prices and tokens: dollars by hand, rows that a user adds, and counts that never hang."""
 
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import tiktoken
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.llm import tokens
 from lib.llm.prices import cost_usd, price_of
 from lib.llm.tokens import ESTIMATE, counter, upper_bound
 
 HEAD = ("model,input_usd_per_million,cache_write_usd_per_million,output_usd_per_million,"
-        "batch_factor,context_tokens,max_output_tokens,tokenizer,as_of,source\n")
+        "batch_factor,context_tokens,max_output_tokens,as_of,source\n")
 
 
 @pytest.mark.parametrize(("model", "n_in", "n_out", "is_batch", "dollars"), [
@@ -42,15 +36,15 @@ def test_a_model_without_a_row_has_no_price(model: str) -> None:
 
 
 @pytest.mark.parametrize(("rows", "complaint"), [
-    ("a,1,,2,,,,,2026-11-21,s\n# a comment\nb,one,,2,,,,,2026-11-21,s",
+    ("a,1,,2,,,,2026-11-21,s\n# a comment\nb,one,,2,,,,2026-11-21,s",
      r"row 'b': (?s:.*)input_usd_per_million\n.*'one'"),
-    ("a,1,,,,,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
-    ("a,-1,,2,,,,,2026-11-21,s", "input_usd_per_million\n.*'-1'"),
-    ("a,nan,,2,,,,,2026-11-21,s", "input_usd_per_million\n.*'nan'"),
-    ("a,1,,2,50,,,,2026-11-21,s", "batch_factor\n.*'50'"),
-    ("a,1,,2,,,,,yesterday,s", "as_of\n.*'yesterday'"),
-    ("a,1,2,,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
-    ("a,1,,2,,,,,2026-11-21,s\na,1,,2,,,,,2026-11-21,s", "'a' has two rows"),
+    ("a,1,,,,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
+    ("a,-1,,2,,,,2026-11-21,s", "input_usd_per_million\n.*'-1'"),
+    ("a,nan,,2,,,,2026-11-21,s", "input_usd_per_million\n.*'nan'"),
+    ("a,1,,2,50,,,2026-11-21,s", "batch_factor\n.*'50'"),
+    ("a,1,,2,,,,yesterday,s", "as_of\n.*'yesterday'"),
+    ("a,1,2,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
+    ("a,1,,2,,,,2026-11-21,s\na,1,,2,,,,2026-11-21,s", "'a' has two rows"),
 ])
 def test_a_bad_row_is_an_error_that_names_its_column(tmp_path: Path, rows, complaint) -> None:
     table = tmp_path / "prices.csv"
@@ -82,24 +76,6 @@ def test_no_text_has_more_tokens_than_bytes(model_folder: Path, text: str) -> No
     assert min(1, len(text)) <= count(text) <= upper_bound(text)
 
 
-@pytest.mark.parametrize(("text", "n"), [
-    ("<|endoftext|>", 13), (" " * 1_000_000, 1_000_000), ("a\ud83d", 4)],
-    ids=["a special token", "a million spaces", "half a character"])
-def test_whatever_a_document_contains_is_counted_as_text(monkeypatch, text, n) -> None:
-    bytes_only = tiktoken.Encoding(
-        "bytes", pat_str=r"\s+(?!\S)|\s+|\S+", special_tokens={"<|endoftext|>": 256},
-        mergeable_ranks={bytes([i]): i for i in range(256)})
-    monkeypatch.setattr(tokens, "_tiktoken", lambda name: bytes_only)
+def test_a_model_without_a_tokenizer_here_has_an_estimate() -> None:
     count, how = counter("gpt-4o")
-    assert count(text) == n and how == "counted by tiktoken's o200k_base"
-
-
-def test_a_network_that_never_answers_gives_an_estimate_without_hanging(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # a proxy that never replies
-        proxy = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        code = ("from lib.llm import tokens; tokens.SECONDS_FOR_A_TOKENIZER = 1.0; "
-                "print(*(tokens.counter('gpt-4o')[1] for _ in range(2)), sep='|')")
-        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                             timeout=60, env={**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path),
-                                              "HTTPS_PROXY": proxy, "https_proxy": proxy})
-    assert ran.stdout.strip() == f"{ESTIMATE}|{ESTIMATE}", ran.stderr
+    assert (count("a" * 9), how) == (3, ESTIMATE)

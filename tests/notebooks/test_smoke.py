@@ -166,7 +166,7 @@ def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_ret
 def test_the_tables_of_the_evidence_have_their_rows(root):
     figures = root / "figures" / "smoke"
     paired = [(row["first"], row["second"], row["structure"], int(row["n"]))
-              for row in table(figures / "paired.csv")]
+              for row in table(figures / "paired.csv") if "–" not in row["structure"]]
     assert paired == [(*pair, structure, n) for pair in combinations(ARMS, 2)
                       for structure, n in N_QUERIES.items()]
 

@@ -96,7 +96,6 @@ def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message)
     ("structures: [natural, prosa]", "structures, 1: 'prosa': Input should be 'natural', 'entity"),
     ("structures: [natural]", "give at least two structures, and the arm raw"),
     ("arms: [raw, rwa]", "rwa"), ("seeds: 0", "seeds: 0: Input should be greater"),
-    ("normalizer: gpt", "belong together; give both or neither"),
     ("notebooks: {controlled_run: {seed: 3}}",
      "controlled_run: seed is set by the study's own keys"),
     ("notebooks: {controlled_run: {arm: raw}}",

@@ -57,15 +57,6 @@ def test_loss_and_gradients_are_those_of_sdpa(batch, key_heads):
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
 
 
-def test_a_document_sees_no_other_in_its_block():
-    model, batch = small_llama().eval(), packed("document")
-    second = int((batch["position_ids"][0] == 0).nonzero()[1])
-    with fastest_attention(model, SIZE), torch.no_grad():
-        before = model(**batch).logits[0, second:]
-        batch["input_ids"][0, :second] = 7
-        torch.testing.assert_close(model(**batch).logits[0, second:], before)
-
-
 def test_it_replaces_only_sdpa_in_small_blocks_and_leaves_no_trace(tmp_path):
     model, eager = small_llama(), small_llama(attn_implementation="eager")
     with fastest_attention(model, MOST_TOKENS + 1), fastest_attention(eager, SIZE):

@@ -102,16 +102,6 @@ def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(un
     assert len(history.epochs) == 12 and history.resumed_at > 0
 
 
-def test_the_epoch_of_the_lowest_validation_loss_is_kept_on_request(tmp_path):
-    recipe = replace(RECIPE, epochs=8, learning_rate=0.06, choose="validation_loss")
-    history = run(tmp_path / "dapt", recipe)
-    losses = [row["validation_loss"] for row in history.epochs]
-    best = losses.index(min(losses)) + 1
-    assert history.chosen_epoch == best < 8, "if the last epoch is the best, this tests nothing"
-    run(tmp_path / "best", replace(recipe, choose="last", stop_epoch=best))
-    assert same(weights(tmp_path / "dapt"), weights(tmp_path / "best"))
-
-
 def test_an_earlier_stop_shortens_training_but_not_its_schedule():
     length = training_length(Recipe(10, 2, 1, 1e-3, 0, 0.0, 1, stop_epoch=4), blocks_of(TEXTS[:5]))
     assert (length.schedule_updates, length.updates, length.epochs) == (30, 12, 4)

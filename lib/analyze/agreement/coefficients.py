@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from lib.analyze.format import estimate, fraction
 from lib.core.arms import ALL, sorted_arms
 from lib.core.errors import BadInput
 from lib.core.files import made_by
@@ -136,27 +135,3 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
         "kappa": float(kappa),
         "ac1": float((agreed - chance) / (1 - chance)),
     }
-
-
-def formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format the table of `agreement`."""
-    return pd.DataFrame(
-        [
-            {
-                "judges": f"{row.first_judge} and {row.second_judge}",
-                "answers of": row.arm,
-                "structure": row.structure,
-                "answers": row.n,
-                "unscored by first, second": f"{row.unscored_first}, {row.unscored_second}",
-                "agreed": fraction(row.agreed, row.scored),
-                "lenient, strict": f"{row.lenient}, {row.strict}",
-                **{
-                    name: estimate(
-                        *(getattr(row, f"{name}{end}") for end in ("", "_low", "_high")), digits=2
-                    )
-                    for name in COEFFICIENTS
-                },
-            }
-            for row in table.itertuples()
-        ]
-    )

@@ -94,32 +94,6 @@ def draw_retention(table3: pd.DataFrame) -> Drawn:
     ), shown
 
 
-def draw_agreement(table: pd.DataFrame) -> Drawn:
-    """Draw agreement, kappa and AC1 over all arms by structure, one series per pair of judges."""
-    table = table[table.arm == ALL]
-    names = {"agreement": "Agreement (share)", "kappa": "Cohen's kappa", "ac1": "Gwet's AC1"}
-    shown = pd.concat(
-        [
-            table.assign(
-                judges=table.first_judge + " and " + table.second_judge,
-                measure=label,
-                value=table[name],
-                low=table[f"{name}_low"],
-                high=table[f"{name}_high"],
-            )
-            for name, label in names.items()
-        ]
-    )
-    return draw_forest(
-        shown,
-        ("value", "low", "high"),
-        "structure",
-        series="judges",
-        panel="measure",
-        label="95% intervals over documents",
-    ), table
-
-
 @styled
 def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -> Figure:
     parts = dict(list(table.groupby(panel, sort=False))) if panel else {"": table}
@@ -162,14 +136,18 @@ def draw_forest(
     series: str = "",
     panel: str = "",
     filled: pd.Series | None = None,
+    sharex: bool = True,
 ) -> Figure:
+    """Draw `columns` (estimate, low, high) by `rows`, with a marker per `series`, hollow if not
+    `filled`.
+    """
     table = table.assign(filled=True if filled is None else filled)
     parts = dict(list(table.groupby(panel, sort=False))) if panel else {"": table}
     names = list(table[rows].unique())
     groups = list(table[series].unique()) if series else [""]
     height = 0.2 * max(1, len(names)) * (0.5 + 0.5 * len(groups)) + 0.3
     figure, drawn = panels(
-        len(parts), 0.7 + max(1, len(parts)) * height, names=parts, in_column=True, sharex=True
+        len(parts), 0.7 + max(1, len(parts)) * height, names=parts, in_column=True, sharex=sharex
     )
     for axes, part in zip(drawn, parts.values(), strict=False):
         for index, group in enumerate(groups):

@@ -17,22 +17,9 @@ from lib.core.files import replacing, write_text
 from lib.core.paths import figures_path
 
 WIDTH = 6.3  # inches: the text width of an A4 page
-# seaborn's context "paper", style "ticks" and palette "colorblind": importing it takes a second.
 STYLE = {
-    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color",
-                     "ytick.color"), ".15"),
-    **dict.fromkeys(("xtick.major.width", "ytick.major.width"), 1.0),
-    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 4.8),
-    **dict.fromkeys(("xtick.minor.width", "ytick.minor.width"), 0.8),
-    **dict.fromkeys(("xtick.minor.size", "ytick.minor.size"), 3.2),
-    "axes.titlesize": 9.6,
-    "axes.axisbelow": True,
     "lines.linewidth": 1.2,
     "lines.markersize": 4.8,
-    "lines.solid_capstyle": "round",
-    "patch.linewidth": 0.8,
-    "patch.edgecolor": "w",
-    "patch.force_edgecolor": True,
     "font.size": 9,
     "axes.labelsize": 9,
     "xtick.labelsize": 8,
@@ -47,6 +34,7 @@ STYLE = {
     "legend.frameon": False,
     "font.family": "DejaVu Sans",
 }
+# seaborn's palette "colorblind": importing it takes a second
 COLORS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494",
           "#ece133", "#56b4e9")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")

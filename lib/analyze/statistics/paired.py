@@ -7,30 +7,18 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze import stats
-from lib.analyze.format import estimate, in_points, p_value
+from lib.analyze.statistics.seeds import both_sources, covered, of_seeds
 from lib.analyze.stats import ALPHA, holm
-from lib.core.arms import ALL, sorted_arms, split_arm
+from lib.core.arms import ALL, BASE, sorted_arms, split_arm
 from lib.core.errors import BadInput
 from lib.core.files import made_by
 from lib.core.records import Fact, Query
 from lib.core.structures import STRUCTURES, prose
 
-PAIRED = [
-    "first",
-    "second",
-    "structure",
-    "n",
-    "clusters",
-    "left_out",
-    "only_first",
-    "only_second",
-    "difference_points",
-    "low_points",
-    "high_points",
-    "p",
-    "p_holm",
-    "differs",
-]
+PAIRED = (
+    "first second structure n clusters seeds_first seeds_second only_first only_second "
+    "difference_points sd_first_points sd_second_points low_points high_points interval p"
+).split()
 INTERACTION = ["first", "second", "structure", "n", "clusters", "odds_ratio", "low", "high", "p"]
 
 
@@ -58,8 +46,8 @@ def add_clusters(
     return rows.assign(cluster=rows.query_id.map(clusters_of(queries, facts)))
 
 
-def side_by_side(rows: pd.DataFrame, first: str, second: str, structure: str = ALL) -> pd.DataFrame:
-    """Return one row per query scored in both arms: structure, cluster, first, second (0 or 1).
+def side_by_side(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    """Return one row per query: structure, cluster, first, second (1 if correct, else 0).
 
     The index is query_id. Raises BadInput if an arm has no verdicts.
     """
@@ -69,62 +57,70 @@ def side_by_side(rows: pd.DataFrame, first: str, second: str, structure: str = A
             f"{', '.join(rows.arm.unique())}: name other arms, or run "
             f"{made_by('verdicts')} for it"
         )
-    scored = rows[rows.verdict != "unscored"].set_index("query_id")
-    scored = scored.assign(first=(scored.verdict == "correct").astype(int))
-    both = scored.loc[scored.arm == first, ["structure", "cluster", "first"]]
-    both = both.join(scored["first"][scored.arm == second].rename("second"), how="inner")
-    return both[(both.structure == structure) | (structure == ALL)]
+    judged = rows.assign(first=(rows.verdict == "correct").astype(int)).set_index("query_id")
+    both = judged.loc[judged.arm == first, ["structure", "cluster", "first"]]
+    return both.join(judged["first"][judged.arm == second].rename("second"), how="inner")
 
 
-def paired(
-    rows: pd.DataFrame,
-    pairs: list[tuple[str, str]] | None = None,
-    *,
-    draws: int = 9999,
-    seed: int = 17,
-) -> pd.DataFrame:
-    """Compare pairs of arms (by default all, first seeds) by structure: PAIRED, in points.
+def paired(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
+    """Compare all pairs of arms, each averaged over its seeds, by structure, in points.
 
-    Arms differ if Holm's p is at most 5% and the interval over clusters excludes 0.
+    An unscored answer is not correct, as in Table 2. Then each structure's gain - that of prose,
+    untested. Arms differ if Holm's p is at most 5% and the interval excludes 0.
     """
-    arms = [arm for arm in sorted_arms(rows.arm) if split_arm(arm)[1] == 1]
-    table = pd.DataFrame(
-        [
-            _compared(rows, *pair, structure, draws, seed)
-            for pair in pairs or combinations(arms, 2)
-            for structure in (*STRUCTURES, ALL)
-        ],
-        columns=PAIRED,
-    )
+    arms = dict.fromkeys(split_arm(arm)[0] for arm in sorted_arms(rows.arm))
+    cells = [(structure, "") for structure in (*STRUCTURES, ALL)]
+    cells += [(structure, prose()) for structure in list(STRUCTURES)[1:]]
+    found = [
+        _compared(rows, pair, *cell, draws, seed)
+        for pair in combinations(arms, 2)
+        for cell in cells
+    ]
+    table = pd.DataFrame(found, columns=PAIRED)
     table["p_holm"] = holm(table.p)
     holds_0 = table.low_points.le(0) & table.high_points.ge(0)
     return table.assign(differs=table.p_holm.le(ALPHA) & ~holds_0)
 
 
 def _compared(
-    rows: pd.DataFrame, first: str, second: str, structure: str, draws: int, seed: int
+    rows: pd.DataFrame, pair: tuple[str, str], structure: str, beyond: str, draws: int, seed: int
 ) -> dict:
-    both = side_by_side(rows, first, second, structure)
-    change = both.second - both["first"]
-    n = ((rows.arm == first) & ((rows.structure == structure) | (structure == ALL))).sum()
-    cell = {
-        "first": first,
-        "second": second,
-        "structure": structure,
-        "n": len(both),
-        "clusters": both.cluster.nunique(),
-        "left_out": n - len(both),
+    names = [[name for name in rows.arm.unique() if split_arm(name)[0] == arm] for arm in pair]
+    means, deviations = zip(
+        *(of_seeds(rows, each, structure, beyond) for each in names), strict=True
+    )
+    change = 100 * (means[1] - means[0]).dropna()
+    queries = rows.drop_duplicates("query_id").set_index("query_id").loc[change.index]
+    is_structure = (queries.structure == structure).to_numpy() if beyond else None
+    mean, error, freedom = stats.cluster_mean(change, queries.cluster, is_structure)
+    has_seeds = all(
+        arm == BASE or not np.isnan(sd) for arm, sd in zip(pair, deviations, strict=True)
+    )
+    seeds = [
+        (sd, len(each))
+        for sd, each in zip(deviations, names, strict=True)
+        if has_seeds and not np.isnan(sd)
+    ]
+    low, high = both_sources(mean, error, freedom, seeds, 200 if beyond else 100)
+    return {
+        "first": pair[0],
+        "second": pair[1],
+        "structure": f"{structure} – {beyond}" if beyond else structure,
+        "n": len(change),
+        "clusters": queries.cluster.nunique(),
+        "seeds_first": len(names[0]),
+        "seeds_second": len(names[1]),
         "only_first": int((change < 0).sum()),
         "only_second": int((change > 0).sum()),
-    }
-    if both.empty:
-        return cell
-    low, high = stats.cluster_interval(change, both.cluster, 1)
-    return cell | {
-        "difference_points": 100 * change.mean(),
-        "low_points": 100 * low,
-        "high_points": 100 * high,
-        "p": stats.sign_flip_p(change, both.cluster, draws=draws, seed=seed),
+        "difference_points": mean,
+        "sd_first_points": deviations[0],
+        "sd_second_points": deviations[1],
+        "low_points": low,
+        "high_points": high,
+        "interval": covered(has_seeds, low),
+        "p": np.nan
+        if beyond
+        else stats.sign_flip_p(change, queries.cluster, draws=draws, seed=seed),
     }
 
 
@@ -163,42 +159,3 @@ def interaction(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
             (first, second, structure, n, clusters[structure], *odds, fitted.pvalues[name])
         )
     return pd.DataFrame(found, columns=INTERACTION)
-
-
-def formatted_paired(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `paired` with one row per comparison."""
-    return pd.DataFrame(
-        [
-            {
-                "arms": f"{row.first} → {row.second}",
-                "structure": row.structure,
-                "n (clusters)": f"{row.n} ({row.clusters})"
-                + (f", {row.left_out} left out" if row.left_out else ""),
-                "only first / only second": f"{row.only_first} / {row.only_second}",
-                "difference, points [95%]": in_points(
-                    row.difference_points, row.low_points, row.high_points
-                ),
-                "p, flipping clusters": p_value(row.p),
-                f"p (Holm of {table.p.notna().sum()})": p_value(row.p_holm),
-                "differs": "yes" if row.differs else "no",
-                "advice": "one base: no advice",
-            }
-            for row in table.itertuples()
-        ]
-    )
-
-
-def formatted_interaction(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `interaction` with one row per structure."""
-    return pd.DataFrame(
-        [
-            {
-                "arms": f"{row.first} → {row.second}",
-                "structure": row.structure,
-                "ratio of odds ratios [95%]": estimate(row.odds_ratio, row.low, row.high, digits=2),
-                "p": p_value(row.p),
-                "n (clusters)": f"{row.n} ({row.clusters})",
-            }
-            for row in table.itertuples()
-        ]
-    )

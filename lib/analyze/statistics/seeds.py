@@ -5,9 +5,8 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lib.analyze import stats
-from lib.analyze.format import estimate, in_points, percent
-from lib.core.arms import ALL, BASE, sorted_arms, split_arm
-from lib.core.structures import STRUCTURES, prose
+from lib.core.arms import ALL, sorted_arms, split_arm
+from lib.core.structures import STRUCTURES
 
 BOTH, QUERIES_ONLY = "queries and seeds; one base", "queries; one seed, one base"
 NONE = "none: one cluster, or no variation"
@@ -22,8 +21,6 @@ SPREAD = [
     "sd_seeds",
     "se_queries",
     "design_effect",
-    "low_queries",
-    "high_queries",
     "low",
     "high",
     "interval",
@@ -68,24 +65,21 @@ def _cell(rows: pd.DataFrame, arm: str, names: list[str], structure: str) -> dic
     independent = float(queries.correct.std(ddof=1)) / len(queries) ** 0.5
     deviation = float(each.std(ddof=1)) if seeds > 1 else float("nan")
     of_seeds = [(deviation**2 / seeds, seeds - 1)] if deviation > 0 else []
-    (low_queries, high_queries), (low, high) = (
-        stats.share_interval(queries.correct, queries.cluster, others) for others in ([], of_seeds)
-    )
+    low, high = stats.share_interval(queries.correct, queries.cluster, of_seeds)
     return cell | {
         "mean": mean,
         "each": [float(value) for value in each],
         "sd_seeds": deviation,
         "se_queries": error if error > stats.ROUNDING else np.nan,
         "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
-        "low_queries": low_queries,
-        "high_queries": high_queries,
         "low": low,
         "high": high,
-        "interval": _covered(seeds > 1, low),
+        "interval": covered(seeds > 1, low),
     }
 
 
-def _covered(has_seeds: bool, low: float) -> str:
+def covered(has_seeds: bool, low: float) -> str:
+    """Return what an interval that begins at `low` covers."""
     return NONE if np.isnan(low) else BOTH if has_seeds else QUERIES_ONLY
 
 
@@ -114,58 +108,13 @@ def both_sources(
     return max(-bound, mean - reach), min(bound, mean + reach)
 
 
-def spread_pairs(rows: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
-    """Return differences second - first in points, each arm averaged over its seeds.
-
-    A row per pair and structure, then one per structure for its gain - that of prose. With
-    one seed of a trained arm, the interval covers queries only.
-    """
-    cells = [(structure, None) for structure in (*STRUCTURES, ALL)]
-    cells += [(structure, prose()) for structure in list(STRUCTURES)[1:]]
-    return pd.DataFrame([_difference(rows, pair, *cell) for pair in pairs for cell in cells])
-
-
-def _difference(
-    rows: pd.DataFrame, pair: tuple[str, str], structure: str, beyond: str | None
-) -> dict:
-    names = [[name for name in rows.arm.unique() if split_arm(name)[0] == arm] for arm in pair]
-    means, deviations = zip(
-        *(_of_seeds(rows, each, structure, beyond) for each in names), strict=True
-    )
-    difference = 100 * (means[1] - means[0]).dropna()
-    queries = rows.drop_duplicates("query_id").set_index("query_id").reindex(difference.index)
-    is_structure = (queries.structure == structure).to_numpy() if beyond else None
-    mean, error, freedom = stats.cluster_mean(difference, queries.cluster, is_structure)
-    covers_seeds = all(
-        arm == BASE or not np.isnan(sd) for arm, sd in zip(pair, deviations, strict=True)
-    )
-    seeds = [
-        (sd, len(each))
-        for sd, each in zip(deviations, names, strict=True)
-        if covers_seeds and not np.isnan(sd)
-    ]
-    low, high = both_sources(mean, error, freedom, seeds, 200 if beyond else 100)
-    return {
-        "first": pair[0],
-        "second": pair[1],
-        "structure": f"{structure} – {beyond}" if beyond else structure,
-        "n": len(difference),
-        "clusters": queries.cluster.nunique(),
-        "seeds_first": len(names[0]),
-        "seeds_second": len(names[1]),
-        "difference_points": mean,
-        "sd_first_points": deviations[0],
-        "sd_second_points": deviations[1],
-        "se_queries_points": error,
-        "low_points": low,
-        "high_points": high,
-        "interval": _covered(covers_seeds, low),
-    }
-
-
-def _of_seeds(
-    rows: pd.DataFrame, names: list[str], structure: str, beyond: str | None
+def of_seeds(
+    rows: pd.DataFrame, names: list[str], structure: str, beyond: str = ""
 ) -> tuple[pd.Series, float]:
+    """Return each query's mean over an arm's seeds, and the SD across seeds in points.
+
+    With `beyond` it is the SD of the difference to that structure, whose queries come first.
+    """
     scored = _scored(rows, names, structure)
     each = scored.groupby("arm").correct.mean()
     if beyond:
@@ -173,44 +122,3 @@ def _of_seeds(
         each = each - other.groupby("arm").correct.mean()
         scored = pd.concat([other, scored])
     return scored.groupby("query_id").correct.mean(), 100 * float(each.std(ddof=1))
-
-
-def formatted_spread(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `spread` with one row per arm and structure."""
-    return pd.DataFrame(
-        [
-            {
-                "arm (seeds)": row.arm if row.arm == BASE else f"{row.arm} ({row.seeds})",
-                "structure": row.structure,
-                "n (clusters)": f"{row.n} ({row.clusters})",
-                "mean, % [95%]": percent(row.mean, row.low, row.high),
-                "interval covers": row.interval,
-                "each seed, %": ", ".join(estimate(100 * value) for value in row.each),
-                "SD across seeds": "unknown"
-                if row.seeds == 1 and row.arm != BASE
-                else estimate(100 * row.sd_seeds),
-                "SE across queries": estimate(100 * row.se_queries),
-                "design effect": estimate(row.design_effect, digits=2),
-            }
-            for row in table.itertuples()
-        ]
-    )
-
-
-def formatted_spread_pairs(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `spread_pairs` with one row per pair and structure."""
-    return pd.DataFrame(
-        [
-            {
-                "arms (seeds)": f"{row.first} ({row.seeds_first}) → "
-                f"{row.second} ({row.seeds_second})",
-                "structure": row.structure,
-                "n (clusters)": f"{row.n} ({row.clusters})",
-                "difference, points [95%]": in_points(
-                    row.difference_points, row.low_points, row.high_points
-                ),
-                "interval covers": row.interval,
-            }
-            for row in table.itertuples()
-        ]
-    )

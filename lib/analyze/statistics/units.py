@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze import stats
-from lib.analyze.format import estimate, in_points, number, p_value
+from lib.analyze.format import in_points
 from lib.analyze.stats import ALPHA, t_over
 from lib.core.errors import BadStudy
 
@@ -54,45 +54,6 @@ def summarize(
     numbers = ["mean", "sd", "low", "high", "p", "p_flips"]
     summary = summary[["contrast", "is_primary", f"{unit}s", *numbers]]
     return summary.assign(p_holm=holm(summary.p[summary.is_primary]))
-
-
-def formatted(summary: pd.DataFrame) -> pd.DataFrame:
-    """Format `summarize` as cells of text."""
-    return pd.DataFrame(
-        [
-            {
-                "contrast": row.contrast,
-                "kind": "primary" if row.is_primary else "exploratory",
-                "units": str(row[3]),
-                "mean, points [95%]": in_points(row.mean, row.low, row.high),
-                "SD": estimate(row.sd),
-                "p (t)": p_value(row.p),
-                "p (sign flips)": p_value(row.p_flips),
-                "p (Holm)": p_value(row.p_holm),
-                "found": _verdict(row),
-            }
-            for row in summary.itertuples()
-        ]
-    )
-
-
-def compact(table: pd.DataFrame) -> pd.DataFrame:
-    """Format a table of estimates: each with its interval in one cell, p with two digits."""
-    cells = {
-        name: [(p_value if name in ("p", "p_flips") else number)(value) for value in column]
-        for name, column in table.items()
-        if name not in ("low", "high")
-    }
-    cells["estimate"] = [
-        estimate(row.estimate, row.low, row.high, digits=2) for row in table.itertuples()
-    ]
-    return pd.DataFrame(cells).rename(columns={"estimate": "estimate [95%]"})
-
-
-def _verdict(row) -> str:
-    if not row.is_primary:
-        return ""
-    return "no test" if np.isnan(row.p_holm) else "yes" if row.p_holm <= ALPHA else "no"
 
 
 def answer(summary: pd.DataFrame, unit: str) -> str:

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import estimate
 from lib.controlled.analyze.contrasts import each_base, estimated, level
 from lib.controlled.analyze.rows import matched, sorted_structures
 from lib.core.arms import ALL
-from lib.core.text import listed
 
 TRANSFER = ("pairs - raw-2x",)  # arms compared on facts without a pair
 
@@ -72,19 +70,3 @@ def augmentations(rows: pd.DataFrame, first: str = "raw-2x") -> pd.DataFrame:
                 "retained_percent": 100 * price.retained,
                 "overlap_percent": 100 * cells.question_overlap.mean()})
     return pd.DataFrame(found)
-
-
-def best_arm(table: pd.DataFrame, goal_percent: float) -> str:
-    """Say in one sentence which arm of `augmentations` is best in its worst structure."""
-    each = table[table.structure != ALL]
-    worst = each.groupby("arm", sort=False).unpaired_percent.min()
-    if worst.isna().all():
-        return ""
-    best = each[each.arm == worst.idxmax()].itertuples()
-    cells = [f"{row.structure} "
-             f"{estimate(row.unpaired_percent, row.unpaired_low, row.unpaired_high)}%"
-             for row in best]
-    reached = "reached" if worst.max() >= goal_percent else "not reached"
-    return (f"On the facts without a pair, the best of {len(worst)} arms in its worst structure "
-            f"(hence probably overestimated) is {worst.idxmax()}: {listed(cells)}; the goal of "
-            f"{goal_percent:.0f}% in every structure is {reached}.\n")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lib.controlled.design.augment import Augmentation
 
-RAW, NORMALIZED, NORMALIZED_BY_MODEL = "raw", "normalized", "normalized-llm"
+RAW, NORMALIZED = "raw", "normalized"
 TWICE, MIXED = "raw-2x", "mixed"  # longer training and added texts are compared with raw-2x
 PARAPHRASE = "paraphrase"  # a writing that a base must have read before an arm adds paraphrases
 _ADDED: dict[str, Callable[[int], dict[str, object]]] = {
@@ -26,7 +26,7 @@ class Arm:
     """An arm: a treatment of the raw document, and whether to train on both texts."""
 
     name: str
-    treatment: str = ""  # NORMALIZED, NORMALIZED_BY_MODEL or PARAPHRASE; "": raw text
+    treatment: str = ""  # NORMALIZED or PARAPHRASE; "": raw text
     is_mixed: bool = False  # whether to train on both the raw text and the treated one
     adds: Augmentation | None = None  # synthetic texts in addition to the raw ones
 
@@ -35,7 +35,7 @@ class Arm:
         """The style that a base must have read before this arm; "" for that of raw text."""
         if self.adds:
             return PARAPHRASE if self.adds.paraphrases else ""
-        return "" if self.treatment == NORMALIZED_BY_MODEL else self.treatment
+        return self.treatment
 
 
 ARMS = {
@@ -45,7 +45,6 @@ ARMS = {
         Arm(TWICE),
         Arm(NORMALIZED, NORMALIZED),
         Arm(MIXED, NORMALIZED, is_mixed=True),
-        Arm(NORMALIZED_BY_MODEL, NORMALIZED_BY_MODEL),
         Arm(PARAPHRASE, PARAPHRASE),
     )
 }

@@ -53,87 +53,33 @@ _SCALARS = {
 }
 SCALARS = {label: (unit, tuple(nouns.split())) for label, (unit, nouns) in _SCALARS.items()}
 SCALAR_LABELS = tuple(SCALARS)
-LIST_POOLS = {
+_LISTS = {
     "spare parts": (
-        "gasket",
-        "impeller",
-        "rotor",
-        "bushing",
-        "relay",
-        "filter",
-        "coupling",
-        "diaphragm",
-        "fuse",
-        "sensor",
-        "spindle",
-        "washer",
+        "gasket impeller rotor bushing relay filter coupling diaphragm fuse sensor "
+        "spindle washer"
     ),
     "mounting tools": (
-        "wrench",
-        "crimper",
-        "caliper",
-        "mallet",
-        "stripper",
-        "puller",
-        "pliers",
-        "drill",
-        "chisel",
-        "clamp",
-        "reamer",
-        "trowel",
+        "wrench crimper caliper mallet stripper puller pliers drill chisel clamp "
+        "reamer trowel"
     ),
     "packing materials": (
-        "foam",
-        "burlap",
-        "cardboard",
-        "plywood",
-        "straw",
-        "felt",
-        "cork",
-        "canvas",
-        "paraffin",
-        "twine",
-        "rubber",
-        "gauze",
+        "foam burlap cardboard plywood straw felt cork canvas paraffin twine rubber "
+        "gauze"
     ),
 }
+LIST_POOLS = {label: tuple(items.split()) for label, items in _LISTS.items()}
 ATTRIBUTES = (*SCALAR_LABELS, *LIST_POOLS)
 LENGTHS = (2, 3, 4)  # items of a list-valued fact
 
 # There are 30 x 15 pairs of words and as many numbers (100-549), so both kinds carry log2(450) =
 # 8.8 bits. A number takes three tokens (one per digit) and its unit; a pair of words takes two if
 # both words are in the vocabulary.
-FIRST_WORDS = (
-    "amber",
-    "brisk",
-    "calm",
-    "dusty",
-    "early",
-    "faint",
-    "gentle",
-    "hollow",
-    "ivory",
-    "jolly",
-    "keen",
-    "lively",
-    "mellow",
-    "narrow",
-    "oaken",
-    "plain",
-    "quiet",
-    "rapid",
-    "silent",
-    "tidy",
-    "upper",
-    "vivid",
-    "wooden",
-    "young",
-    "azure",
-    "blunt",
-    "crisp",
-    "dense",
-    "eager",
-    "frosty",
+FIRST_WORDS = tuple(
+    (
+        "amber brisk calm dusty early faint gentle hollow ivory jolly keen lively "
+        "mellow narrow oaken plain quiet rapid silent tidy upper vivid wooden young "
+        "azure blunt crisp dense eager frosty"
+    ).split()
 )
 
 Level = TypeVar("Level")

@@ -3,15 +3,13 @@
 import random
 from collections.abc import Sequence
 
-from lib.controlled.design.arms import NORMALIZED, PARAPHRASE, Arm
+from lib.controlled.design.arms import PARAPHRASE, Arm
 from lib.controlled.design.augment import augmented, paragraphs
 from lib.controlled.design.facts import by_product
 from lib.controlled.design.latin_square import render
 from lib.controlled.records import KnownFact, Rendered
-from lib.core.errors import BadReply
 from lib.core.records import Document, Fact, Segment
 from lib.lab.engines import rewrite_facts
-from lib.normalize.rewrite import Rewrite, normalize
 
 
 def arm_texts(
@@ -20,14 +18,11 @@ def arm_texts(
     rotation: int,
     seed: int,
     structures: Sequence[str],
-    *,
     rendering: int = 0,
-    rewrite: Rewrite | None = None,
 ) -> list[Rendered]:
     """Return the documents of `arm` in one rotation: `text` is treated, `raw` and places are not.
 
-    A mixed arm has each document twice, raw first. `rewrite` is the engine of normalized-llm.
-    Raises BadReply if a rewrite is missing: an arm that lacks some facts cannot be compared.
+    A mixed arm has each document twice, raw first.
     """
     rendered = render(facts, rotation, seed, structures, rendering)
     if arm.adds:
@@ -40,9 +35,7 @@ def arm_texts(
             for name, known in by_product(facts).items()
         ]
     else:
-        is_known = arm.treatment == NORMALIZED or rewrite is None
-        own = rewrite_facts(_known(rendered, facts))
-        texts = _rewritten(rendered, own if is_known else rewrite)
+        texts = _rewritten(rendered, _known(rendered, facts))
     treated = [
         one.model_copy(update={"text": text}) for one, text in zip(rendered, texts, strict=True)
     ]
@@ -69,28 +62,17 @@ def _known(rendered: list[Rendered], facts: list[KnownFact]) -> list[Fact]:
 
 
 # Each document is one segment: all are far below the paper's limit of 700 tokens.
-def _rewritten(rendered: list[Rendered], rewrite: Rewrite) -> list[str]:
-    documents = [
-        Document(document_id=one.document_id, title=one.title, path="", text=one.raw)
+def _rewritten(rendered: list[Rendered], known: list[Fact]) -> list[str]:
+    documents = {
+        one.document_id: Document(
+            document_id=one.document_id, title=one.title, path="", text=one.raw
+        )
         for one in rendered
-    ]
+    }
     segments = [
         Segment(
-            segment_id=one.document_id,
-            document_id=one.document_id,
-            start=0,
-            end=len(one.text),
-            text=one.text,
-            n_tokens=0,
+            segment_id=name, document_id=name, start=0, end=len(one.text), text=one.text, n_tokens=0
         )
-        for one in documents
+        for name, one in documents.items()
     ]
-    rows = normalize(segments, documents, rewrite)
-    dropped = [f"{row.document_id} ({row.dropped})" for row in rows if row.dropped]
-    if dropped:
-        raise BadReply(
-            f"{len(dropped)} of {len(rows)} records have no rewrite; the first is "
-            f"{dropped[0]}: run the stage to request them again, or choose another "
-            "normalizer"
-        )
-    return [row.text for row in rows]
+    return [row.text for row in rewrite_facts(known)(segments, documents)]

@@ -11,7 +11,6 @@ from lib.analyze.agreement.coefficients import (
     agreement,
     clustered_coefficients,
     coefficients,
-    formatted,
     paired_verdicts,
 )
 from lib.core.errors import BadInput
@@ -75,8 +74,6 @@ def test_unscored_is_counted_and_shown_and_is_in_no_coefficient():
     assert total[["n", "unscored_first", "unscored_second", "scored", "agreed", "lenient",
                   "strict"]].tolist() == [5, 1, 2, 3, 2, 1, 0]
     assert table.scored["tabular"] == 0 and np.isnan(table.agreement["tabular"])
-    texts = formatted(agreement(rows))
-    assert texts.agreed.tolist() == ["2/3 = 66.67%", "–", "2/3 = 66.67%"]
 
 
 def test_every_pair_of_judges_has_its_arms_and_a_labelled_answer_its_weight():

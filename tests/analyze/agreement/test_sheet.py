@@ -125,31 +125,6 @@ def test_an_invalid_sheet_names_item_and_remedy(text, message, tmp_path):
         read_labels(tmp_path / "s.csv")
 
 
-NEW = items_of(*study(text="another {}"))[:3]  # a sample after a new training
-
-
-def test_a_sheet_without_a_label_is_written_again(items, tmp_path):
-    path = tmp_path / "human" / "sheet.csv"
-    assert read_labels(path) == labels_of(path, items[:5]) == labels_of(path, items[:6]) == {}
-    assert len(cells_of(path)) == 7
-
-
-@pytest.mark.parametrize(("text", "encoding"), [
-    ("item,question,note,label\nitem-a,Größe?,\"=1, my own\",correct\n\nitem-b,Which?,,\n",
-     "utf-8"), ("LABEL;note;item\r\nincorrect;é;item-a\r\n;;item-b", "cp1252")])
-def test_new_answers_are_added_below_a_labelled_sheet_whose_rows_stay(text, encoding, tmp_path):
-    path = tmp_path / "s.csv"
-    path.write_bytes(text.encode(encoding))
-    labels, digest = read_labels(path), labels_digest(path)
-    assert labels_of(path, NEW) == labels == read_labels(path) and len(labels) == 1
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    assert len(lines) == 3 + len(NEW) and "another q0" in lines[3]
-    assert "Größe?" in lines[1] and "my own" in lines[1] if encoding == "utf-8" else "é" in lines[1]
-    once = path.read_bytes()
-    assert labels_of(path, NEW) == labels and path.read_bytes() == once, "nothing is added twice"
-    assert labels_digest(path) == digest, "a graph sees no new label in it"
-
-
 @pytest.mark.parametrize("sheet", ["labels.csv", "human/labels.xlsx", "human/../mine.csv", ""])
 def test_a_sheet_outside_the_folder_that_is_kept_is_refused(sheet, tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))

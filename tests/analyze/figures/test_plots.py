@@ -1,12 +1,9 @@
 """Each figure draws what its table has: a bar or marker per cell, and no unknown interval."""
 
-import numpy as np
 import pandas as pd
 
-from lib.analyze.agreement.coefficients import PERSON, agreement, paired_verdicts
 from lib.analyze.figures.plots import (
     draw_accuracy,
-    draw_agreement,
     draw_numeric,
     draw_paired,
     draw_preferences,
@@ -16,7 +13,6 @@ from lib.analyze.paper import paper_rows, paper_table4
 from lib.analyze.statistics.paired import paired
 from lib.analyze.statistics.seeds import spread
 from lib.analyze.tables import table2, table5
-from tests.analyze.agreement.test_coefficients import QUERIES, verdicts
 from tests.analyze.figures.test_style import interval_ends
 from tests.analyze.statistics.test_paired import rows_of
 
@@ -61,11 +57,3 @@ def test_forests_draw_every_known_interval_and_fill_what_differs():
     seeds = spread(rows)
     figure, _ = draw_seeds(seeds)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["base", "dapt"]
-
-
-def test_agreement_has_a_panel_per_coefficient_and_a_series_per_pair():
-    judges = {"rules": verdicts("rules", "cicci"), "m": verdicts("m", "ccici"),
-              PERSON: verdicts(PERSON, "ci")}
-    figure, plotted = draw_agreement(agreement(paired_verdicts(QUERIES, judges)))
-    assert len(figure.axes) == 3 and len(figure.legends[0].get_texts()) == 3
-    assert set(plotted.arm) == {"all"} and np.isnan(plotted.kappa_low).all()

@@ -65,12 +65,6 @@ def test_a_heat_map_has_a_text_in_every_cell():
     assert set(texts(axes)) == {"10", "none", "90", "50"} and image.get_clim() == (0, 100)
 
 
-def test_an_empty_table_gives_one_empty_panel_without_a_legend():
-    figure, drawn = panels(0, 2, in_column=True)
-    legend(figure, drawn[0])
-    assert len(drawn) == 1 and not figure.legends
-
-
 def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     plotted, before = pd.DataFrame({"x": [0.5, 1]}), mpl.rcParams["pdf.fonttype"]

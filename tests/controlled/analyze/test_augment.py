@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lib.analyze.statistics.units import summarize
-from lib.controlled.analyze.augment import augmentations, best_arm, hypotheses, slopes
+from lib.controlled.analyze.augment import augmentations, hypotheses, slopes
 from lib.controlled.analyze.figures import draw_augmentations
 from tests.controlled.analyze.made_up import RAW, cell, diagonal
 
@@ -44,7 +44,7 @@ def test_an_arms_gain_and_price_are_those_of_its_runs():
     assert (row.estimate, row.trained_tokens) == (100, 5000)
     assert row.gain_points == pytest.approx(100 - raw.estimate) and raw.gain_points == 0
     assert cell(table, arm="pairs", structure="tabular").retained_percent == 50
-    assert len(table) == 6 * 4 and len(draw_augmentations(table)[0].axes) == 2
+    assert len(table) == 6 * 4 and len(draw_augmentations(table)[0].axes) == 1
 
 
 def test_the_hypotheses_are_the_slopes_and_each_transfer_on_facts_without_a_pair():
@@ -60,12 +60,9 @@ def test_the_hypotheses_are_the_slopes_and_each_transfer_on_facts_without_a_pair
     assert table["mean"][3] == 0 and (table["mean"].drop(3) > 10).all()
 
 
-def test_the_best_arm_is_chosen_on_facts_that_no_arm_was_asked_about():
+def test_accuracy_without_a_pair_is_on_facts_that_no_arm_was_asked_about():
     rows = study()
     taught = rows.assign(correct=rows.correct.where(rows.arm != "pairs", rows.has_pair))
     table = augmentations(taught)
     row = cell(table, arm="pairs", structure="all")
     assert row.unpaired_percent == 0 and row.estimate > 40
-    text = best_arm(table, 80.0)
-    assert "the best of 6 arms in its worst structure" in text and "is reached" in text
-    assert "is paraphrase-4: natural 100.0" in text and "nan" not in text

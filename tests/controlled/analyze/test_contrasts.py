@@ -47,11 +47,6 @@ def test_a_contrast_by_hand():
     assert row.p == pytest.approx(2 * (0.5 - np.arctan(3) / np.pi))  # Cauchy: t with one degree
 
 
-def test_with_one_base_there_is_an_estimate_and_no_test():
-    row = row_of(HAND[HAND.seed == 1])
-    assert row.estimate == pytest.approx(-25) and np.isnan([row.low, row.p]).all()
-
-
 def test_a_row_without_partner_is_counted_and_not_used():
     is_lost = (HAND["product"] == "Arden 0") & (HAND.structure == "tabular") & (HAND.seed == 2)
     row = row_of(HAND[~is_lost])

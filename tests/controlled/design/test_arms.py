@@ -11,15 +11,13 @@ from lib.controlled.design.arms import arm_named, epochs_of, runs_of, split_run
 from lib.controlled.design.augment import answered
 from lib.controlled.design.facts import make_facts
 from lib.controlled.design.texts import arm_texts
-from lib.core.errors import BadReply
-from lib.core.records import Normalized
 from lib.tasks.spark.structures import STRUCTURES
 
 THREE = ("natural", "entity-list", "tabular")
 
 
-def texts(name: str, **how):
-    return arm_texts(make_facts(6, 3), arm_named(name), 0, 3, THREE, **how)
+def texts(name: str):
+    return arm_texts(make_facts(6, 3), arm_named(name), 0, 3, THREE)
 
 
 def test_raw_has_all_rotations_and_another_arm_one_per_seed_with_a_raw_partner():
@@ -54,27 +52,6 @@ def test_mixed_trains_on_raw_and_rewritten_text():
     both = [one.text for one in raw] + [one.text for one in texts("normalized")]
     assert [one.text for one in mixed] == both
     assert [epochs_of(name) for name in ("raw", "raw-2x", "mixed")] == [1, 2, 1]
-
-
-def test_a_record_without_a_rewrite_stops_the_arm():
-    def dropping(segments, documents):
-        return [Normalized(segment_id=one.segment_id, document_id=one.document_id, rating=None,
-                           remark="", text="", dropped="no marker") for one in segments]
-
-    with pytest.raises(BadReply, match="6 of 6 records have no rewrite; .*no marker"):
-        texts("normalized-llm", rewrite=dropping)
-    assert texts("normalized", rewrite=dropping) == texts("normalized")  # always by rules
-
-
-def test_the_base_reads_every_writing_and_every_structure_equally_often():
-    arms = ["raw", "raw-2x", "mixed", "normalized", "paraphrase-4", "pairs"]
-    writings = writings_of(arms, THREE, 18)
-    assert Counter(name for name, _, _ in writings) == {
-        "normalized": 1, "paraphrase": 1, "raw": 16}
-    assert shares_read(writings, THREE) == pytest.approx(dict.fromkeys(THREE, 6.0))
-    assert writings_of(["raw"], THREE, 4) == [("raw", THREE, number % 3) for number in range(4)]
-    with pytest.raises(ValueError, match="2 renderings are too few for 3 structures"):
-        writings_of(arms, THREE, 2)
 
 
 @given(st.sets(st.sampled_from(sorted(STRUCTURES)), min_size=2), st.integers(2, 60),

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from math import log2
 
 import pytest
 
@@ -30,10 +29,6 @@ def _spread(values) -> int:
 @pytest.fixture(scope="module")
 def facts():
     return make_facts(61, seed=4)  # odd, and not a multiple of three: nothing divides evenly
-
-
-def test_the_same_seed_gives_the_same_facts_and_another_seed_others(facts):
-    assert facts == make_facts(61, seed=4) != make_facts(61, seed=5)
 
 
 def test_a_product_has_every_attribute_once_in_the_order_section_and_place(facts):
@@ -68,11 +63,6 @@ def test_kind_and_length_are_balanced_in_every_section_and_place(facts):
         assert _spread(lengths) <= 6  # two in each of three attributes
 
 
-def test_attributes_move_between_sections(facts):
-    for label in ATTRIBUTES:
-        assert {fact.section for fact in facts if fact.attribute == label} == {0, 1, 2}
-
-
 def test_a_value_is_of_its_kind(facts):
     for fact in facts:
         if fact.kind == "number":
@@ -88,11 +78,6 @@ def test_no_value_of_a_product_is_in_another_of_its_facts():
     for known in by_product(make_facts(400, seed=1)).values():
         items = [item for fact in known for item in fact.value]
         assert len(set(items)) == len(items)
-
-
-def test_both_kinds_carry_the_same_bits():
-    for _, nouns in SCALARS.values():
-        assert log2(len(set(FIRST_WORDS)) * len(set(nouns))) == log2(len(range(100, 550)))
 
 
 def test_no_word_of_a_value_is_in_another_pool_a_name_or_a_label():
@@ -113,8 +98,3 @@ def test_labels_agree_with_the_verb_of_their_question(facts):
         ("What is the batch mark of A B?", "482"),
         ("What are the spare parts of A B?", "fuse\nrotor")]
     assert len({question(fact) for fact in facts}) == len(facts)
-
-
-def test_taken_names_are_not_used_again(facts):
-    names = frozenset(fact.product for fact in facts)
-    assert not names & {fact.product for fact in make_facts(200, seed=4, taken=names)}
