@@ -119,7 +119,7 @@ class _Reading:
             if not is_only_note(block.text):
                 self.caption = block.text
             self.note = note
-            whole = is_short and REPORTED.search(block.text)  # "Expressed in U.S. dollars" gives no scale
+            whole = is_short and REPORTED.search(block.text)  # "Expressed in U.S. dollars"
             self.notes[note or (whole[0] if whole else "")] += 1
 
     def table(self, block: PageBlock) -> None:
