@@ -83,16 +83,6 @@ class Filing(Record):
     n_tables: int  # all tables in the document, including layout tables
 
 
-class NotUnderstood(Record):
-    """A table that did not become a grid, or a part of one that was left out, and why."""
-
-    filing_id: str
-    table: int  # position in the filing, from 1
-    kind: str  # "layout", "no numbers", "no row labels", …, by which tables are counted
-    reason: str
-    excerpt: str  # the first words of what was left out
-
-
 class CellRef(Record):
     """The position of a named value in a calculation."""
 
@@ -123,6 +113,12 @@ class TableQuestion(Record):
     def exact(self) -> Fraction:
         """Return `value` in whole units (dollars, not millions). The question must not be hard."""
         return in_whole_units(self.value, self.scale)
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Return the fields that a row about an answer to it shares with it."""
+        return {"question_id": self.question_id, "passage_id": self.passage_id,
+                "level": self.level}
 
     def cells_in(self, grids: Mapping[str, Grid]) -> list[Cell]:
         """Return the question's cells; `grids` are by grid_id."""

@@ -87,3 +87,15 @@ def test_a_cell_without_a_tag_is_asked_for_by_its_column():
             "millions of US dollars?") in asked
     assert ('By what percentage, with sign and one decimal, did Alm Corp.\'s "Rental sales" change '
             'between "Years ended June 30, 2023" and "Years ended June 30, 2024"?') in asked
+
+
+def test_words_that_begin_like_a_month_stay_and_percentages_have_no_share():
+    columns = ("As of June 30, 2024 Marketable Securities",)
+    held = grid("alm-t01", columns, {"Bonds": "$60", "Notes": "$40", "Total investments": "$100"},
+                ("2024-06-30",))
+    questions, _ = ask_by_rules([FILING], [held], [PASSAGE], 9, 1)
+    assert questions and all('"Marketable Securities"' in one.question for one in questions)
+    shares = grid("alm-t01", columns, {"Bonds": "60%", "Notes": "40%", "Total investments": "100%"},
+                  ("2024-06-30",))
+    assert not {one.kind for one in ask_by_rules([FILING], [shares], [PASSAGE], 9, 1)[0]} & {
+        "share", "ratio"}

@@ -42,6 +42,9 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
         run_cells("05_judge", **task, arms=arms)
         run_cells("06_tablequest", study=STUDY, arms=arms, grader=MODEL, citer=MODEL,
                   papers=str(tmp_path / "papers"))
+        sheet = tmp_path / "data" / STUDY / "human" / "questions.csv"
+        text = sheet.read_text(encoding="utf-8")
+        sheet.write_text(text.replace(',""\n', ',"right"\n'), encoding="utf-8")
         run_cells("05_judge", **task, arms=arms, judge=MODEL)
         run_cells("06_tablequest", study=STUDY, arms=arms, judge=MODEL)
     data, figures = (tmp_path / name / STUDY for name in ("data", "figures"))
@@ -49,6 +52,8 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     results = {name: table(figures / f"tablequest_{name}.csv") for name in FILES}
     accuracy = {(row["arm"], row["level"]): row["accuracy"] for row in results["accuracy"]}
     assert all(results.values())
+    shares = {(row["group"], row["label"]): row["share"] for row in results["check"]}
+    assert shares["hard", "right"] == "1.0" and shares["hard", "not there"] == "0.0"
     assert results["recall"][0]["recall"] == "1.0"
     assert {row["grade"] for row in results["grades"]} == {"3.0"}
     matches = rows(data / "matches" / f"{MODEL}.jsonl")

@@ -21,11 +21,18 @@ from lib.tasks.tablequest.filings.page import (
 )
 from lib.tasks.tablequest.grids.cells import read_rows, visible_text
 from lib.tasks.tablequest.grids.grid import FOOTNOTE, Layout, as_markdown, kind_of, layouts_of
-from lib.tasks.tablequest.grids.notes import is_only_note, read_note, reported_coin, unit_note_in
+from lib.tasks.tablequest.grids.notes import (
+    REPORTED,
+    is_only_note,
+    read_note,
+    reported_coin,
+    unit_note_in,
+)
 from lib.tasks.tablequest.grids.units import Context, cells_of, dates_in, fiscal_ends, own_note
-from lib.tasks.tablequest.records import Filing, Grid, NotUnderstood, Passage
+from lib.tasks.tablequest.records import Filing, Grid, Passage
 
 _FORM = re.compile(r"\b(?:10-[KQ]T?|20-F|40-F)\b|\bannual report\b", re.I)
+_NAMED = re.compile(r"^(.+)\s\(exact name of", re.I | re.M)
 _PERIOD = re.compile(r"(?:year|period|quarter) ended:?\s+(\w+ \w+, ?\d{4}|\d{1,2} \w+ \d{4})", re.I)
 # between a unit note and its table
 _REMARK = re.compile(rf"\(?(?:unaudited|audited|continued|restated)\)?$|{FOOTNOTE.pattern}", re.I)
@@ -37,7 +44,7 @@ class ReadFiling(NamedTuple):
     filing: Filing
     grids: list[Grid]
     passages: list[Passage]
-    not_understood: list[NotUnderstood]
+    not_understood: list[Rejected]
 
 
 def read_filings(folder: Path, max_passage_words: int = MAX_WORDS,
@@ -98,7 +105,7 @@ class _Reading:
     def __init__(self, filing: Filing, facts: Facts | None) -> None:
         self.filing, self.facts = filing, facts
         self.tables: list[_Table] = []
-        self.left_out: list[NotUnderstood] = []
+        self.left_out: list[Rejected] = []
         self.blocks: list[PageBlock] = []
         self.notes: Counter[str] = Counter()
         self.caption = self.note = self.near = ""
@@ -106,12 +113,14 @@ class _Reading:
     def text(self, block: PageBlock) -> None:
         self.blocks.append(block)
         if not _REMARK.match(block.text):
-            note = unit_note_in(block.text, is_short=len(block.text.split()) <= 12)
+            is_short = len(block.text.split()) <= 12
+            note = unit_note_in(block.text, is_short)
             self.near = note or ("" if block.starts_unit else self.near)
             if not is_only_note(block.text):
                 self.caption = block.text
             self.note = note
-            self.notes[note] += 1
+            whole = is_short and REPORTED.search(block.text)  # "Expressed in U.S. dollars"
+            self.notes[note or (whole[0] if whole else "")] += 1
 
     def table(self, block: PageBlock) -> None:
         rows = read_rows(block.element, bool(self.facts))
@@ -131,9 +140,8 @@ class _Reading:
             self.caption = self.note = ""
             return
         words = "\n".join(" | ".join(cell.text for cell in row) for row in rows if row)
-        self.left_out.append(NotUnderstood(
-            filing_id=self.filing.filing_id, table=block.number, kind=kind or "text",
-            reason="holds no labelled numbers", excerpt=words[:120]))
+        self.left_out.append(Rejected(document_id=self.filing.filing_id, item=words[:120],
+                                      reason=kind or "text"))
         if words and kind == "text":  # it may be a title or a note
             self.text(block._replace(kind="paragraph", text=words))
 
@@ -143,7 +151,8 @@ class _Reading:
         end = next(iter(dates_in(self.filing.period)), None)
         ends = fiscal_ends(end, labels) if end else {}
         del self.notes[""]
-        major = max(self.notes, key=self.notes.__getitem__, default="")
+        major = max(self.notes, default="",
+                    key=lambda note: (self.notes[note], read_note(note).money))
         most = max((abs(cell.number.value) for one in self.tables if one.note == major
                     for line in one.layout.lines for cell in line.cells if cell and cell.number),
                    default=0.0)
@@ -171,7 +180,7 @@ def _is_all(text: str, tag: HtmlElement) -> bool:
 def _filing(root: HtmlElement, name: str) -> Filing:
     named = {element.get("name"): visible_text(element) for element in root.iter("ix:nonnumeric")
              if (element.get("name") or "").startswith("dei:")}
-    cover = " ".join(text for text, _, _ in islice(texts_of(root), 200))
+    cover = "\n".join(text for text, _, _ in islice(texts_of(root), 200))
     form = named.get("dei:DocumentType") or next(iter(_FORM.findall(cover)), "")
     n_tables = sum(1 for _ in root.iter("table"))
     if not form or not n_tables:
@@ -180,6 +189,7 @@ def _filing(root: HtmlElement, name: str) -> Filing:
     period = named.get("dei:DocumentPeriodEndDate") or next(iter(_PERIOD.findall(cover)), "")
     year = named.get("dei:DocumentFiscalYearFocus") or period[-4:]
     title = " ".join((root.findtext(".//title") or "").split())
+    names = (named.get("dei:EntityRegistrantName"), *_NAMED.findall(cover), title, name)
     return Filing(filing_id=identifier_of(name), form=form, period=period, path=name,
-                  company=named.get("dei:EntityRegistrantName") or title or name,
+                  company=next(filter(None, names)),
                   fiscal_year=int(year) if year.isdigit() else None, n_tables=n_tables)

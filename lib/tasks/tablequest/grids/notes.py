@@ -26,7 +26,7 @@ _PROSE = re.compile(
     rf"(?:{_COIN}\s*)?{_MANY}(?:\s+of\s+(?:{_COIN}|shares))?(?:,?\s+(?:except|unless)\b[^.;:()]*)?"
     rf"|,?\s\bin\s+(?:{_COIN}\s*)?{_MANY}(?:,\s+except\b[^.;:()]*)?(?=\s*(?:[,:.]|$))", re.I)
 _SHARES = re.compile(r"\bshares?\b|\bunits\b|\bRSUs?\b", re.I)
-_REPORTED = re.compile(
+REPORTED = re.compile(
     rf"\b(?:expressed|stated|presented|reported|(?:reporting|presentation) currency(?: of [\w ]+)? "
     rf"is)\s+(?:in\s+)?(?:the\s+)?(?:{_MANY} of\s+)?({_COIN})", re.I)
 
@@ -70,7 +70,7 @@ def coin_in(text: str) -> str:
 
 def reported_coin(texts: Iterable[str]) -> str:
     """Return the currency that a filing says its amounts are in, "" if it does not."""
-    codes = (coin_in(found[1]) for text in texts if (found := _REPORTED.search(text)))
+    codes = (coin_in(found[1]) for text in texts if (found := REPORTED.search(text)))
     counted = Counter(code for code in codes if len(code) == 3)
     return counted.most_common(1)[0][0] if counted else ""
 

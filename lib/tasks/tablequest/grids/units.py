@@ -107,7 +107,8 @@ class _Units:
         self.most = max((abs(one.value) for column in numbers for one in column), default=0.0)
         lowest = [next((cell.text for cell in heads[::-1] if not is_only_note(cell.text)), "")
                   for heads in layout.heads]
-        self.meanings = [meaning(low) or ("" if re.search(_MONEY, low, re.I) else meaning(name))
+        self.meanings = [meaning(low) or ("" if low != "Price" and re.search(_MONEY, low, re.I)
+                                          else meaning(name))
                          for low, name in zip(lowest, layout.columns, strict=True)]
         self.is_of_shares = "share" in self.meanings or "shares" not in self.meanings and any(
             meaning(line.label.rpartition(": ")[2]) == "share" for line in layout.lines)

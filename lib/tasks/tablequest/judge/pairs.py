@@ -115,9 +115,7 @@ def matches(
         verdict, is_flipped = combined(as_first[0], as_second[0])
         found.append(
             Match(
-                question_id=question.question_id,
-                passage_id=question.passage_id,
-                level=question.level,
+                **question.place,
                 first_arm=first,
                 second_arm=second,
                 judge=judge,
@@ -240,9 +238,7 @@ def graded(
     replies = iter(complete(asked, grader, calls) if asked else [])
     return [
         Grade(
-            question_id=one.question_id,
-            passage_id=one.passage_id,
-            level=one.level,
+            **one.place,
             arm=arm,
             grader=grader,
             **(

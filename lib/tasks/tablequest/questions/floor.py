@@ -150,7 +150,7 @@ def _changes(filing: Filing, spot: Spot, before: Spot) -> Iterator[tuple]:
 def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list[Spot], Spot]]:
     # each total, with the rows directly above that sum to it
     for (row, column), total in at.items():
-        if "total" not in words_of(own_label(total.row)):
+        if total.cell.unit == "%" or "total" not in words_of(own_label(total.row)):
             continue
         parts, kind = [], (total.cell.unit, total.cell.period)
         for above in range(row - 1, -1, -1):

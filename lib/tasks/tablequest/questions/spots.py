@@ -13,7 +13,8 @@ _MOST_LABEL = 12  # words
 _TIME = re.compile(
     r"\([^()]*\)|\b(?:(?:19|20)\d\d|\d{1,2}|fiscal|years?|quarters?|months?|weeks?|ended|ending|"
     r"three|six|nine|twelve|fifty-\w+|first|second|third|fourth|as of|at|for|the|of|in|"
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*)\b|[^\w\s%$&/-]",
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b|[^\w\s%$&/-]",
     re.I,
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")

@@ -157,10 +157,9 @@ def accuracy_formatted(table: pd.DataFrame) -> pd.DataFrame:
 def to_check(
     questions: Sequence[TableQuestion], grids: Sequence[Grid], per_level: int, seed: int
 ) -> list[Item]:
-    """Return at most `per_level` questions of each level as rows of a sheet for a person.
+    """Return at most `per_level` questions of each level as rows of the sheet TABLE_QUESTIONS.
 
-    The column "answer" says where the answer is: a person checks that, the answer and the level
-    (Appendix B).
+    The column "source" says where the answer is.
     """
     tables, chance, items = by_id(grids), random.Random(seed), []
     for level in LEVELS:
@@ -172,15 +171,7 @@ def to_check(
                 f"{grid.columns[ref.column]} = {grid.cell(ref).text}"
                 for grid, ref in used
             ]
-            shown = "\n".join([f"level: {level}", *places, *one.steps])
-            name, texts = one.question_id, (one.question, one.answer, shown)
-            items.append(Item(name, name, level, one.kind, "", one.passage_id, texts))
+            name, source = one.question_id, "\n".join([*places, *one.steps])
+            texts = (level, one.kind, one.question, one.answer, source)
+            items.append(Item(name, name, "", level, one.kind, one.passage_id, texts))
     return items
-
-
-def check_table(items: Sequence[Item], labels: Mapping[str, str]) -> pd.DataFrame:
-    """Return by level how many questions a person found right; those without a label count in n."""
-    rows = pd.DataFrame(
-        [(one.arm, labels.get(one.item, "unsure")) for one in items], columns=["level", "verdict"]
-    )
-    return counted(rows, ["level"])

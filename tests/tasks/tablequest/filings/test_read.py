@@ -54,6 +54,19 @@ def test_every_tagged_number_of_a_real_filing_is_read_with_its_tag_and_nearly_al
     assert min(found["untagged value"], found["unit"], found["period"]) >= 0.97 * found["tagged"]
 
 
+def test_the_cover_names_the_company_and_whole_dollars_of_statements_outvote_one_note(tmp_path):
+    statement = "<p>Statement (Expressed in U.S. dollars)</p>"
+    read = one(tmp_path, "<p>ACME MINES LTD. (Exact name of registrant)</p>",
+               f"<p>(in $000)</p><table>{line('', '2031')}{line('Net assets', '$26')}</table>",
+               statement, f"<table>{line('', '2031')}{line('Cash', '$8,255')}</table>", statement,
+               f"<table>{line('', '2031')}{line('Net sales', '$5,088')}</table>", 
+               "<p><b>PART II</b></p><p>Fees</p>"
+               f"<table>{line('', '2031')}{line('Audit fees', '$43,700')}</table>")
+    assert read.filing.company == "ACME MINES LTD."
+    assert [grid.cells[0][0].scale for grid in read.grids][0] == 1e3
+    assert read.grids[-1].cells[0][0].exact == 43_700
+
+
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:4])
 def test_each_grid_of_a_real_filing_is_in_one_passage(path):
     read = read_filing(path, max_passage_words=800)
@@ -76,7 +89,7 @@ def test_a_20_f_in_canadian_dollars_is_read_from_print_and_notes():
     assert cells["Earnings per share", "2024"] == (1.12, "CAD/share", 1, day, "print")
     assert cells["Logs", "2023"] == (1188, "CAD", 1e3, "2023-12-31", "majority")
     assert cells["Audit fees", "2024"] == (1650000, "CAD", 1, day, "print")  # a million or more
-    assert [row_.kind for row_ in read.not_understood] == ["table of contents"]
+    assert [row_.reason for row_ in read.not_understood] == ["table of contents"]
 
 
 def test_value_unit_scale_and_period_come_from_the_tag(tmp_path):
