@@ -85,7 +85,7 @@ def _request(segment: Segment, document: Document, document_kind: str) -> Reques
     return Request.ask(prompt_template("normalize").render(
         document_kind=document_kind, language=document.language or UNKNOWN,
         title=defused(document.title, tags),
-        segment=defused(segment.repeated + segment.text, tags)))
+        segment=defused(segment.text, tags)))
 
 
 def read_reply(segment: Segment, reply: Reply) -> Normalized:

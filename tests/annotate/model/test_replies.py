@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lib.annotate.model.replies import read_pairs
 
+
 def fields(reply: str, source: str = "") -> list[dict]:
     """Return the fields of every pair that is read in `reply` about `source`."""
     return [pair for _, pair in read_pairs(reply, source).pairs]
