@@ -49,7 +49,7 @@ def _request(strategy: str, segment: Segment, document: Document, k: int,
     prompt = _TEMPLATES[strategy].render(
         document_kind=document_kind, count=k, language=document.language or UNKNOWN,
         title=defused(document.title, _TAGS),
-        part=defused(segment.repeated + segment.text, _TAGS))
+        part=defused(segment.text, _TAGS))
     return Request.ask(prompt, max_tokens=max(_LEAST_TOKENS, 2 * k * segment.n_tokens))
 
 

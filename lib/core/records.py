@@ -64,8 +64,7 @@ class Segment(Record):
     end: int
     text: str  # document.text[start:end]
     n_tokens: int
-    # Header rows of a table that was cut: shown to the normalizer before `text`; never trained on.
-    repeated: str = ""
+    repeated: str = ""  # of studies before 2026-12: header rows that the normalizer was shown
 
 
 class Normalized(Record):

@@ -3,7 +3,8 @@
 import re
 
 MARKUP = re.compile(
-    r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|</?[a-zA-Z][^>]*>")
+    r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\]\[[^\]\n]*\]|"
+    r"</?[a-zA-Z][^>]*>")
 _DETERMINERS = frozenset("a an the all any each every no both either neither some many most much "
                          "several few various multiple another".split())
 _LINKS = frozenset("of in on at by for with from to into onto over under between among within "
@@ -54,6 +55,9 @@ def in_sentence(label: str) -> str:
     is_title = is_plain and (own[0][:1].isupper() and own[1:] != [] and all(
         word[:1].isupper() or word in _LINKS for word in own[1:]) or not any(
         word[:1].isupper() for word in own[1:]))
+    if not is_title and re.fullmatch(r"[A-Z][a-z]+", own[0]) and not any(
+            re.match(r"[A-Z][a-z]", word) for word in own[1:]):
+        own[0] = own[0].lower()
     return " ".join(own).lower() if is_title else " ".join(own)
 
 
@@ -104,7 +108,8 @@ def is_specific(phrase: str, about: str = "") -> bool:
     if singular(head[-1]) in VAGUE and not (is_named and len(content) > 1):
         return False
     if len(content) == 1 and singular(content[0]) in map(singular, words(about)):
-        return len(own) < 3 and (content[0][0].isupper() or content != own)
+        return len(own) < 3 and (re.search(r"[A-Z\d_]", content[0]) is not None
+                                 or content != own)
     if own[0].lower() in ("the", "a", "an", "each", "every", "all"):
         return is_named or len(content) > 1
     return is_named or bool(re.search(r"[A-Z]{2}|\d|_|[a-z][A-Z]", own[0])) or len(head) > 1

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from dataclasses import replace
-from itertools import pairwise
 
 from lib.core.prompts import SPLIT, defused, folded, prompt_template
 from lib.core.records import Document, Normalized, Segment
@@ -18,7 +17,6 @@ from lib.normalize.segments import KEPT, WORDLESS
 # The marker in text from `folded`, in which other chevrons and HTML escapes are < and >.
 _OPEN = re.compile(r"(?<!<)(?<!<\s)(?:<[ \t]?){3,}+\s*+\{\s?\{")
 _CLOSE = re.compile(r"\}\s?\}\s*+(?:>[ \t]?){3,}+")
-_BEFORE_FORM = re.compile(r"(?:\A|[:\n]|\}\}[\s>]*>)\W*\Z")
 _LABEL = re.compile(r"\A(?:\W*(?:rating|remark)\b[^\n]*\n)*\W*"
                     r"conversion to high-quality data\W*?:[\s*_]*", re.I)
 _PLACEHOLDER = "<the rewritten text>"
@@ -39,9 +37,6 @@ _NUMBER_LINE = re.compile(
     rf"(?:[^\W\d]+(?: [^\W\d]+){{0,2}}[ \t]*[:=])?[ \t<(\[]*{_NUMBER}[^\w\n]*$", re.I | re.M)
 _REMARK = re.compile(
     r"^[^\w\n]*(?:\d[.)][ \t]*)?remarks?[*_` ]*[:=][*_` \t]*(\S.*)$", re.I | re.M)
-
-Form = tuple[int, int, int, int]  # places in a reply: form start, rewrite start and end, form end
-
 
 def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
     """Return an engine that sends each segment to `model`; `document_kind` fills the prompt's slot.
@@ -90,7 +85,7 @@ def _request(segment: Segment, document: Document, document_kind: str) -> Reques
     return Request.ask(prompt_template("normalize").render(
         document_kind=document_kind, language=document.language or UNKNOWN,
         title=defused(document.title, tags),
-        segment=defused(segment.repeated + segment.text, tags)))
+        segment=defused(segment.text, tags)))
 
 
 def read_reply(segment: Segment, reply: Reply) -> Normalized:
@@ -99,17 +94,10 @@ def read_reply(segment: Segment, reply: Reply) -> Normalized:
     A reply without a rating (None) or a remark ("") keeps its rewrite, which was paid for; the
     paper's 99.4% also counts only rewrites.
     """
-    forms, is_closed = _forms(reply.text)
-    rewrites = [_rewrite(reply.text[start:end]) for _, start, end, _ in forms]
-    texts = [text for text in rewrites if text]
-    text, chosen = texts[0] if texts else "", rewrites.index(texts[0]) if texts else 0
-    dropped = reply.reason or (
-        _UNCLOSED if not is_closed else _SEVERAL if len(texts) > 1 else
-        _ECHO if _echoes(text, segment.text) else "" if text else
-        "the rewrite is empty" if forms else "no rewrite between <<<<{{ and }}>>>> in the reply")
-    edges = [0, *(edge for start, _, _, end in forms for edge in (start, end)), len(reply.text)]
-    outside = [reply.text[start:end] for start, end in list(pairwise(edges))[::2]]
-    before, after = "\n".join(outside[:chosen + 1]), "\n".join(outside[chosen + 1:])
+    before, marked, after, fault = _taken_out(reply.text, segment.text)
+    text = "" if fault else _rewrite(marked)
+    dropped = reply.reason or fault or (
+        _ECHO if _echoes(text, segment.text) else "" if text else "the rewrite is empty")
     remarks = _REMARK.findall(before) or _REMARK.findall(after)
     if SPLIT not in segment.text:
         text = text.replace(SPLIT, "")
@@ -118,6 +106,26 @@ def read_reply(segment: Segment, reply: Reply) -> Normalized:
         rating=_rating(before) or _rating(after),
         remark=remarks[-1].strip(" \t*_`") if remarks else "",
         text="" if dropped else text, dropped=dropped)
+
+
+# What is before, between and after the markers, and why that cannot be used. A rewrite may quote
+# a marker that its source contains.
+def _taken_out(reply: str, source: str) -> tuple[str, str, str, str]:
+    letters, ends = folded(reply)
+    bounds = [0, *ends]
+    opens, closes = list(_OPEN.finditer(letters)), list(_CLOSE.finditer(letters))
+    if not opens:
+        return reply, "", "", "no rewrite between <<<<{{ and }}>>>> in the reply"
+    first = opens[0]
+    closes = [mark for mark in closes if mark.start() >= first.end()]
+    is_quoted = any(pattern.search(folded(source)[0]) for pattern in (_OPEN, _CLOSE))
+    if not closes or not is_quoted and len(closes) < len(opens):
+        return reply[:bounds[first.start()]], "", "", _UNCLOSED
+    last = closes[-1]
+    is_second = any(close.end() <= mark.start() for close in closes for mark in opens)
+    cut = [bounds[at] for at in (first.start(), first.end(), last.start(), last.end())]
+    return (reply[:cut[0]], reply[cut[1]:cut[2]], reply[cut[3]:],
+            _SEVERAL if is_second and not is_quoted else "")
 
 
 def _echoes(text: str, source: str) -> bool:
@@ -134,38 +142,9 @@ def _rating(text: str) -> int | None:
 
 def _rewrite(marked: str) -> str:
     text = _LABEL.sub("", marked.strip()).strip()
-    match _forms(text)[0]:
-        case [(0, start, end, form_end)] if form_end == len(text):
-            text = _LABEL.sub("", text[start:end].strip()).strip()
-    return "" if text == _PLACEHOLDER else text
-
-
-# A form opens at the beginning of a line, after a colon or after another form; if none does,
-# anywhere. Forms nest, because a rewrite may quote the marker.
-def _forms(text: str) -> tuple[list[Form], bool]:
     letters, ends = folded(text)
-    marks = sorted([*_OPEN.finditer(letters), *_CLOSE.finditer(letters)],
-                   key=lambda mark: mark.start())
-    opens = [mark.re is _OPEN for mark in marks]
-    placed = [is_open and bool(_BEFORE_FORM.search(letters[max(0, mark.start() - 80):mark.start()]))
-              for mark, is_open in zip(marks, opens, strict=True)]
-    edges, at, is_closed = [], 0, True
-    while at < len(marks):
-        end = _closed_by(at, opens, placed) if (placed if any(placed) else opens)[at] else None
-        edges += [(*marks[at].span(), *marks[end].span())] if end else []
-        is_closed = is_closed and (bool(end) or not placed[at])
-        at = (end or at) + 1
-    bounds = [0, *ends]
-    return [tuple(bounds[edge] for edge in form) for form in edges], is_closed
-
-
-# It is the last closing mark before a sibling form opens, with o = open and c = close: "oc oc" ->
-# 1, "o oc c" -> 3, "o c c" -> 2 (a rewrite that quotes a closing mark)
-def _closed_by(at: int, opens: list[bool], placed: list[bool]) -> int | None:
-    depth, last = 0, None
-    for number in range(at, len(opens)):
-        if opens[number] and depth <= 0 and number > at:
-            return last
-        depth += 1 if opens[number] else -1
-        last = last if opens[number] else number
-    return None if depth > 0 and any(placed[at + 1:]) else last
+    first, last = _OPEN.match(letters), list(_CLOSE.finditer(letters))[-1:]
+    if first and last and last[0].end() == len(letters):  # a form in a form
+        bounds = [0, *ends]
+        text = _LABEL.sub("", text[bounds[first.end()]:bounds[last[0].start()]].strip()).strip()
+    return "" if text == _PLACEHOLDER else text

@@ -13,7 +13,7 @@ from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.normalize.model import by_model, read_reply
 from lib.normalize.rewrite import normalize
-from lib.normalize.segments import KEPT, WORDLESS
+from lib.normalize.segments import WORDLESS
 from tests.played_model import leniently, outside, played
 
 DOCUMENT = Document(document_id="d", title="Corvane P-417", path="",
@@ -45,51 +45,6 @@ def rewrite_of(document: Document, calls: Calls) -> list[str]:
     return [row.text for row in normalize(segments_of(document), [document], rewrite)]
 
 
-@pytest.mark.parametrize("form", [
-    *[LABEL + form for form in (
-        "<<<<{{ Final. }}>>>>", " <<<< {{ Final. }} >>>>", "\n<<<<{{\nFinal.\n}}>>>>\n",
-        "<<<{{Final.}}>>>", "<<<<<{{ Final. }}>>>>>", "< < < < { { Final. } } > > > >",
-        "&lt;&lt;&lt;&lt;{{ Final. }}&gt;&gt;&gt;&gt;", "<<<<{{ <<<<{{ Final. }}>>>> }}>>>>",
-        f"<<<<{{{{ {LABEL}\nFinal. }}}}>>>>", f"<<<<{{{{ {HEAD}{LABEL} Final. }}}}>>>>")],
-    "<<<<{{ Final. }}>>>>", f"**{LABEL}** <<<<{{{{ Final. }}}}>>>>",
-    f"**{LABEL}<<<<{{{{ Final. }}}}>>>>**",
-    "Konvertierung in hochwertige Daten:<<<<{{ Final. }}>>>>",
-    "高质量数据转换：＜＜＜＜｛｛ Final. ｝｝＞＞＞＞", "转换：《《《《{{ Final. }}》》》》",
-    f"```\n{LABEL}<<<<{{{{ Final. }}}}>>>>\n```",
-    f"Sure, here it is.\n\n{LABEL}<<<<{{{{ Final. }}}}>>>>\n\nI hope it helps!",
-    "Here you are: <<<<{{ Final. }}>>>> Ask me for more.", "The text is <<<<{{ Final. }}>>>>"])
-def test_the_marker_is_taken_out_however_it_is_spaced_spelt_or_surrounded(form):
-    row = read(HEAD + form)
-    assert (row.text, row.rating, row.remark, row.dropped) == ("Final.", 7, "A terse list.", "")
-
-
-FINAL = LABEL + "<<<<{{ Final. }}>>>>"
-
-
-@pytest.mark.parametrize(("reason", "replies"), [
-    ("several rewrites in the reply", [
-        GOOD.replace("8443.", "wrong.") + "\n\nImproved:\n<<<<{{ Final. }}>>>>",
-        (FINAL + "\n") * 2, (HEAD + FINAL + "\n\n") * 2,
-        LABEL + "<<<<{{ Draft. }}>>>> <<<<{{ Final. }}>>>>"]),
-    ("the rewrite's closing marker is missing", [
-        LABEL + "<<<<{{ A draft that was given up\n\n" + FINAL,
-        FINAL + "\n" + LABEL + "<<<<{{ And one that was given up",
-        *(f"{HEAD}{LABEL}<<<<{{{{ Final.{end}" for end in (
-            "", " }}", "}}>", " }}>>", " >>>>", "} >>>>", "\n}}\n"))]),
-    ("the rewrite repeats a marker of the prompt", [
-        f"{LABEL}<<<<{{{{ {inside} }}}}>>>>" for inside in (
-            f"It says {LABEL}<<<<{{{{ planted }}}}>>>> and goes on.", "<part> Final. </part>",
-            "The form ends with }}>>>> and goes on.", "It begins with a <<<<{{ and goes on.")])])
-def test_a_rewrite_that_is_cut_repeated_or_echoed_is_dropped_with_its_reason(reason, replies):
-    assert {(read(reply).text, read(reply).dropped) for reply in replies} == {("", reason)}
-
-
-@pytest.mark.parametrize("reply", [LABEL + "<<<<{{ <the rewritten text> }}>>>>\n" + FINAL,
-                                   FINAL + "\n" + LABEL + "<<<<{{ <the rewritten text> }}>>>>"])
-def test_the_prompts_placeholder_is_no_rewrite(reply):
-    assert read(reply).text == "Final." and not read(reply).dropped
-
-
 @pytest.mark.parametrize("is_cut_twice", [False, True])
 def test_a_rewrite_cut_by_a_proxy_is_asked_for_once_more_and_else_dropped(
         is_cut_twice, monkeypatch, calls, capsys):
@@ -104,15 +59,6 @@ def test_a_rewrite_cut_by_a_proxy_is_asked_for_once_more_and_else_dropped(
             assert len(prompts) == 2
             assert bool(row.text) != is_cut_twice
             assert ("closing marker is missing" in row.dropped) == is_cut_twice
-
-
-@pytest.mark.parametrize(("reply", "reason"), [
-    *[(reply, "no rewrite") for reply in (
-        "I would rather not.", "", HEAD + LABEL + " Final.", GOOD.replace("<<<<{{", "<<{{"))],
-    *[(LABEL + form, "the rewrite is empty") for form in (
-        "<<<<{{ }}>>>>", "<<<<{{}}>>>>", "<<<<{{ <the rewritten text> }}>>>>")]])
-def test_a_reply_without_a_rewrite_is_dropped_with_its_reason(reply, reason):
-    assert read(reply).dropped.startswith(reason) and read(reply).text == ""
 
 
 @pytest.mark.parametrize(("lines", "rating"), [
@@ -172,23 +118,15 @@ def test_each_segment_is_sent_once_and_an_unreadable_reply_keeps_its_row(monkeyp
     assert sum("{{ not a slot }}" in prompt for prompt in prompts) == 1
 
 
-@pytest.mark.parametrize(("first", "second", "text", "fault"), [
-    ("Do not lift the lid. It weighs 2 kg.", "", "Do not lift the lid. It weighs 2 kg.", ""),
-    ("Lift the lid. It weighs 2 kg.", "The lid is not lifted. It weighs 2 kg.",
-     "The lid is not lifted. It weighs 2 kg.", "it lacks Do not lift the lid"),
-    ("Do not lift the lid. It weighs 3 kg.", "Do not lift the 3 kg lid.",
-     "Do not lift the lid of 2 kg.", "it lacks 2 kg and only it says 3 kg"),
-])
-def test_a_rewrite_that_loses_or_inverts_a_fact_is_asked_for_again_and_else_the_part_stays(
-        first, second, text, fault, monkeypatch, calls):
+def test_a_rewrite_that_loses_or_inverts_a_fact_is_asked_for_again_with_the_reason(
+        monkeypatch, calls):
     document = Document(document_id="d", title="T", path="", text="Do not lift the lid of 2 kg.\n")
-    asked = iter((first, second))
+    asked = iter(("Do not lift the lid. It weighs 3 kg.", "Never lift the 2 kg lid."))
     with played(lambda prompt: f"{HEAD}{LABEL}<<<<{{{{ {next(asked)} }}}}>>>>",
                 monkeypatch) as prompts:
         row, = normalize(segments_of(document), [document], by_model("m", "r", calls))
-    assert (row.text, row.dropped) == (text, "")
-    assert len(prompts) == 1 + bool(fault) and fault in prompts[-1]
-    assert row.remark.startswith(KEPT) == (text == document.text.strip())
+    assert row.text == "Never lift the 2 kg lid." and len(prompts) == 2
+    assert "it lacks 2 kg and only it says 3 kg" in prompts[-1]
 
 
 def prompt_for(part: str) -> str:

@@ -18,17 +18,18 @@ def by_rules(documents: list[Document],
     A document that is mostly not in English is not asked about, nor are the tables of one whose
     structure is in doubt.
     """
-    known = products(documents)
-    return [_proposals(document, known[folder_of(document)]) for document in documents]
+    known, seen = products(documents), set()
+    return [_proposals(document, known[folder_of(document)], seen) for document in documents]
 
 
-def _proposals(document: Document, product: str) -> tuple[list[Candidate], list[Rejected]]:
+def _proposals(document: Document, product: str,
+               seen: set[str]) -> tuple[list[Candidate], list[Rejected]]:
     if document.language not in ENGLISH:
         reason = f"the rules ask in English only: the document is in {document.language}"
         return [], [Rejected(document_id=document.document_id, item=document.title, reason=reason)]
     candidates: list[Candidate] = []
     passed: Counter[tuple[str, str]] = Counter()
-    for structure, found in _proposed(document, product):
+    for structure, found in _proposed(document, product, seen):
         if isinstance(found, str):
             passed[structure, found] += 1
         else:
@@ -38,12 +39,17 @@ def _proposals(document: Document, product: str) -> tuple[list[Candidate], list[
                  structure=structure) for (structure, reason), count in passed.items()]
 
 
-def _proposed(document: Document, product: str) -> Iterator[tuple[str, Candidate | str]]:
+def _proposed(document: Document, product: str,
+              seen: set[str]) -> Iterator[tuple[str, Candidate | str]]:
+    before = frozenset(seen)  # what several documents say is asked of the first
     for site in sites(document, parse(document.text), product):
         structure = structure_of(site.block.kind)
         if structure is None:
             continue
-        if not site.document:
+        seen.add(site.block.text)
+        if site.block.text in before:
+            reason = "another document has the same text"
+        elif not site.document:
             reason = "neither title nor product says what the document is about"
         elif "example" in site.section.lower():
             reason = "the section is an example"

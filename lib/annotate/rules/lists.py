@@ -1,7 +1,7 @@
-"""Ask for all entries of a list by its heading or lead-in (paper, 3.1)."""
+"""Ask for all entries of a list by its heading, its lead-in or the item above them (paper, 3.1)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lib.annotate.constraints import Candidate
 from lib.core.text import is_plural
@@ -16,6 +16,7 @@ from lib.documents.phrases import (
     singular,
     words,
 )
+from lib.documents.reader import Item
 from lib.documents.sites import Site
 
 MAX_ITEMS = 33  # the longest list of the paper
@@ -25,7 +26,7 @@ MAX_LEAD_WORDS = 30
 # a term in bold, in code or linked at the beginning, and what is said about it
 _TERM = re.compile(
     r"(?:\*\*(?P<bold>[^*\n]+?):?\*\*:?|`(?P<code>[^`\n]+)`|\[`?(?P<link>[^\]\n`]+)`?\]\([^)\n]*\)|"
-    r"(?P<plain>[A-Z][\w./-]*(?: [\w./-]+){0,3})(?=: ))"
+    r"(?P<plain>[A-Z][\w./-]*(?: [\w./-]+){0,3})(?=: )|(?P<key>[\w.-]+)(?= \(| --? |:? [–—] |$))"
     r"(?:\s*\([^()\n]*\))?(?:\s*:|\s+[-–—]+|\.)?(?:\s+\S|\s*$)", re.S)
 _COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|several|some|\d+) "
 # of a lead-in: who, verb and what
@@ -33,6 +34,8 @@ _COUNTED = rf"(?:following (?:{_COUNT})?|{_COUNT})"
 _HAS = re.compile(
     r"(?P<who>.+?) (?:(?P<modal>can|may|must|should|MUST|SHOULD|MAY) )?(?:also |currently |now )?"
     rf"(?P<verb>[a-z]{{3,}}) (?:all of |one of |any of )?(?:the )?{_COUNTED}(?P<what>.+?)", re.S)
+_IN = re.compile(r"(?P<who>.+?) (?P<be>is|are|was|were) (?P<done>.+?) (?P<prep>in|for|on|to|by|"
+                 rf"from|with|at) (?:the )?{_COUNTED}(?P<what>.+)", re.S)
 _ARE = re.compile(rf"(?:The )?{_COUNTED}(?P<what>.+?) (?P<be>are|can be|must be|have|support|"
                   r"now have) (?P<rest>.+)", re.S | re.I)
 _THERE = re.compile(r"(?:(?:There|These|Here) are|(?:You|We) (?:will )?need) "
@@ -41,6 +44,8 @@ _INCLUDE = re.compile(r"(?P<what>(?:The |Its )?.+?) (?:are|include|are as follow
                       r"following|are currently|include the following)", re.S | re.I)
 _VERBS = ("contains|includes|supports|provides|requires|needs|consists of|comprises|accepts|"
           "defines|offers")
+ELSEWHERE = re.compile(r"\b(?:documents?|documentation|docs|guides?|pages?|sections?|chapter|"
+                        r"examples?|tutorials?|proposal|specification)\b", re.I)
 _GENERIC = re.compile(
     r"(?:more |further |other |additional |see |related |next |key |main |breaking |known |new )*"
     r"(?:readings?|resources|references|links|steps|notes|changes|fixes|bugs?|improvements|contents?|"
@@ -52,25 +57,44 @@ _GENERIC = re.compile(
 
 
 def ask_list(site: Site) -> Iterator[Candidate]:
-    """Yield the question for all entries, if each is a short name and the lead-in says of what."""
+    """Yield the question for all entries of a list and of each list inside it, if each is a short
+    name and the lead-in says of what."""
     items, block = site.block.items, site.block
-    is_flat = 2 <= len(items) <= MAX_ITEMS and not any(item.depth for item in items)
-    if not is_flat or not 0 < len(site.lead.split()) <= MAX_LEAD_WORDS or is_foreign(site.lead):
-        return
-    answer = _entities([site.text[item.start:item.end] for item in items],
-                       [item.text for item in items])
+    is_led = 0 < len(site.lead.split()) <= MAX_LEAD_WORDS and not is_foreign(site.lead)
+    answer = _entities(site, [item for item in items if not item.depth]) if is_led else ""
     core, rule = _question(site) if answer else ("", "")
-    if core:
+    is_vague = any(item.depth for item in items) and len(site.lead.split()) < 2
+    if core and not is_vague and not _goes_on(site):
         place = site.place(without=site.lead if site.lead_start < 0 else "")
         yield Candidate(place + core, answer, "list", block.start, block.end, rule=rule)
+    for at, item in enumerate(items):
+        what = item.text.rstrip(" :")
+        inner = [one for one in items if one.parent == at]
+        if item.parent < 0 or not re.fullmatch(r"[A-Za-z ]+", what) or not _is_class(what):
+            continue
+        name = _entities(site, [items[item.parent]], least=1)
+        if name and (answer := _entities(site, inner)):
+            yield Candidate(f'{site.place()}what are the {in_sentence(what)} of "{name}"?', answer,
+                            "list", item.start, item.until, rule="list: nested")
 
 
-def _entities(raw: list[str], texts: list[str]) -> str:
+# after a paragraph or a table another part of the list may follow
+def _goes_on(site: Site) -> bool:
+    rest = re.split(r"^ {0,3}#", site.text[site.block.end:], maxsplit=1, flags=re.M)[0]
+    return site.lead_start < 0 and re.search(r"^ {0,3}(?:[-*+]|\d+[.)]) ", rest, re.M) is not None
+
+
+def _entities(site: Site, items: Sequence[Item], least: int = 2) -> str:
+    if not least <= len(items) <= MAX_ITEMS:
+        return ""
+    raw = [site.text[item.start:item.end] for item in items]
     found = [_TERM.match(text) for text in raw]
+    if any("](#" in text for text in raw):  # a table of contents
+        return ""
     if all(found):
         names = [next(filter(None, match.groups())).strip(" :*`") for match in found]
-    elif all(_is_entry(text) for text in texts):
-        names = [text.rstrip(".,;").strip() for text in texts]
+    elif all(_is_entry(item.text) for item in items):
+        names = [item.text.rstrip(".,;").strip() for item in items]
     else:
         return ""
     is_safe = all(re.search(r"[^\W_]", name) and len(name.split()) <= MAX_ITEM_WORDS
@@ -96,17 +120,18 @@ def _question(site: Site) -> tuple[str, str]:
     lead = site.lead.rstrip(" :").replace(" (s)", "")
     if site.lead_start < 0:
         return (_of_noun(lead), "list: heading")
-    for ask in (_of_there, _of_have, _of_are, _of_include, _of_verb, _of_noun):
-        if core := ask(lead):
+    about = f"{site.section} {site.document}"
+    for ask in (_of_there, _of_in, _of_have, _of_are, _of_include, _of_verb, _of_noun):
+        if core := ask(lead, about):
             return core, "list: lead-in"
     return "", ""
 
 
-def _of_noun(lead: str) -> str:
+def _of_noun(lead: str, about: str = "") -> str:
     return f"what are the {in_sentence(lead)}?" if _is_class(lead) else ""
 
 
-def _of_there(lead: str) -> str:
+def _of_there(lead: str, about: str = "") -> str:
     match = _THERE.fullmatch(lead)
     if not match or not _is_class(match["what"]):
         return ""
@@ -115,30 +140,43 @@ def _of_there(lead: str) -> str:
     return f"what are the {match['what']}?"
 
 
-def _of_have(lead: str) -> str:
+def _of_have(lead: str, about: str) -> str:
     match = _HAS.fullmatch(lead)
-    if not match or not _is_class(match["what"]) or re.match(r"(?:for|in|on) ", match["who"], re.I):
+    if not match:
         return ""
-    who, verb, modal = match["who"], match["verb"], (match["modal"] or "").lower()
+    what = re.split(r" (?:to|from|in|on|for|with|as|by) ", match["what"], maxsplit=1)
+    who = subject_of(match["who"], about)
+    if re.fullmatch(r"[A-Z]\w+", match["who"]) and match["who"].lower() not in CLAUSAL:
+        who = match["who"]
+    if not who or not _is_class(what[0]):
+        return ""
+    verb, modal = match["verb"], (match["modal"] or "").lower()
     base = base_of(verb) if not modal else verb
     is_singular = verb.endswith("s") and not verb.endswith("ss")
-    is_agreed = modal or is_singular != is_plural(who)
-    if not base or not is_agreed or not is_specific(who) and not re.fullmatch(r"[A-Z]\w+", who):
+    if not base or not modal and is_singular == is_plural(match["who"]):
         return ""
     helper = modal or ("does" if is_singular else "do")
-    what = re.split(r" (?:to|from|in|on|for|with|as|by) ", match["what"], maxsplit=1)
     rest = f" {match['what'][len(what[0]):].strip()}" if what[1:] else ""
-    return f"which {what[0]} {helper} {lowered(who)} {base}{rest}?"
+    return f"which {what[0]} {helper} {who} {base}{rest}?"
 
 
-def _of_are(lead: str) -> str:
+# "Packages are produced for the following systems"
+def _of_in(lead: str, about: str) -> str:
+    match = _IN.fullmatch(lead)
+    who = subject_of(match["who"], about) if match else ""
+    if not who or not _is_class(match["what"]) or not re.match(r"(?:\w+ )*\w+ed\b", match["done"]):
+        return ""
+    return f"{match['prep']} which {match['what']} {match['be']} {who} {match['done']}?"
+
+
+def _of_are(lead: str, about: str = "") -> str:
     match = _ARE.fullmatch(lead)
     is_whole = match and _is_class(match["what"]) and not re.search(
         r"[,;:\"]|\b(?:below|above|following|here|this|these|its?|you|your|we|as)\b", match["rest"])
     return f"which {match['what']} {match['be']} {match['rest']}?" if is_whole else ""
 
 
-def _of_include(lead: str) -> str:
+def _of_include(lead: str, about: str = "") -> str:
     match = _INCLUDE.fullmatch(lead)
     what = match["what"] if match else ""
     what = re.sub(rf"^(?:the |currently |{_COUNT})+", "", what, flags=re.I)
@@ -146,12 +184,13 @@ def _of_include(lead: str) -> str:
 
 
 # "ActivationInfo contains:"
-def _of_verb(lead: str) -> str:
+def _of_verb(lead: str, about: str) -> str:
     match = re.fullmatch(rf"(?P<who>.+?) (?P<verb>{_VERBS})", lead)
-    if not match or not is_specific(match["who"]) or is_plural(match["who"]):
+    who = subject_of(match["who"], about) if match else ""
+    if not who or is_plural(match["who"]):
         return ""
     base, _, rest = match["verb"].partition(" ")
-    return f"what does {lowered(match['who'])} {base_of(base)}{rest and ' '}{rest}?"
+    return f"what does {who} {base_of(base)}{rest and ' '}{rest}?"
 
 
 def _is_class(phrase: str) -> bool:
@@ -160,7 +199,8 @@ def _is_class(phrase: str) -> bool:
         "parameters", "options", "settings", "fields", "values"))
     return is_named and is_plural(phrase) and is_noun_phrase(phrase) and len(own) <= 8 and not (
         _GENERIC.fullmatch(phrase)
-        or re.search(rf"^(?:examples?|sample) |\b(?:following|{_VERBS})\b", phrase, re.I))
+        or re.search(rf"^(?:examples?|sample) |\b(?:following|support|{_VERBS})\b| {_COUNT}",
+                     phrase, re.I))
 
 
 def base_of(verb: str) -> str:
@@ -181,3 +221,18 @@ def lowered(subject: str) -> str:
         re.fullmatch(r"[A-Z][a-z]+", first)) and is_plural(subject) and (
         rest.islower() or not rest and not first.endswith("os"))
     return f"{first.lower()} {rest}".strip() if is_word else subject
+
+
+def subject_of(phrase: str, about: str) -> str:
+    """Return a specific subject as it reads inside a question, "" if it is not clear.
+
+    "This plugin" is "the plugin" in a document whose name, `about`, says that it is on one.
+    """
+    own = phrase.split()
+    if re.match(r"\w+ly\b|This document", phrase) or ELSEWHERE.search(phrase):
+        return ""
+    if own[0] == "This" and len(own) == 2 and singular(own[1]) in map(singular, words(about)):
+        return f"the {own[1]}"
+    is_class = len(own) == 1 and own[0].istitle() and is_plural(own[0]) and (
+        singular(own[0]) not in VAGUE and is_noun_phrase(own[0]))
+    return lowered(phrase) if is_class or is_specific(phrase, about) else ""

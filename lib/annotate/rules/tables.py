@@ -18,11 +18,7 @@ _FLAG = re.compile(r"(?:yes|no|true|false|y|n|x|on|off|required|optional|✓|✗
 # "Version" of an option is since when it exists, and "Status" may be anything
 _AMBIGUOUS = re.compile(r"versions?|releases?|since|status|(?:full )?name|#|no\.?|id", re.I)
 _UNIT = re.compile(r"units?", re.I)
-_DESCRIBED = re.compile(r"descriptions?|meanings?|purposes?", re.I)
-_REFERS = re.compile(
-    r"\b(?:this|these|those|it|its|they|above|below|following|see|here|same|deprecated|also|such|"
-    r"e\.g|if|when|unless|optional|required|default)\b|[\"“”?!:;()|]|[.]\s", re.I)
-MAX_WORDS = 14  # of a description
+_NAME = re.compile(r"names?|", re.I)  # a header that says nothing of what its column names
 
 
 def ask_table(site: Site) -> Iterator[Candidate]:
@@ -40,10 +36,9 @@ def ask_table(site: Site) -> Iterator[Candidate]:
         return
     if not width or not all(_is_key(name) for name in header[:width]):
         return
-    others = [at for at, name in enumerate(header) if at >= width and header.count(name) == 1]
-    found = [one for at in others for one in _column(site, header, width, at)]
-    described = [at for at in others if width == 1 and _DESCRIBED.fullmatch(header[at])]
-    yield from found or (one for at in described for one in _descriptions(site, header[0], at))
+    for at, name in enumerate(header):
+        if at >= width and header.count(name) == 1:
+            yield from _column(site, header, width, at)
 
 
 def _properties(site: Site, *, has_unit: bool) -> Iterator[Candidate]:
@@ -59,6 +54,7 @@ def _properties(site: Site, *, has_unit: bool) -> Iterator[Candidate]:
 def _column(site: Site, header: list[str], width: int, at: int) -> Iterator[Candidate]:
     name, rows = header[at], [row for row in site.block.rows if at < len(row)]
     is_default = _DEFAULT.fullmatch(name) is not None
+    of = "of" if width == 1 and _NAME.fullmatch(header[0]) else "for"
     label = "default value" if is_default else in_sentence(name)
     values = Counter(row[at].text for row in rows)
     is_open = _AMBIGUOUS.fullmatch(name) or folded(name) in folded(" ".join(header[:width]))
@@ -70,24 +66,12 @@ def _column(site: Site, header: list[str], width: int, at: int) -> Iterator[Cand
         is_known = folded(value) in folded(" ".join(keys)) or folded(value) in folded(name)
         if is_known or not _is_answer(site, row[at]) or not all(map(_is_name, keys)):
             continue
-        which = " and ".join(f'{f"the {in_sentence(one)} " if one else ""}"{key}"'
-                             for one, key in zip(header, keys, strict=False))
-        yield _asked(site, row, f"what is the {label} for {which}?", value, "cells")
+        which = " and ".join(_called(one, key) for one, key in zip(header, keys, strict=False))
+        yield _asked(site, row, f"what is the {label} {of} {which}?", value, "cells")
 
 
-# A short phrase that no other row has and that the name does not tell
-def _descriptions(site: Site, key: str, at: int) -> Iterator[Candidate]:
-    rows = [row for row in site.block.rows if at < len(row)]
-    said = Counter(folded(row[at].text) for row in rows)
-    for row in rows:
-        name, text = row[0].text, re.sub(r"(?<=\w)\.$", "", row[at].text)
-        known = [part[:4] for part in re.findall(r"[A-Z]?[a-z]+|\d+", name) if len(part) > 2]
-        is_told = any(part.lower() in folded(text) for part in known)
-        is_short = 4 <= len(text.split()) <= MAX_WORDS and not _REFERS.search(text)
-        is_safe = is_short and not is_told and _is_plain(site, row[at]) and _is_name(name)
-        if is_safe and said[folded(row[at].text)] == 1:
-            core = f'how is the {in_sentence(key)} "{name}" described?'
-            yield _asked(site, row, core, text, "descriptions")
+def _called(header: str, key: str) -> str:
+    return f'"{key}"' if _NAME.fullmatch(header) else f'the {in_sentence(header)} "{key}"'
 
 
 def _asked(site: Site, row: tuple, core: str, answer: str, rule: str) -> Candidate:
@@ -109,12 +93,8 @@ def _is_key(name: str) -> bool:
 def _is_answer(site: Site, cell) -> bool:
     raw = site.text[cell.start:cell.end]
     is_noted = not raw.endswith("`") and re.search(r"(?:\[\^?\d+\]|\(\d\)|[*†‡])$", cell.text)
-    return _is_plain(site, cell) and not is_noted and is_value(cell.text)
-
-
-def _is_plain(site: Site, cell) -> bool:
-    return not is_foreign(cell.text) and not re.search(
-        r"<\s*/?\s*(?:br|li|p|ul)\b|!\[|https?://|\{[{%:]", site.text[cell.start:cell.end], re.I)
+    return not is_noted and is_value(cell.text) and not is_foreign(cell.text) and not re.search(
+        r"<\s*/?\s*(?:br|li|p|ul)\b|!\[|https?://|\{[{%:]", raw, re.I)
 
 
 def _is_name(key: str) -> bool:

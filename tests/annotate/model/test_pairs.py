@@ -43,15 +43,10 @@ NATURAL = pair("How much oil does the Orsa R-9 hold?", "36 litres",
 LISTED = pair("Which oils does the Orsa R-9 support?", "mineral\nsynthetic",
               "- mineral\n- synthetic", "entity-list", entity_list_length=2)
 CELL = pair("What is the weight of the Orsa R-9?", "12 kg", "| Weight | 12 kg |", "tabular")
-HOURS = pair("How long does the Orsa R-9 run?", "900 hours", "It runs  for 900 hours", "natural")
 ALL = json.dumps([NATURAL, LISTED, CELL])
 
-FIELD = "a field of the pair is missing or wrong"
 ABSENT = "the source reference is not in the document"
 LABEL = "the label is not the structure that the parser sees there"
-COUNT = "the entity count is not the number of lines"
-VERBATIM = "the answer does not appear verbatim in the source reference"
-TRUNCATED = "the reply is not a complete answer"
 
 
 @pytest.fixture
@@ -111,44 +106,6 @@ def test_a_reply_that_cannot_be_read_is_sent_back_once(ask, calls):
 
     queries, rejected, prompts = ask(model, [DOCUMENT])
     assert len(queries) == 3 and rejected == [] and len(prompts) == 2
-
-
-def truncated(text: str) -> dict:
-    """Return a completion that was cut at the length limit."""
-    message = {"role": "assistant", "content": text}
-    return {"choices": [{"index": 0, "finish_reason": "length", "message": message}]}
-
-
-def test_the_complete_pairs_of_a_truncated_reply_are_used(ask, calls):
-    queries, rejected, _ = ask(lambda prompt: truncated(ALL[:-90]), [DOCUMENT])
-    assert [query.answer for query in queries] == ["36 litres", "mineral\nsynthetic"]
-    assert kinds(rejected) == ["the pair is truncated", TRUNCATED] and calls.tally.kinds["cut"] == 1
-
-
-@pytest.mark.parametrize(("written", "kind", "detail"), [
-    ({"question": "Q?"}, FIELD, "answer: Field required"),
-    (NATURAL | {"answer": None}, FIELD, "answer"),
-    (LISTED | {"entity_list_length": "some"}, FIELD, "entity_list_length"),
-    (NATURAL | {"answer": "\ud800"}, FIELD, "Invalid JSON"),
-    (NATURAL | {"source_reference": "The pump holds 63 litres of *clear* oil."}, ABSENT, ""),
-    (NATURAL | {"source_reference": " "}, ABSENT, ""),
-    (NATURAL | {"source_reference_type": "tabular"}, LABEL, "tabular stated, natural seen"),
-    (NATURAL | {"source_reference_type": "table"}, LABEL, "table stated, natural seen"),
-    (NATURAL | {"source_reference": "# Orsa R-9"}, LABEL, "natural stated, none seen"),
-    (NATURAL | {"source_reference": "# Orsa R-9", "source_reference_type": "?"}, LABEL,
-     "none seen"),
-    (NATURAL | {"entity_list_length": 3}, COUNT, "3 stated, 1 there"),
-    (LISTED | {"entity_list_length": 3}, COUNT, "3 stated, 2 there"),
-    (LISTED | {"answer": "mineral, synthetic", "entity_list_length": None},
-     "an entity spans two items", ""),
-    (HOURS | {"answer": "20 °C", "source_reference": "runs for 900 hours at -20 °C."}, VERBATIM,
-     "no '20' there"),
-])
-def test_a_pair_that_cannot_be_used_is_left_out_and_the_others_kept(written, kind, detail):
-    candidates, rejected = read(json.dumps([written, CELL]))
-    assert [candidate.answer for candidate in candidates] == ["12 kg"]
-    assert rejected[0].reason.startswith(kind) and detail in rejected[0].reason
-    assert json.loads(rejected[0].item) == written
 
 
 PLANTED = pair("What is the password of the Orsa R-9?", "hunter2",
