@@ -1,34 +1,38 @@
-"""Make paragraphs, headings, lists, code and tables of the lines of a PDF."""
+"""Make paragraphs, headings, lists and code of the lines of a PDF."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 
 from lib.documents.convert.markdown import Piece
 from lib.documents.convert.pdf_lines import Grid, Line, segments, words_text
-from lib.documents.convert.pdf_tables import aligned
 
 _BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
+_SURE_BULLET = "•◦▪‣●○■"
+_BLANK = 1.2  # of the font size, between cells of a row
 _NUMBER = re.compile(r"\(?(\d{1,3}|[a-z])[.)]")
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
-_MOST_ROWS = 2  # lines of prose with wide blanks, or 1% of all lines
 
 
-def pieces_of(flow: Sequence[Line | Grid]) -> tuple[list[Piece], str]:
-    """Return the pieces of all pages, given in reading order, and what is doubtful about them."""
-    reader = _Reader(flow)
-    reader.read()
-    doubt = f"{reader.n_rows} lines outside tables look like rows of a table"
-    is_doubtful = reader.n_rows > max(_MOST_ROWS, len(flow) // 100)
-    return reader.pieces, doubt if is_doubtful else ""
+def pieces_of(flow: Sequence[Line | Grid]) -> list[Piece]:
+    """Return the pieces of all pages, given in reading order.
+
+    Lines that look like rows of a table without rulings are doubtful.
+    """
+    reader = _Reader([line for line in flow if isinstance(line, Line)])
+    for part in flow:
+        if isinstance(part, Grid):
+            reader.table(part)
+        else:
+            reader.line(part)
+    return reader.finished()
 
 
 # `stack` holds the open list items as (x of mark, x of text)
 class _Reader:
-    def __init__(self, flow: Sequence[Line | Grid]):
-        self.flow = flow
-        lines = [line for line in flow if isinstance(line, Line)]
+    def __init__(self, lines: Sequence[Line]):
         text = Counter()
         for line in lines:
             if not line.mono and line.face:
@@ -36,69 +40,58 @@ class _Reader:
         self.body, self.face = text.most_common(1)[0][0] if text else (10.0, "")
         self.pitch = _pitch(lines)
         self.numbered = _numbered(lines)
-        self.known = frozenset(word.lower() for line in lines
-                               for word in re.findall(r"[^\W\d_]+", line.text))
+        self.known = frozenset(word for line in lines
+                               for word in re.findall(r"[\w-]+", line.text.lower()))
         self.levels: list[float] = []  # the font sizes of headings, largest first
         for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
             if size > 1.08 * self.body and (not self.levels or self.levels[-1] - size > 0.4):
                 self.levels.append(size)
         self.stack: list[tuple[float, float]] = []
-        self.pieces: list[Piece] = []
-        self.n_rows = 0  # lines of prose with wide blanks
-        self.last: list[Line] = []  # the lines of the piece that may go on
-        self.texts: list[tuple[Piece, list[Line]]] = []
+        self.pieces: list[tuple[Piece, list[Line]]] = []
+        self.grid: Grid | None = None  # the last one
 
-    def read(self) -> None:
-        at = 0
-        while at < len(self.flow):
-            part = self.flow[at]
-            if isinstance(part, Grid):
-                self._table(part)
-                at += 1
-                continue
-            is_item, in_code = self._is_item(part), part.mono and part.bullet is None and (
-                not self._goes_on(part))
-            table = None if is_item or in_code else aligned(self.flow, at, self.pitch)
-            if table is not None:
-                at, *cells = table
-                self._table(*cells)
-            elif level := self._level(at):
-                at = self._heading(at, level)
-            elif in_code and not is_item:
-                at = self._code(at)
-            else:
-                self._line(part, is_item)
-                at += 1
-        for piece, lines in self.texts:
-            words = [line.words for line in lines]
-            if piece.kind == "item" and lines[0].bullet is None:
-                words[0] = words[0][1:]
-            piece.text = words_text([row for row in words if row], self.known)
+    def finished(self) -> list[Piece]:
+        for piece, lines in self.pieces:
+            if piece.kind == "code":
+                piece.text = _code(lines)
+            elif piece.kind == "doubtful" and len(lines) > 1:
+                piece.text = "\n".join("   ".join(
+                    " ".join(word.text for word in part) for part in segments(line, _BLANK * line.size))
+                    for line in lines)
+            elif lines:
+                is_marked = piece.kind == "item" and lines[0].bullet is None
+                rows = [lines[0].words[is_marked:], *(line.words for line in lines[1:])]
+                piece.kind = piece.kind.replace("doubtful", "prose")
+                piece.text = words_text([row for row in rows if row], self.known)
+        return [piece for piece, _ in self.pieces]
 
-    def _add(self, kind: str, line: Line | Grid, **fields) -> None:
-        self.pieces.append(Piece(kind, position=f"page {line.page}", **fields))
-
-    def _begin(self, kind: str, line: Line, **fields) -> None:
-        self._add(kind, line, **fields)
-        self.last = [line]
-        self.texts.append((self.pieces[-1], self.last))
-
-    def _line(self, line: Line, is_item: bool) -> None:
-        if is_item:
+    def line(self, line: Line) -> None:
+        goes_on = self._goes_on(line)
+        level = 0
+        if self._is_item(line, goes_on):
             self._item(line)
             return
-        self.n_rows += not line.mono and len(segments(line, 2 * line.size)) > 1
-        if self._goes_on(line):
-            self.last.append(line)
+        if line.mono and line.bullet is None and not goes_on:
+            kind = "code"
+        elif not goes_on and line.size <= 1.08 * self.body and len(
+                segments(line, _BLANK * line.size)) > 1:
+            kind = "doubtful"
         else:
-            self._begin("prose", line, depth=self._depth(line))
+            level = self._level(line, goes_on)
+            kind = "heading" if level else "prose"
+        if goes_on and kind == "prose" or self._continues(line, kind):
+            self.pieces[-1][1].append(line)
+        elif kind == "heading":
+            self.stack = []
+            self._begin(kind, line, level=level)
+        else:
+            self._begin(kind, line, depth=self._depth(line))
 
-    def _table(self, grid: Grid, sure: bool = True) -> None:
-        before = self.pieces[-1] if self.pieces else None
-        self.last, self.stack = [], []
-        if not sure:
-            self._add("doubtful", grid, text="\n".join("   ".join(row) for row in grid.rows))
-        elif before is not None and before.kind == "table" and self._continues(grid):
+    def table(self, grid: Grid) -> None:
+        before = self.pieces[-1][0] if self.pieces else Piece("prose")
+        if before.kind == "table" and (before.rows[0] == grid.rows[0] or (
+                grid.page > self.grid.page and len(grid.rows[0]) == len(before.rows[0])
+                and abs(grid.x0 - self.grid.x0) + abs(grid.x1 - self.grid.x1) < 4)):
             rows = grid.rows[before.rows[0] == grid.rows[0]:]
             if rows and not rows[0][0]:  # the rest of a row that the page cut
                 cut, *rows = rows
@@ -106,123 +99,96 @@ class _Reader:
                                    for pair in zip(before.rows[-1], cut, strict=True)]
             before.rows += rows
         else:
-            self._add("table", grid, rows=grid.rows)
-        self.grid = grid
+            self._begin("table", grid, rows=grid.rows)
+        self.grid, self.stack = grid, []
 
-    def _continues(self, grid: Grid) -> bool:
-        if self.pieces[-1].rows[0] == grid.rows[0]:
-            return True
-        return grid.page > self.grid.page and not grid.headed and (
-            len(grid.columns) == len(self.grid.columns)) and all(
-            abs(one - other) < 3
-            for one, other in zip(grid.columns, self.grid.columns, strict=True))
+    def _begin(self, kind: str, part: Line | Grid, **fields) -> None:
+        self.pieces.append((Piece(kind, position=f"page {part.page}", **fields),
+                            [part] if isinstance(part, Line) else []))
 
+    # True if the line is the next of a paragraph or an item
     def _goes_on(self, line: Line) -> bool:
-        if not self.last:
+        piece, lines = self.pieces[-1] if self.pieces else (Piece("table"), [])
+        if piece.kind not in ("prose", "item"):
             return False
-        before = self.last[-1]
-        if len(self.last) > 1 or self.pieces[-1].kind != "item":
-            left = before.x0
-        else:
-            left = self.stack[-1][1]
-        indented = len(self.last) == 1 and self.pieces[-1].kind == "prose"
-        if not (abs(line.x0 - left) < 4 or indented and 0 < left - line.x0 < 30) or (
+        before, is_second = lines[-1], len(lines) == 1
+        left = self.stack[-1][1] if is_second and piece.kind == "item" else before.x0
+        is_indented = is_second and piece.kind == "prose" and 0 < left - line.x0 < 30
+        if not (abs(line.x0 - left) < 4 or is_indented) or (
                 abs(line.size - before.size) > 0.6 and not line.mono):
             return False
         if before.page != line.page or line.top < before.top:  # a new page or column
             return not _SENTENCE_END.search(before.text) or line.text[0].islower()
         return line.middle - before.middle < (self.pitch + 0.35) * max(line.size, before.size)
 
-    def _level(self, at: int) -> int:
-        line = self.flow[at]
+    # True if the line is the next of a heading, of code or of a doubtful table
+    def _continues(self, line: Line, kind: str) -> bool:
+        piece, lines = self.pieces[-1] if self.pieces else (Piece("table"), [])
+        if not lines:
+            return False
+        before, is_page = lines[-1], lines[-1].page == line.page
+        gap = (line.middle - before.middle) / line.size
+        if piece.kind == "doubtful":
+            return is_page and 0 < gap < (3 if kind == "doubtful" else self.pitch + 0.35)
+        if kind == piece.kind == "heading":
+            return is_page and abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6 and (
+                line.face == before.face or line.size > 1.08 * self.body)
+        return kind == piece.kind == "code" and abs(line.size - before.size) <= 0.5 and (
+            not is_page or gap <= 3.2)
+
+    def _level(self, line: Line, goes_on: bool) -> int:
         if line.mono or line.bullet is not None or not re.search(r"\w", line.text):
             return 0
         for level, size in enumerate(self.levels, 1):
             if line.size > size - 0.4:
                 return level
         families = {re.split("[-,]", face)[0] for face in (line.face, self.face)}
-        if not (line.bold or line.face and len(families) == 2) or (
-                line.size < self.body - 0.1 or self._goes_on(line)
-                or line.text[-1] in ".:;," or len(line.text) > 100):
+        is_set_off = line.bold or line.face and len(families) == 2
+        if goes_on or not is_set_off or line.size < self.body - 0.1 or (
+                line.text[-1] in ".:;," or len(line.text) > 100):
             return 0
-        following = self.flow[at + 1] if at + 1 < len(self.flow) else None
-        alone = isinstance(following, Line) and (following.face != line.face or (
-            following.middle - line.middle > (self.pitch + 0.35) * line.size))
-        return len(self.levels) + 1 + (not line.bold) if alone or line.bold else 0
+        return len(self.levels) + 1 + (not line.bold)
 
-    def _heading(self, at: int, level: int) -> int:
-        first = self.flow[at]
-        self._begin("heading", first, level=level)
-        for line in self.flow[at + 1:at + 6]:
-            if isinstance(line, Grid) or line.page != first.page or (
-                    abs(line.size - first.size) > 0.3
-                    or level > len(self.levels) and line.face != first.face
-                    or not 0 < line.middle - self.last[-1].middle < 1.6 * first.size):
-                break
-            self.last.append(line)
-        end = at + len(self.last)
-        self.last, self.stack = [], []
-        return end
-
-    def _is_item(self, line: Line) -> bool:
-        if line.bullet is not None:
-            return True
-        if len(line.words) < 2:
-            return False
-        mark, text = line.words[0], line.words[1]
+    def _is_item(self, line: Line, goes_on: bool) -> bool:
+        if line.bullet is not None or len(line.words) < 2:
+            return line.bullet is not None
+        mark, text = line.words[:2]
         if _BULLET.fullmatch(mark.text):
-            return not self._goes_on(line) or mark.text in "•◦▪‣●○■"
-        return id(line) in self.numbered or bool(
-            _NUMBER.fullmatch(mark.text) and text.x0 - mark.x1 > 0.45 * line.size
-            and not self._goes_on(line))
+            return not goes_on or mark.text in _SURE_BULLET
+        return id(line) in self.numbered or not goes_on and bool(
+            _NUMBER.fullmatch(mark.text)) and text.x0 - mark.x1 > 0.45 * line.size
 
     def _item(self, line: Line) -> None:
-        mark = line.bullet if line.bullet is not None else line.words[0].x0
-        text = line.x0 if line.bullet is not None else line.words[1].x0
+        is_drawn, number = line.bullet is not None, None
+        mark, text = (line.bullet, line.x0) if is_drawn else (line.x0, line.words[1].x0)
         while self.stack and mark < self.stack[-1][1] - 3:
             self.stack.pop()
-        depth = len(self.stack)
+        if not is_drawn and (found := _NUMBER.fullmatch(line.words[0].text)):
+            number = int(found[1]) if found[1].isdecimal() else ord(found[1]) - ord("a") + 1
+        self._begin("item", line, depth=len(self.stack), number=number)
         self.stack.append((mark, text))
-        number = None
-        if line.bullet is None and (found := _NUMBER.fullmatch(line.words[0].text)):
-            digits = found[1]
-            number = int(digits) if digits.isdecimal() else ord(digits) - ord("a") + 1
-        self._begin("item", line, depth=depth, number=number)
 
     def _depth(self, line: Line) -> int:
-        before = self.last[-1] if self.last else None
-        moved = before is not None and (line.page != before.page or line.top < before.top)
-        while self.stack and not moved and line.x0 < self.stack[-1][1] - 4:
+        before = self.pieces[-1][1][-1:] if self.pieces else []
+        is_moved = before and (line.page != before[0].page or line.top < before[0].top)
+        while self.stack and not is_moved and line.x0 < self.stack[-1][1] - 4:
             self.stack.pop()
         return len(self.stack)
 
-    def _code(self, at: int) -> int:
-        lines = []
-        for line in self.flow[at:]:
-            if isinstance(line, Grid) or not line.mono or line.bullet is not None or (
-                    lines and abs(line.size - lines[0].size) > 0.5) or (
-                    lines and line.page == lines[-1].page and line.top > lines[-1].top
-                    and line.middle - lines[-1].middle > 3.2 * line.size):
-                break
-            lines.append(line)
-        lead = min(line.x0 for line in lines)
-        wide = median((word.x1 - word.x0) / len(word.text) for line in lines for word in line.words)
-        text = ""
-        for line in lines:
-            row = ""
-            for word in line.words:
-                column = round((word.x0 - lead) / wide)
-                row += " " * max(column - len(row), 1 if row else 0) + word.text
-            text += row + "\n"
-        before = self.pieces[-1] if self.pieces else None
-        if before and before.kind == "code" and before.position != f"page {lines[0].page}":
-            before.text += text
-        else:
-            self._add("code", lines[0], text=text, depth=self._depth(lines[0]))
-        self.last = []
-        return at + len(lines)
+
+def _code(lines: Sequence[Line]) -> str:
+    lead = min(line.x0 for line in lines)
+    wide = median((word.x1 - word.x0) / len(word.text) for line in lines for word in line.words)
+    text = ""
+    for line in lines:
+        row = ""
+        for word in line.words:
+            row = (row + " " * bool(row)).ljust(round((word.x0 - lead) / wide)) + word.text
+        text += row + "\n"
+    return text
 
 
+# Lines whose first word counts up: "1." and, in the same place, "2."
 def _numbered(lines: Sequence[Line]) -> set[int]:
     found: set[int] = set()
     waiting: dict[tuple[int, int], list[Line]] = {}  # by number and indentation
@@ -239,12 +205,11 @@ def _numbered(lines: Sequence[Line]) -> set[int]:
     return found
 
 
+# The distance of lines of running text, as a multiple of their font size
 def _pitch(lines: Sequence[Line]) -> float:
-    steps: Counter[float] = Counter()
-    for before, line in zip(lines, lines[1:], strict=False):
-        step = (line.middle - before.middle) / line.size
-        if (line.page == before.page and 0.9 < step < 2.2 and line.size == before.size
-                and len(before.text) > 30 and not line.mono):
-            steps[round(step, 1)] += 1
-    return min((step for step, n in steps.items() if n >= 0.25 * max(steps.values())),
-               default=1.3)
+    steps = Counter(
+        round((line.middle - before.middle) / line.size, 1) for before, line in pairwise(lines)
+        if line.page == before.page and line.size == before.size and len(before.text) > 30)
+    common = [step for step, n in steps.items()
+              if 0.9 < step < 2.2 and n >= 0.25 * max(steps.values())]
+    return min(common, default=1.3)

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 from lib.documents.convert.markdown import code_span, inline
 
 _UNSPACED = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}")  # Chinese, Japanese
+_CUT_WORD = re.compile(r"[^\W\d_]+[-\u2010\u00ad]$")
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,6 @@ class Line:
     words: list[Word]
     page: int
     bullet: float | None = None
-    rules: list[tuple[float, float]] = field(default_factory=list)  # below it, as (x0, x1)
 
     def __post_init__(self):
         widest = max(self.words, key=lambda word: word.x1 - word.x0)
@@ -58,28 +59,24 @@ class Grid:
     top: float
     bottom: float
     page: int
-    columns: list[float]  # the left edges
-    headed: bool = False  # its first row is bold
 
 
 def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]],
              page: int) -> list[Line]:
     """Group words by their baseline, from top to bottom."""
     rows: list[list[Word]] = []
-    for word in sorted(words, key=lambda one: (one.top + one.bottom) / 2):
-        middle = (word.top + word.bottom) / 2
+    for word in sorted(words, key=lambda one: one.top + one.bottom):
         for row in rows[-3:]:
-            first = row[0]
-            if abs(middle - (first.top + first.bottom) / 2) < 0.4 * min(word.size, first.size):
+            apart = abs(word.top + word.bottom - row[0].top - row[0].bottom) / 2
+            if apart < 0.4 * min(word.size, row[0].size):
                 row.append(word)
                 break
         else:
             rows.append([word])
     lines = [Line(sorted(row, key=lambda one: one.x0), page) for row in rows]
     for line in lines:
-        marks = [x for x, y in bullets if line.x0 - 30 < x < line.x0
-                 and abs(y - line.middle) < 0.5 * line.size]
-        line.bullet = max(marks, default=None)
+        line.bullet = max((x for x, y in bullets if line.x0 - 30 < x < line.x0
+                           and abs(y - line.middle) < 0.5 * line.size), default=None)
     return sorted(lines, key=lambda one: one.top)
 
 
@@ -96,41 +93,30 @@ def segments(line: Line, least: float) -> list[list[Word]]:
 def words_text(lines: Sequence[Sequence[Word]], known: frozenset[str] = frozenset()) -> str:
     """Return lines of words as one paragraph of inline Markdown.
 
-    A hyphen at the end of a line is removed if the document writes the word without it elsewhere,
-    or nothing else speaks for it; monospaced words become code.
+    A hyphen at the end of a line is removed, unless the word with it is among the `known`;
+    monospaced words become code.
     """
     runs: list[tuple[bool, str]] = []
-    glue = ""
-    for at, words in enumerate(lines):
-        for before, word in zip([None, *words], words, strict=False):
-            if before is not None:  # a word may be in several fonts
-                glue = "" if word.x0 - before.x1 < 0.12 * word.size else " "
-            if runs and runs[-1][0] == word.mono:
-                runs[-1] = word.mono, runs[-1][1] + glue + word.text
-            else:
-                runs.append((word.mono, word.text if not runs else glue + word.text))
-        if at + 1 < len(lines) and words and lines[at + 1]:
-            mono, text = runs[-1]
-            kept, glue = _joined(text, lines[at + 1][0].text, known)
-            runs[-1] = mono, kept
-    return " ".join("".join(_marked(mono, text) for mono, text in runs).split())
-
-
-def _marked(mono: bool, text: str) -> str:
-    lead = " " if text[:1].isspace() else ""
-    return lead + (code_span(text) if mono else inline(text))
+    for words, following in pairwise([*lines, ()]):
+        for before, word in pairwise([None, *words]):
+            glued = before and word.x0 - before.x1 < 0.12 * word.size  # a word in several fonts
+            runs.append((word.mono, "" if glued or not before else " "))
+            runs.append((word.mono, word.text))
+        if following:
+            mono, text = runs.pop()
+            kept, glue = _joined(text, following[0].text, known)
+            runs += [(mono, kept), (following[0].mono, glue)]
+    shown = ""
+    for mono, group in groupby(runs, key=lambda run: run[0]):
+        text = "".join(part for _, part in group)
+        shown += " " * text[:1].isspace() + (code_span(text) if mono else inline(text))
+    return " ".join(shown.split())
 
 
 def _joined(text: str, following: str, known: frozenset[str]) -> tuple[str, str]:
-    if text.endswith(("\u2010", "\u00ad")) and text[-2:-1].isalnum():
-        return text[:-1], ""
-    if text.endswith("-") and text[-2:-1].isalpha() and following[:1].islower():
-        first = re.findall(r"[^\W\d_]+(?=-$)", text)[-1:] or [""]
-        second = re.match(r"[^\W\d_]*", following)[0]
-        whole = f"{first[0]}{second}".lower()
-        apart = {first[0].lower(), second.lower()} <= known or "-" in following
-        return (text, "") if apart and whole not in known else (text[:-1], "")
-    if re.search(r"\w[-/]$", text) and following[:1].isalnum() or _UNSPACED.fullmatch(
-            text[-1:] + following[:1]):
-        return text, ""
-    return text, " "
+    if _CUT_WORD.search(text) and following[:1].islower():
+        is_whole = text.lower() + re.match(r"[\w-]*", following)[0].lower() in known
+        return (text if is_whole else text[:-1]), ""
+    is_glued = re.search(r"\w[-/]$", text) and following[:1].isalnum() or _UNSPACED.fullmatch(
+        text[-1:] + following[:1])
+    return text, "" if is_glued else " "
