@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lib.core.values import Token, solid, tokens
-from lib.judge.matching import content, find, without_asked
+from lib.judge.matching import content, find, may_equal, without_asked
 from lib.judge.spellings import table_of
 from lib.judge.words import HEDGES, NEGATIONS, OPENERS, TURNS, Question, key, sort_of
 
 _LONGEST = 5  # words of an item between commas
 _BETWEEN = frozenset(("and", "or", "&", "+", "plus", "/", ",", ";", "|"))
+_WHOLE = frozenset("all every each both everything rangeto to through".split())
 _EXPLAINING = (":", "-", "=", "(", "[")
 
 
@@ -25,6 +26,9 @@ class ListMatch:
     doubts: list[str] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    is_swapped: bool = False
+    others: list[Token] = field(default_factory=list)  # of the answer, neither items nor asked
+    n_said: int = 0  # at most as many other things
 
 
 @dataclass
@@ -60,7 +64,7 @@ def rows_of(reference: str, question: Question, entity_count: int | None) -> lis
 # The items between commas, semicolons and "and", outside brackets
 def _parts(reference: str) -> list[str]:
     depth, parts = 0, [""]
-    for piece in re.split(r"([()\[\],;]|\band\b)", reference):
+    for piece in re.split(r"([()\[\];]|,(?!\d)|\band\b)", reference):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(piece, 0)
         if not depth and piece in (",", ";", "and"):
             parts.append("")
@@ -111,8 +115,10 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
     faults = [token.text for token, owner in zip(found, owners, strict=True)
               if owner is None and token.word in HEDGES | {"rangeto", "only"}
               and key(token) not in question.keys and not question.is_open]
+    others = [token for token, owner in zip(found, owners, strict=True)
+              if owner is None and not question.allows(token)]
     return _by_rows(rows, cells, [one for one in named if one not in denied], owners, surplus,
-                    doubts, faults)
+                    doubts, faults, others)
 
 
 def _owners(phrases: list[list[Token]], found: list[Token],
@@ -179,20 +185,21 @@ def _is_remark(piece: _Piece, odd: list[Token], has_named: bool) -> bool:
 
 def _by_rows(rows: Sequence[Sequence[str]], cells: list[str], named: list[int],
              owners: list[int | None], surplus: list[str], doubts: list[str],
-             faults: list[str]) -> ListMatch:
+             faults: list[str], others: list[Token]) -> ListMatch:
     wanted = [[cells.index(cell) for cell in row] for row in rows]
     missing = [rows[place][0] if row[0] not in named else
                next(cell for cell, one in zip(rows[place], row, strict=True) if one not in named)
                for place, row in enumerate(wanted) if not set(row) <= set(named)]
     stream = [one for place, one in enumerate(owners)
               if one is not None and (not place or owners[place - 1] != one)]
-    if not missing and max(map(len, wanted)) > 1:
-        fault = _misplaced(wanted, stream)
-        if fault:
-            (faults if fault == "swapped" else doubts).append("cells of one row in another")
+    fault = _misplaced(wanted, stream) if not missing and max(map(len, wanted)) > 1 else ""
+    if fault == "apart":
+        doubts.append("cells of one row in another")
     order = [place for one in dict.fromkeys(stream) for place, row in enumerate(wanted)
              if row[0] == one]
-    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, doubts, order, faults)
+    n_said = len(surplus + doubts) if max(map(len, rows)) == 1 else len(set(map(key, others)))
+    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, doubts, order, faults,
+                     fault == "swapped", others, n_said)
 
 
 # "" if the cells of each row are together, "swapped" if they are with those of others, else "apart"
@@ -222,18 +229,33 @@ def decide(found: ListMatch, question: Question) -> tuple[str, str]:
     shown = (f"{found.n_named} of {found.n_wanted} items"
              + (f"; missing {found.missing[0]!r}" if missing else "")
              + (f"; surplus {found.surplus[0][:60]!r}" if surplus else ""))
+    if found.is_swapped:
+        return "incorrect", "cells of one row in another"
     if found.faults:
-        verdict = "incorrect" if found.n_named and missing else "unscored"  # "not on A, B or C"
-        return verdict, f"{shown}; says {found.faults[0]!r}"
+        return "unscored", f"{shown}; says {found.faults[0]!r}"
     if not missing and not surplus:
         if question.is_ordered and found.order != sorted(found.order):
             return "incorrect", "the items in another order"
         return ("unscored", f"says more of an item than can be judged: {found.doubts[0][:60]!r}"
                 ) if found.doubts else ("correct", f"all items ({found.n_wanted}) and no other")
-    overlap = _overlap(found, question)
-    if overlap or found.doubts and found.n_named:
+    if missing and not found.n_named:
+        is_short = found.n_said < found.n_wanted and not any(
+            token.word in TURNS | _WHOLE for token in found.others)
+        return ("incorrect" if is_short else "unscored"), shown
+    if missing and (rival := _replacing(found, question)):
+        return "incorrect", f"{shown}; gives {rival.text!r}"
+    if found.doubts or _overlap(found, question) or missing and surplus:
         return "unscored", f"{shown}, perhaps in other words"
     return "incorrect", shown
+
+
+# A value in an answer of the kind of an item that it lacks
+def _replacing(found: ListMatch, question: Question) -> Token | None:
+    lacking = [token for text in found.missing for token in question.read(text)
+               if sort_of(token) in ("number", "date", "code")]
+    return next((other for other in found.others for token in lacking
+                 if sort_of(other) == sort_of(token) and not may_equal(other, token)
+                 and (token.kind != "number" or other.value[0] == token.value[0])), None)
 
 
 # What surplus and missing items share: "Okoro" and "Ida Okoro", "Tue" and "Tuesday"

@@ -51,7 +51,7 @@ def _half(match: re.Match) -> str:
 _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling in (
     (r"\bno\. (?=\S{0,30}\d)", "number "), (r"\+ ?/ ?- ?|\bplus or minus |± ", "±"),
     (r"\b(?:minus|negative) (?=\d)", "-"), (r"n't\b", " not"), (r"\bcannot\b", "can not"),
-    (r"(?<=\d)[ \u00a0]?[x×](?= ?\d)", " x "),
+    (r"(?<=\d)(?<!\b0)[ \u00a0]?[x×](?= ?\d)", " x "),
     (rf"(?<=\d)((?: ?(?:{_UNIT}))?) x +(?=\d)", r"\1 x "),
     (r"\b(max|min|approx|incl|excl|ca)\.(?= )", r"\1"), (r"\brevolutions per minute\b", "rpm"),
     (r"\b(?:turn|switch)(ed|ing|)(?:e?s)? (on|off)\b",
@@ -133,6 +133,8 @@ def readings(answer: str) -> Iterator[list[str]]:
     rows = table_of(lines)
     if rows:
         yield [" | ".join(row) for row in rows[1]]
+        yield [" | ".join(column) for column in zip(*rows[1], strict=False)]
+        yield [" | ".join(column) for column in zip(*filter(None, (rows[0], *rows[1])), strict=False)]
         has_no = re.search(r"\b(?:no|not|none|false|never)\b", " ".join(lines), re.I)
         for column in zip(*rows[1], strict=False) if len(rows[1]) > 1 and not has_no else ():
             yield list(column)
@@ -188,6 +190,6 @@ def _headed(cells: list[list[str]], *, has_rule: bool,
     is_apart = len(cells) > 1 and any(
         all(map(has_digit, column[1:])) and not has_digit(column[0])
         for column in zip(*cells, strict=False))
-    if is_comma and any(len(cell.split()) > 4 for row in cells for cell in row):
+    if is_comma and any(len(cell.split()) > 6 for row in cells for cell in row):
         return None  # sentences with commas
     return (cells[0], cells[1:]) if has_rule or is_apart else ([], cells)
