@@ -211,8 +211,7 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
 def speeds(folder: Path, rounds: int = ROUNDS) -> dict[str, list[str]]:
     """Return by client the ratios at k=20 and k=100, and CPU time; clients take turns."""
     runs = {(client, k): [] for client in NAMES for k in (20, 100)}
-    for number in range(rounds):
-        print(f"round {number + 1} of {rounds} ...", flush=True)
+    for _ in range(rounds):
         for (client, k), done in runs.items():
             done.append(fast(client, k, folder))
     cells = {}
@@ -226,7 +225,6 @@ def speeds(folder: Path, rounds: int = ROUNDS) -> dict[str, list[str]]:
 
 def losses(client: str, folder: Path) -> list[str]:
     """Return five cells: under the limit, after a kill and with faults."""
-    print(f"{client} under a limit, killed, and among faults ...", flush=True)
     runs = [limited(client, folder) for _ in range(3 if client == "ours" else 1)]
     lost, misread = misfortunes(client, folder)
     worst = max(runs, key=lambda run: run.statuses[429])

@@ -83,7 +83,7 @@ def number(value: object, pattern: str = ".2f") -> str:
 def compact(table: pd.DataFrame) -> pd.DataFrame:
     """Format a table: an estimate and its interval (low, high; x_low, x_high) in one cell.
 
-    Estimates below 1 have three digits, others one; p values have two.
+    Estimates below 1, unless in points or percent, have three digits, others one; p values two.
     """
     names = {re.sub("_(points|percent)$", "", column): column for column in table}
     plain = next((name for name in _ESTIMATES if name in names), "")
@@ -92,7 +92,7 @@ def compact(table: pd.DataFrame) -> pd.DataFrame:
         prefix = "" if name == plain else f"{name}_"
         ends = [names.get(f"{prefix}{end}") for end in ("low", "high")]
         if all(ends):
-            digits = 3 if table[column].abs().max() <= 1 else 1
+            digits = 3 if name == column and table[column].abs().max() <= 1 else 1
             rows = table[[column, *ends]].itertuples(index=False)
             cells[f"{column} [95%]"] = [estimate(*row, digits=digits) for row in rows]
         elif not re.search("(^|_)(low|high)$", name):

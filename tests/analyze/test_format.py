@@ -2,8 +2,6 @@
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lib.analyze.format import (
     compact,
@@ -48,11 +46,3 @@ def test_a_table_has_each_estimate_with_its_interval_in_one_cell():
         "arm": ["dapt"], "difference_points [95%]": ["-7.2 [-12.0, -2.4]"],
         "kappa [95%]": ["0.500 [–]"], "each": ["0.25, 0.50"], "p_holm": ["<0.0001"],
         "pairs": ["8"]}
-
-
-@given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.floats(0, 1e6))
-def test_an_estimate_can_be_read_back(value, below, above):
-    text = in_points(value, value - below, value + above)
-    numbers = [float(part) for part in text.replace("[", "").replace("]", "").replace(
-        ",", "").split()]
-    assert numbers == pytest.approx([value, value - below, value + above], abs=0.0501)

@@ -17,7 +17,6 @@ from lib.analyze.tables import (
     table1,
     table2,
 )
-from lib.core.arms import sorted_arms
 from lib.core.records import Query, Verdict
 
 
@@ -44,19 +43,6 @@ def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
     assert formatted_table(table2(rows)).base[0] == "2/4 = 50.00%" + ending  # one document
     texts = formatted_table(table2(rows.assign(cluster=rows.query_id))).base
     assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + ending)
-
-
-@pytest.mark.parametrize("states", [["unscored"], ["incorrect"], ["correct"], []])
-@pytest.mark.parametrize("arms", [["base"], ["dapt-n", "base"], ["dapt", "other"]])
-def test_small_and_empty_cells_work_for_any_arms(states, arms):
-    named = {f"q{number}": state for number, state in enumerate(states)}
-    rows = joined([query(name, "tabular") for name in named],
-                  [row for arm in arms for row in verdicts(arm, named)])
-    table = table2(rows)
-    assert list(table.arm.unique()) == (sorted_arms(arms) if states else [])
-    texts = formatted_table(table)
-    assert len(texts) == (4 if states else 0)
-    assert not states or texts.tail(1).values.tolist()[0][0] == "all"
 
 
 @given(st.lists(st.sampled_from(["correct", "incorrect", "unscored"]), max_size=40))

@@ -23,25 +23,6 @@ def at(monkeypatch):
     return point
 
 
-def fails(path, share: float, chance: random.Random, n: int = 500) -> int:
-    """Return at which of n calls a stage is stopped whose calls fail with this chance; 0: never."""
-    calls = Calls(path, max_failed_share=0.1)
-    for number in range(1, n + 1):
-        is_failed = chance.random() < share
-        calls.tally.failed += is_failed
-        calls.tally.new += not is_failed
-        if is_failed and calls.failing():
-            return number
-    return n if calls.failing(is_over=True) else 0
-
-
-def test_a_true_share_of_5_percent_with_10_allowed_stops_under_1_percent_of_stages(tmp_path):
-    stops = [fails(tmp_path / "c", 0.05, random.Random(seed)) for seed in range(500)]
-    assert sum(map(bool, stops)) < 5
-    stops = [fails(tmp_path / "c", 0.3, random.Random(seed)) for seed in range(100)]
-    assert all(0 < at < 200 for at in stops), "and a share of 30% stops early"
-
-
 def test_a_stage_with_a_few_permanent_failures_completes_however_often_it_is_run(tmp_path, at):
     prompts = [f"question {n}" + " fault:400" * (n % 14 == 0) for n in range(300)]
     random.Random(1).shuffle(prompts)

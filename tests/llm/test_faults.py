@@ -15,7 +15,7 @@ from lib.core.paths import REPOSITORY
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from tests.llm_server import Server, at_random, digest_of
+from tests.llm_server import Server, digest_of
 from tests.llm_server_faults import (
     FAULTS,
     HARMLESS,
@@ -119,14 +119,6 @@ def test_no_call_comes_back_before_the_time_that_the_endpoint_names(ask, fault, 
         ask(server, questions(10), concurrency=1)
         first, second, *_ = server.log
         assert first.status == 429 and second.time - first.time >= seconds
-
-
-def test_a_limit_and_errors_lose_no_row(ask):
-    prompts = questions(100)
-    with Server(requests_per_minute=1800, says=("retry-after",), latency=0.05,
-                faults=at_random(["500", "502"], 0.05)) as server:
-        replies, calls = ask(server, prompts)
-        assert replies == [intact(prompt) for prompt in prompts] and calls.tally.failed == 0
 
 
 RUN = """

@@ -152,7 +152,7 @@ def test_each_stage_has_an_executed_copy_without_an_error_and_a_page(root):
 def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_retention(root):
     data = root / "data" / "smoke"
     ledger = rows(data / "ledger.jsonl")
-    in_blocks = [(row["arm"], row["block"] == "whole") for row in ledger]
+    in_blocks = [(row["arm"], row["lost_at"] == "") for row in ledger]
     assert in_blocks.count(("dapt", True)) == 48  # 6 are held out
     assert len(ledger) == 2 * N_QUERIES["all"]
     base = rows(data / "retention" / "base.jsonl")

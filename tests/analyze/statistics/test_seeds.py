@@ -39,11 +39,6 @@ def test_three_seeds_by_hand():
     assert row.low < 0.3 < row.high
 
 
-def test_a_cell_without_any_correct_answer_has_an_upper_limit():
-    row = cell(spread(rows_of(dapt="0" * 85, daptAt2="0" * 85)))
-    assert row.low == 0 and row.high == pytest.approx(0.0445, abs=1e-4)
-
-
 def test_queries_that_are_answered_alike_in_twos_are_worth_half():
     row = cell(spread(rows_of(per_cluster=2, dapt="1100" * 20)))
     assert row.design_effect == pytest.approx(2, rel=0.02)
