@@ -160,12 +160,9 @@ def by_model(model: str, calls: Calls, texts: Mapping[str, str]) -> Decide:
     """Return `model` as judge; see `texts_of`. An unreadable reply is unscored."""
 
     def decide(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
+        prompt = prompt_template("tablequest/judge_pair")
         requests = [
-            Request.ask(
-                prompt_template("tablequest/judge_pair").render(
-                    **_slots(question, texts, first=one, second=other)
-                )
-            )
+            Request.ask(prompt.render(**_slots(question, texts, first=one, second=other)))
             for question, first, second in rounds
             for one, other in ((first, second), (second, first))
         ]
@@ -241,11 +238,7 @@ def graded(
             **one.place,
             arm=arm,
             grader=grader,
-            **(
-                _grade(next(replies))
-                if final.text
-                else {"grade": 1, "fault": "empty", "words": "no answer"}
-            ),
+            **(_grade(next(replies)) if final.text else _graded(1, "empty", "no answer"))
         )
         for one, arm, final in pairs
     ]
@@ -255,13 +248,11 @@ def _grade(reply: Reply) -> dict[str, object]:
     found = {} if reply.reason else last_object(reply.text, "grade")
     grade, fault = str(found.get("grade")).strip(), str(found.get("fault")).strip().lower()
     if grade not in ("1", "2", "3"):
-        return {
-            "grade": None,
-            "fault": "other",
-            "words": reply.reason or f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}",
-        }
-    return {
-        "grade": int(grade),
-        "fault": fault if fault in FAULTS else "other",
-        "words": " ".join(str(found.get("words", "")).split()),
-    }
+        why = reply.reason or f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}"
+        return _graded(None, "other", why)
+    words = " ".join(str(found.get("words", "")).split())
+    return _graded(int(grade), fault if fault in FAULTS else "other", words)
+
+
+def _graded(grade: int | None, fault: str, words: str) -> dict[str, object]:
+    return {"grade": grade, "fault": fault, "words": words}
