@@ -87,7 +87,7 @@ def texts_of(
     questions: Sequence[TableQuestion],
     passages: Sequence[Passage],
     grids: Sequence[Grid],
-    form: str,
+    form: str
 ) -> dict[str, str]:
     """Return question_id -> the complete passage, which a judge sees too."""
     read, tables = by_id(passages), by_id(grids)
@@ -124,7 +124,7 @@ def matches(
                 is_asked=not known,
                 as_first=as_first[0],
                 as_second=as_second[0],
-                reason=" / ".join({as_first[1]: 0, as_second[1]: 0}),
+                reason=" / ".join({as_first[1]: 0, as_second[1]: 0})
             )
         )
     return found
@@ -182,7 +182,7 @@ def _slots(question: TableQuestion, texts: Mapping[str, str], **finals: Final) -
         question=question.question,
         **answers,
         reference=as_text(question.steps, question.answer),
-        passage=texts[question.question_id],
+        passage=texts[question.question_id]
     )
     return slots | {
         name: _VERDICT.sub(lambda found: found[0][0] + SPLIT + found[0][1:], slots[name])
@@ -212,7 +212,7 @@ def graded(
     finals: Finals,
     grader: str,
     calls: Calls,
-    texts: Mapping[str, str],
+    texts: Mapping[str, str]
 ) -> list[Grade]:
     """Return a grade and fault of each answer to the questions that every arm has a row for.
 
@@ -227,7 +227,7 @@ def graded(
     asked = [
         Request.ask(
             prompt_template("tablequest/grade").render(**_slots(one, texts, answer=final)),
-            max_tokens=16_384,
+            max_tokens=16_384
         )
         for one, _, final in pairs
         if final.text

@@ -27,7 +27,7 @@ def ask_by_rules(
     grids: Sequence[Grid],
     passages: Sequence[Passage],
     per_level: int,
-    seed: int,
+    seed: int
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` easy and medium questions, and the cells left out and why.
 
@@ -85,7 +85,7 @@ def _on_table(
             value=value,
             cells={name: spot.ref for name, spot in cells.items()},
             unit=unit,
-            scale=scale,
+            scale=scale
         )
 
 
@@ -171,8 +171,8 @@ def _spread(pool: list[TableQuestion], most: int, tables: Counter) -> list[Table
                 used[one.kind],
                 used[one.filing_id],
                 *(used[ref.grid_id, ref.row] for ref in list(one.cells.values())[:1]),
-                tables[one.passage_id],
-            ),
+                tables[one.passage_id]
+            )
         )
         pool.remove(best)
         refs = list(best.cells.values())
