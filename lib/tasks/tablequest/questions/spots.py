@@ -80,7 +80,7 @@ class Spot:
     @cached_property
     def is_dated(self) -> bool:
         """Return whether a tag gives its period; of others, the print may hide the span."""
-        return self.cell.source in ("", "tag") and "-" in self.cell.period
+        return self.cell.source == "tag" and "-" in self.cell.period
 
     @cached_property
     def period(self) -> tuple[str, str]:
@@ -148,7 +148,7 @@ class Spot:
 def spots_of(grid: Grid) -> list[Spot]:
     """Return the cells of a table that have a number."""
     above = words_of(f"{grid.section} {grid.caption}")
-    measures = [" ".join(_TIME.sub(" ", column).split()).strip(" -/&") for column in grid.columns]
+    measures = [" ".join(_TIME.sub(" ", column).split()).strip(" -/&$") for column in grid.columns]
     return [
         Spot(
             CellRef(grid_id=grid.grid_id, row=row, column=column),
