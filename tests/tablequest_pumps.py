@@ -16,7 +16,7 @@ def cell(text: str, period: str = "", unit: str = "USD", scale: float = 1e6) -> 
     value = float(re.sub(r"[$,%()]", "", text)) * (-1 if "(" in text else 1)
     is_share = "%" in text
     return Cell(text=text, value=value, unit="%" if is_share else unit,
-                scale=1.0 if is_share else scale, period=period)
+                scale=1.0 if is_share else scale, period=period, source="tag")
 
 
 def grid(grid_id: str, columns: tuple[str, ...], rows: dict[str, str], periods: tuple[str, ...],

@@ -19,7 +19,7 @@ _NAMED = {
     "mn": 1e6,
     "b": 1e9,
     "bn": 1e9,
-    **{name: scale for scale, name in _SCALES.items() if name},
+    **{name: scale for scale, name in _SCALES.items() if name}
 }
 _COINS = {
     "USD": ("$", "US dollars"),
@@ -29,7 +29,7 @@ _COINS = {
     "CAD": ("C$", "Canadian dollars"),
     "CHF": ("CHF ", "Swiss francs"),
     "CNY": ("RMB ", "yuan"),
-    "AUD": ("A$", "Australian dollars"),
+    "AUD": ("A$", "Australian dollars")
 }
 _UNITS = {
     "us$": "USD",
@@ -42,7 +42,7 @@ _UNITS = {
     "percentage points": "%",
     "%": "%",
     "shares": "shares",
-    **{name.casefold(): code for code in _COINS for name in (code, *_COINS[code])},
+    **{name.casefold(): code for code in _COINS for name in (code, *_COINS[code])}
 }
 _COIN = r"US\$|C\$|A\$|[$€£¥]|(?:USD|EUR|GBP|JPY|CAD|CHF|CNY|AUD|RMB)\b"
 _NUMBER = re.compile(
@@ -53,13 +53,13 @@ _NUMBER = re.compile(
     r"(?:\s?(?:of\s)?(?P<unit>%|percentage\spoints|percent|pp\b|US\sdollars|Canadian\sdollars"
     rf"|Australian\sdollars|Swiss\sfrancs|dollars|euros|pounds|yen|yuan|shares|{_COIN}))?"
     r"(?P<close2>\s?\))?(?![\d%]|[.,/]\d|\w)",
-    re.I,
+    re.I
 )
 _SPANS = (
     ("three months", 80, 100),
     ("six months", 170, 191),
     ("nine months", 260, 285),
-    ("year", 350, 380),
+    ("year", 350, 380)
 )  # shortest and longest, in days
 
 
@@ -94,7 +94,7 @@ def _amount(found: re.Match) -> Amount:
         _UNITS.get(unit) or _UNITS.get(f"{unit} ", unit.upper()),
         scale,
         len(digits.replace(".", "").lstrip("0")) or 1,
-        found[0].strip(),
+        found[0].strip()
     )
 
 

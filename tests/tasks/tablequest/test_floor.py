@@ -99,3 +99,12 @@ def test_words_that_begin_like_a_month_stay_and_percentages_have_no_share():
                   ("2024-06-30",))
     assert not {one.kind for one in ask_by_rules([FILING], [shares], [PASSAGE], 9, 1)[0]} & {
         "share", "ratio"}
+
+
+def test_the_last_day_of_a_value_without_a_tag_does_not_make_it_a_balance():
+    paid = grid("alm-t01", ("December 31, 2024 $",), {"Cash from operating activities": "$400"},
+                DAYS[:1])
+    paid = paid.model_copy(update={"cells": (tuple(
+        one.model_copy(update={"source": ""}) for one in paid.cells[0]),)})
+    (question,), _ = ask_by_rules([FILING], [paid], [PASSAGE], 4, 1)
+    assert 'under "December 31, 2024 $", in' in question.question

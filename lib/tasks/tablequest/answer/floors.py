@@ -19,7 +19,7 @@ _OPERATIONS = (
     ("share", r"\b(?:percentage|share|portion)\b[^?]* of\b"),
     ("ratio", r"\bratio\b|\btimes\b"),
     ("difference", r"\b(?:how much|many)\b[^?]*\b(?:change|increase|decrease|differ|exceed|more)"),
-    ("extraction", ""),
+    ("extraction", "")
 )
 
 
@@ -27,7 +27,7 @@ def lexical(
     queries: Sequence[Query],
     questions: Sequence[TableQuestion],
     passages: Sequence[Passage],
-    grids: Sequence[Grid],
+    grids: Sequence[Grid]
 ) -> dict[str, str]:
     """Return query_id -> a reply that comes from matching the question's words with labels.
 
@@ -52,9 +52,9 @@ def _reply(question: str, passage: Passage, grids: Mapping[str, Grid]) -> str:
     return json.dumps(
         {
             "steps": [f"{spot.name}, {spot.when}: {spot.cell.text}" for spot in chosen],
-            "answer": _computed(operation, chosen),
+            "answer": _computed(operation, chosen)
         },
-        ensure_ascii=False,
+        ensure_ascii=False
     )
 
 
@@ -80,7 +80,7 @@ def _pair(question: str, spots: Sequence[Spot], scores: dict, is_row: bool) -> l
         lines.setdefault((spot.ref.grid_id, line), []).append(spot)
     best = max(
         (line[:2] for line in lines.values()),
-        key=lambda pair: (len(pair), sum(scores[spot.ref] for spot in pair)),
+        key=lambda pair: (len(pair), sum(scores[spot.ref] for spot in pair))
     )
     if is_row:  # the later one first
         return sorted(best, key=lambda spot: spot.end, reverse=True)

@@ -28,7 +28,7 @@ def _as_json(grid: Grid, _: Block) -> str:
 FORMS: dict[str, Callable[[Grid, Block], str]] = {
     "html": lambda grid, _: grid.html,
     "markdown": lambda _, block: block.text,
-    "json": _as_json,
+    "json": _as_json
 }
 
 
@@ -57,7 +57,7 @@ def as_queries(
     passages: Sequence[Passage],
     grids: Sequence[Grid],
     filings: Sequence[Filing],
-    forms: Sequence[str],
+    forms: Sequence[str]
 ) -> list[Query]:
     """Return each question in each of `forms` ("<question_id>:<form>"); `context` is the prompt.
 
@@ -82,7 +82,7 @@ def as_queries(
             end=0,
             entity_count=None,
             block_type="table",
-            context=_prompt(one.question, texts[one.passage_id, form], of_filing[one.filing_id]),
+            context=_prompt(one.question, texts[one.passage_id, form], of_filing[one.filing_id])
         )
         for one in questions
         for form in forms
@@ -125,7 +125,7 @@ def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
                     document_id=query.document_id,
                     item=query.query_id,
                     reason=f"{length:,} tokens and {room.reply:,} for the reply do not fit in "
-                    f"{room.window:,}",
+                    f"{room.window:,}"
                 )
             )
     return Shown(kept, cut, left_out)

@@ -37,7 +37,7 @@ def read_reply(reply: str | None) -> Final:
     return Final(
         answer,
         tuple(filter(None, _text(found.get("steps")).splitlines())),
-        "" if answer else NO_ANSWER,
+        "" if answer else NO_ANSWER
     )
 
 

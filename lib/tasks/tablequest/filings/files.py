@@ -75,11 +75,7 @@ def page_of(raw: bytes) -> HtmlElement:
                        "again")
     if _TEXT_TABLE.search(raw):
         raise BadInput("its tables are text in <pre>, not HTML: such filings are not read")
-    try:
-        raw.decode("utf-8")
-        encoding = "utf-8"
-    except UnicodeDecodeError:
-        encoding = "cp1252"
+    encoding = "utf-8" if raw.decode("utf-8", "ignore").encode() == raw else "cp1252"
     parser = HTMLParser(encoding=encoding, huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         root = document_fromstring(raw, parser=parser)

@@ -44,7 +44,7 @@ _NUMBER = re.compile(
     rf"days?|hours?|shares?|thousand|million|billion|€)?(?:\s*{MARK})*", re.I)
 _WORDS = {"%": "%", "percent": "%", "x": "times", "×": "times", "basis point": "basis points",
           "bp": "basis points", "bps": "basis points", "pts": "percentage points", "€": "EUR",
-          "yr": "years"}
+          "yr": "years", "yrs": "years"}
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 
 

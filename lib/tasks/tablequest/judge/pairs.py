@@ -87,7 +87,7 @@ def texts_of(
     questions: Sequence[TableQuestion],
     passages: Sequence[Passage],
     grids: Sequence[Grid],
-    form: str,
+    form: str
 ) -> dict[str, str]:
     """Return question_id -> the complete passage, which a judge sees too."""
     read, tables = by_id(passages), by_id(grids)
@@ -124,7 +124,7 @@ def matches(
                 is_asked=not known,
                 as_first=as_first[0],
                 as_second=as_second[0],
-                reason=" / ".join({as_first[1]: 0, as_second[1]: 0}),
+                reason=" / ".join({as_first[1]: 0, as_second[1]: 0})
             )
         )
     return found
@@ -160,12 +160,9 @@ def by_model(model: str, calls: Calls, texts: Mapping[str, str]) -> Decide:
     """Return `model` as judge; see `texts_of`. An unreadable reply is unscored."""
 
     def decide(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
+        prompt = prompt_template("tablequest/judge_pair")
         requests = [
-            Request.ask(
-                prompt_template("tablequest/judge_pair").render(
-                    **_slots(question, texts, first=one, second=other)
-                )
-            )
+            Request.ask(prompt.render(**_slots(question, texts, first=one, second=other)))
             for question, first, second in rounds
             for one, other in ((first, second), (second, first))
         ]
@@ -185,7 +182,7 @@ def _slots(question: TableQuestion, texts: Mapping[str, str], **finals: Final) -
         question=question.question,
         **answers,
         reference=as_text(question.steps, question.answer),
-        passage=texts[question.question_id],
+        passage=texts[question.question_id]
     )
     return slots | {
         name: _VERDICT.sub(lambda found: found[0][0] + SPLIT + found[0][1:], slots[name])
@@ -215,7 +212,7 @@ def graded(
     finals: Finals,
     grader: str,
     calls: Calls,
-    texts: Mapping[str, str],
+    texts: Mapping[str, str]
 ) -> list[Grade]:
     """Return a grade and fault of each answer to the questions that every arm has a row for.
 
@@ -230,7 +227,7 @@ def graded(
     asked = [
         Request.ask(
             prompt_template("tablequest/grade").render(**_slots(one, texts, answer=final)),
-            max_tokens=16_384,
+            max_tokens=16_384
         )
         for one, _, final in pairs
         if final.text
@@ -241,11 +238,7 @@ def graded(
             **one.place,
             arm=arm,
             grader=grader,
-            **(
-                _grade(next(replies))
-                if final.text
-                else {"grade": 1, "fault": "empty", "words": "no answer"}
-            ),
+            **(_grade(next(replies)) if final.text else _graded(1, "empty", "no answer"))
         )
         for one, arm, final in pairs
     ]
@@ -255,13 +248,11 @@ def _grade(reply: Reply) -> dict[str, object]:
     found = {} if reply.reason else last_object(reply.text, "grade")
     grade, fault = str(found.get("grade")).strip(), str(found.get("fault")).strip().lower()
     if grade not in ("1", "2", "3"):
-        return {
-            "grade": None,
-            "fault": "other",
-            "words": reply.reason or f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}",
-        }
-    return {
-        "grade": int(grade),
-        "fault": fault if fault in FAULTS else "other",
-        "words": " ".join(str(found.get("words", "")).split()),
-    }
+        why = reply.reason or f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}"
+        return _graded(None, "other", why)
+    words = " ".join(str(found.get("words", "")).split())
+    return _graded(int(grade), fault if fault in FAULTS else "other", words)
+
+
+def _graded(grade: int | None, fault: str, words: str) -> dict[str, object]:
+    return {"grade": grade, "fault": fault, "words": words}

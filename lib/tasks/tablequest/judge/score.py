@@ -28,7 +28,7 @@ MODES = (
     "wrong unit",
     "wrong cell",
     "wrong arithmetic",
-    "other",
+    "other"
 )
 WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
 _LEAST_DIGITS = 3
@@ -80,7 +80,7 @@ def failure(
     final: Final,
     passage: Passage,
     grids: Mapping[str, Grid],
-    is_truncated: bool = False,
+    is_truncated: bool = False
 ) -> str:
     """Return the first of MODES that applies; of a hard answer, the rules know the first four.
 
@@ -130,7 +130,7 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
         "exact_match": float(exact_match(reference, answer)),
         "f1": f1(reference, answer),
         "bleu": bleu(reference, answer),
-        "rouge_l": rouge,
+        "rouge_l": rouge
     }
 
 

@@ -15,13 +15,13 @@ _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
+    ast.Div: operator.truediv
 }
 _MOST_CHARACTERS = 300
 _POINTS = re.compile(
     r"\b(?:this|the|these|following) (?:table|passage|text|excerpt)s? (?:above|below)\b"
     r"|\b(?:in|from|of|the following) (?:this |the )?(?:passage|excerpt|table)\b(?! of)",
-    re.I,
+    re.I
 )
 
 

@@ -27,7 +27,7 @@ def ask_by_rules(
     grids: Sequence[Grid],
     passages: Sequence[Passage],
     per_level: int,
-    seed: int,
+    seed: int
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` easy and medium questions, and the cells left out and why.
 
@@ -85,7 +85,7 @@ def _on_table(
             value=value,
             cells={name: spot.ref for name, spot in cells.items()},
             unit=unit,
-            scale=scale,
+            scale=scale
         )
 
 
@@ -120,31 +120,14 @@ def _changes(filing: Filing, spot: Spot, before: Spot) -> Iterator[tuple]:
     times = f"{before.period[1]} and {day}" if day else f'"{before.column}" and "{spot.column}"'
     spans = f"the {span.removesuffix('s')}s ended " if span else ""
     asked = f"did {filing.company}'s {spot.name} change between {spans}{times}?"
+    pair, unit = [spot, before], (spot.cell.unit, spot.cell.scale)
+    many = f"much, with sign, in {unit_words(*unit)},"
     if spot.cell.unit == "%":
-        yield (
-            "difference",
-            [spot, before],
-            "a - b",
-            (POINTS, 1.0),
-            f"By how many percentage points, with sign, {asked}",
-        )
-        return
-    unit = (spot.cell.unit, spot.cell.scale)
-    yield (
-        "difference",
-        [spot, before],
-        "a - b",
-        unit,
-        f"By how much, with sign, in {unit_words(*unit)}, {asked}",
-    )
-    if abs(spot.cell.value / before.cell.value - 1) * 100 < _LARGEST:
-        yield (
-            "percent change",
-            [spot, before],
-            "(a - b) / b * 100",
-            ("%", 1.0),
-            f"By what percentage, with sign and one decimal, {asked}",
-        )
+        unit, many = (POINTS, 1.0), "many percentage points, with sign,"
+    yield "difference", pair, "a - b", unit, f"By how {many} {asked}"
+    if unit[0] != POINTS and abs(spot.cell.value / before.cell.value - 1) * 100 < _LARGEST:
+        yield ("percent change", pair, "(a - b) / b * 100", ("%", 1.0),
+               f"By what percentage, with sign and one decimal, {asked}")
 
 
 def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list[Spot], Spot]]:
@@ -168,24 +151,14 @@ def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list
 
 def _parts_asked(filing: Filing, parts: Sequence[Spot], total: Spot) -> Iterator[tuple]:
     for part in parts:
-        yield (
-            "share",
-            [part, total],
-            "a / b * 100",
-            ("%", 1.0),
-            f'What percentage of "{total.row}" was "{part.row}"{part.under} at {filing.company} '
-            f"{part.when}, to one decimal?",
-        )
+        yield ("share", [part, total], "a / b * 100", ("%", 1.0),
+               f'What percentage of "{total.row}" was "{part.row}"{part.under} at '
+               f"{filing.company} {part.when}, to one decimal?")
     for one, other in combinations(sorted(parts, key=lambda part: -part.cell.value), 2):
         if one.cell.value <= _MOST_TIMES * other.cell.value:
-            yield (
-                "ratio",
-                [one, other],
-                "a / b",
-                ("", 1.0),
-                f'What was the ratio of "{one.row}" to "{other.row}"{one.under} at '
-                f"{filing.company} {one.when}, to two decimals?",
-            )
+            yield ("ratio", [one, other], "a / b", ("", 1.0),
+                   f'What was the ratio of "{one.row}" to "{other.row}"{one.under} at '
+                   f"{filing.company} {one.when}, to two decimals?")
 
 
 def _spread(pool: list[TableQuestion], most: int, tables: Counter) -> list[TableQuestion]:
@@ -198,8 +171,8 @@ def _spread(pool: list[TableQuestion], most: int, tables: Counter) -> list[Table
                 used[one.kind],
                 used[one.filing_id],
                 *(used[ref.grid_id, ref.row] for ref in list(one.cells.values())[:1]),
-                tables[one.passage_id],
-            ),
+                tables[one.passage_id]
+            )
         )
         pool.remove(best)
         refs = list(best.cells.values())

@@ -7,6 +7,7 @@ named by their labels, and an answer is computed again from them.
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -40,7 +41,7 @@ _LEAST_CHATS = 8  # side by side; if none of them gives a question, more would w
 _ROUNDS = {
     "easy": prompt_template("tablequest/easy"),
     "hard": prompt_template("tablequest/hard"),
-    "medium": prompt_template("tablequest/medium"),
+    "medium": prompt_template("tablequest/medium")
 }
 
 
@@ -85,7 +86,7 @@ def ask_by_model(
     model: str,
     calls: Calls,
     per_level: int,
-    seed: int,
+    seed: int
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` questions per level, and what was left out and why.
 
@@ -104,9 +105,8 @@ def ask_by_model(
         kept, rejected = kept + new, rejected + failed + dropped
         if not new:
             break
-    return [
-        one for level in LEVELS for one in [one for one in kept if one.level == level][:per_level]
-    ], rejected
+    of_level = ([one for one in kept if one.level == level][:per_level] for level in LEVELS)
+    return list(chain(*of_level)), rejected
 
 
 def filtered(
@@ -114,7 +114,7 @@ def filtered(
     passages: Sequence[Passage],
     grids: Sequence[Grid],
     model: str,
-    calls: Calls,
+    calls: Calls
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return the questions that `model` calls relevant, reasonable and valid, and the others.
 
@@ -127,7 +127,7 @@ def filtered(
             passage=serialized(read[one.passage_id], tables, "markdown"),
             question=one.question,
             answer=one.answer,
-            steps="\n".join(one.steps),
+            steps="\n".join(one.steps)
         )
         prompt = prompt_template("tablequest/filter").render(level=one.level, **slots)
         requests.append(Request.ask(prompt, max_tokens=_MAX_TOKENS))
@@ -156,7 +156,7 @@ def _rounds(
     chats: Sequence[Chat],
     model: str,
     calls: Calls,
-    before: Sequence[TableQuestion],
+    before: Sequence[TableQuestion]
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     questions, rejected = [], []
     for level in LEVELS:
@@ -167,17 +167,13 @@ def _rounds(
             try:
                 chat.last = read_pair(reply, level, chat, [*before, *questions])
             except BadReply as error:  # ends the chat
-                rejected.append(
-                    Rejected(
-                        document_id=chat.filing.filing_id,
-                        reason=str(error),
-                        item=reply.text or f"{chat.chain_id}-{level}",
-                    )
-                )
-                continue
-            chat.messages = (*request.messages, ("assistant", reply.text))
-            questions.append(chat.last)
-            chats.append(chat)
+                item = reply.text or f"{chat.chain_id}-{level}"
+                rejected.append(Rejected(document_id=chat.filing.filing_id, reason=str(error),
+                                         item=item))
+            else:
+                chat.messages = (*request.messages, ("assistant", reply.text))
+                questions.append(chat.last)
+                chats.append(chat)
     return questions, rejected
 
 
@@ -191,7 +187,7 @@ def _request(chat: Chat, level: Level) -> Request:
         chat.passage,
         by_id(chat.tables.values()),
         "markdown",
-        {grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()},
+        {grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()}
     )
     table, row = chat.focus
     slots = defused_slots(_TAGS, source=source_of(chat.filing), row=row, passage=shown)
@@ -215,9 +211,8 @@ def read_pair(
     own = by_id(chat.tables.values())
     cells: dict[str, Cell] = {name: own[ref.grid_id].cell(ref) for name, ref in refs.items()}
     expression = "" if level == "hard" else pair.expression or next(iter(refs))
-    value, unit, scale = (
-        (None, "", 1.0) if level == "hard" else computed(expression, cells, pair.answer)
-    )
+    result = (None, "", 1.0) if level == "hard" else computed(expression, cells, pair.answer)
+    value, unit, scale = result
     question = TableQuestion(
         question_id=f"{chat.chain_id}-{level}",
         chain_id=chat.chain_id,
@@ -232,7 +227,7 @@ def read_pair(
         expression=expression,
         value=value,
         unit=unit,
-        scale=scale,
+        scale=scale
     )
     if any((one.level, one.expression, one.cells) == (level, expression, refs) for one in others):
         raise BadReply("the same is asked already")
@@ -278,9 +273,7 @@ def _chats(
             spot for grid in grids if grid.filing_id == filing.filing_id for spot in spots_of(grid)
         ]
         for passage in (one for one in passages if one.filing_id == filing.filing_id):
-            own = {
-                f"T{number}": tables[grid_id] for number, grid_id in enumerate(passage.grid_ids, 1)
-            }
+            own = {f"T{at}": tables[name] for at, name in enumerate(passage.grid_ids, 1)}
             rows = [
                 (name, row)
                 for name, grid in own.items()
@@ -288,12 +281,7 @@ def _chats(
                 if row.strip() and any(cell.value is not None for cell in cells)
             ]
             chance.shuffle(rows)
-            chats += [
-                (
-                    number,
-                    chance.random(),
-                    Chat(f"{passage.passage_id}-m{number}", filing, passage, own, row, spots),
-                )
-                for number, row in enumerate(rows)
-            ]
+            for at, row in enumerate(rows):
+                chat = Chat(f"{passage.passage_id}-m{at}", filing, passage, own, row, spots)
+                chats.append((at, chance.random(), chat))
     return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn

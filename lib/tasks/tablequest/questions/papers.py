@@ -56,7 +56,7 @@ def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
                 "recall": known.recall.mean(),
                 "low": ends[0],
                 "high": ends[1],
-                **rows.missing[rows.missing != ""].value_counts(),
+                **rows.missing[rows.missing != ""].value_counts()
             }
         ]
     )
@@ -106,5 +106,5 @@ def _row(table: tuple, asked: dict, reply: Reply) -> dict:
         "sentence": sentence,
         "answer": final.text,
         "recall": recall,
-        "missing": missing,
+        "missing": missing
     }

@@ -15,7 +15,7 @@ _TIME = re.compile(
     r"three|six|nine|twelve|fifty-\w+|first|second|third|fourth|as of|at|for|the|of|in|"
     r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b|[^\w\s%$&/-]",
-    re.I,
+    re.I
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CHANGE = re.compile(r"change|increase|decrease|growth|variance|versus|\bvs\b", re.I)
@@ -27,7 +27,7 @@ _NO_PHRASE = re.compile(
     r"[.;!?](?:\s|$)|\b(?:19|20)\d\d\b|\b(?:january|july|october) 1$|"
     r"^(?:and|or|of|from|to|in|on|at|by|with|less|add|plus|due|after|as)\b|"
     r"(?:\b(?:and|or|of|from|to|in|on|at|by|with|for|the|than|per)|[-–—/&,(:])$",
-    re.I,
+    re.I
 )
 _BARE = words_of(
     "addition adjusted adjustment all amount average balance basic carrying change charge "
@@ -80,7 +80,7 @@ class Spot:
     @cached_property
     def is_dated(self) -> bool:
         """Return whether a tag gives its period; of others, the print may hide the span."""
-        return self.cell.source in ("", "tag") and "-" in self.cell.period
+        return self.cell.source == "tag" and "-" in self.cell.period
 
     @cached_property
     def period(self) -> tuple[str, str]:
@@ -148,7 +148,7 @@ class Spot:
 def spots_of(grid: Grid) -> list[Spot]:
     """Return the cells of a table that have a number."""
     above = words_of(f"{grid.section} {grid.caption}")
-    measures = [" ".join(_TIME.sub(" ", column).split()).strip(" -/&") for column in grid.columns]
+    measures = [" ".join(_TIME.sub(" ", column).split()).strip(" -/&$") for column in grid.columns]
     return [
         Spot(
             CellRef(grid_id=grid.grid_id, row=row, column=column),
@@ -156,7 +156,7 @@ def spots_of(grid: Grid) -> list[Spot]:
             _shown(label),
             _shown(grid.columns[column]),
             measures[column],
-            above | words_of(f"{label} {measures[column]}"),
+            above | words_of(f"{label} {measures[column]}")
         )
         for row, (label, cells) in enumerate(zip(grid.rows, grid.cells, strict=True))
         for column, cell in enumerate(cells)
@@ -165,10 +165,10 @@ def spots_of(grid: Grid) -> list[Spot]:
 
 
 def _shown(label: str) -> str:
-    parts = [_NOTE_MARK.sub("", " ".join(part.split())).strip(" :") for part in label.split(": ")]
-    return ": ".join(part for part in parts[:-1] if _TIME.sub("", part).strip()) + (
-        f": {parts[-1]}" if any(_TIME.sub("", part).strip() for part in parts[:-1]) else parts[-1]
+    *groups, own = (
+        _NOTE_MARK.sub("", " ".join(part.split())).strip(" :") for part in label.split(": ")
     )
+    return ": ".join([*(group for group in groups if _TIME.sub("", group).strip()), own])
 
 
 def distinct_spots(
@@ -185,14 +185,9 @@ def distinct_spots(
         near = [] if reason else min((with_word[word] for word in spot.key), key=len)
         if any(spot.may_mean(other) for other in near):
             reason = "another cell with its words, date and unit has another value"
-        if not reason:
+        if reason:
+            item = f"{spot.ref.grid_id}: {spot.row} | {spot.measure}"
+            left_out.append(Rejected(document_id=filing.filing_id, reason=reason, item=item))
+        else:
             fit.setdefault(spot.ref.grid_id, []).append(spot)
-            continue
-        left_out.append(
-            Rejected(
-                document_id=filing.filing_id,
-                reason=reason,
-                item=f"{spot.ref.grid_id}: {spot.row} | {spot.measure}",
-            )
-        )
     return fit, left_out

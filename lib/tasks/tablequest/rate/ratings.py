@@ -46,7 +46,7 @@ def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFr
                 "level": level,
                 "arm": arms,
                 "elo": elo(cell, arms, baseline, range(len(cell))),
-                "bradley_terry": bradley_terry(wins.sum(0), arms.index(baseline)),
+                "bradley_terry": bradley_terry(wins.sum(0), arms.index(baseline))
             }
         )
         resampled = bradley_terry(np.tensordot(weights, wins, 1), arms.index(baseline))

@@ -31,7 +31,7 @@ def scored(
     verdicts: Sequence[Verdict],
     passages: Sequence[Passage],
     grids: Sequence[Grid],
-    bertscore_model: str = "",
+    bertscore_model: str = ""
 ) -> pd.DataFrame:
     """Return one row per verdict: question, final answer, failure mode and word metrics (0 to 1).
 
@@ -51,7 +51,7 @@ def scored(
             "verdict": verdict.verdict,
             "reason": verdict.reason,
             "question": question.question,
-            "reference": question.answer,
+            "reference": question.answer
         }
         if reply := given.get((verdict.arm, verdict.query_id)):
             final, passage = read_reply(reply.answer), read[question.passage_id]
@@ -98,28 +98,23 @@ def length_table(
     queries: Sequence[Query],
     questions: Sequence[TableQuestion],
     count: Callable,
-    cut: Mapping[str, Sequence[Query]],
+    cut: Mapping[str, Sequence[Query]]
 ) -> pd.DataFrame:
     """Return the length of the complete prompts by level and form, and how many each arm cut.
 
     `count` maps texts to lengths; `cut` has the truncated queries of each arm.
     """
     levels = {one.question_id: one.level for one in questions}
-    rows = pd.DataFrame(
-        {
-            "level": [levels[question_id_of(one.query_id)] for one in queries],
-            "form": [form_of(one.query_id) for one in queries],
-            "length": count([one.context for one in queries]),
-        }
-    )
+    names = pd.Series([one.query_id for one in queries])
+    rows = pd.DataFrame({"level": names.map(question_id_of).map(levels), "form": names.map(form_of),
+                         "length": count([one.context for one in queries])})
     for arm, short in cut.items():
-        names = {one.query_id for one in short}
-        rows[f"truncated_{arm}"] = [one.query_id in names for one in queries]
+        rows[f"truncated_{arm}"] = names.isin([one.query_id for one in short])
     return rows.groupby(["level", "form"], sort=False, as_index=False).agg(
         n=("length", "size"),
         median=("length", "median"),
         longest=("length", "max"),
-        **{name: (name, "sum") for name in rows.columns[3:]},
+        **{name: (name, "sum") for name in rows.columns[3:]}
     )
 
 
@@ -141,7 +136,7 @@ def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
             gaps.mean(),
             low,
             high,
-            (gaps.abs() >= 2).sum(),
+            (gaps.abs() >= 2).sum()
         )
     return table.join(pd.crosstab([rows.level, rows.arm], rows.fault)).reset_index()
 
@@ -165,11 +160,11 @@ def to_check(
     for level in LEVELS:
         pool = [one for one in questions if one.level == level]
         for one in chance.sample(pool, min(per_level, len(pool))):
-            used = [(tables[ref.grid_id], ref) for ref in one.cells.values()]
             places = [
                 f"{grid.caption or grid.section}: {grid.rows[ref.row]} | "
                 f"{grid.columns[ref.column]} = {grid.cell(ref).text}"
-                for grid, ref in used
+                for ref in one.cells.values()
+                for grid in [tables[ref.grid_id]]
             ]
             name, source = one.question_id, "\n".join([*places, *one.steps])
             texts = (level, one.kind, one.question, one.answer, source)
