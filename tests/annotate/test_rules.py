@@ -100,6 +100,8 @@ def test_tables_and_lists_are_asked_about_where_header_or_lead_in_name_what_they
      "to store readings of meters"),
     ("Use the --fast flag to skip the check of seals.", "what can the --fast flag be used for?",
      "to skip the check of seals"),
+    ("The X7 gateway uses the Orsa API to read meters.",
+     "what does the X7 gateway use to read meters?", "the Orsa API"),
     ("This plugin gathers metrics from TLS servers.", "what does the plugin gather?",
      "metrics from TLS servers"),
     ("The X7 drivers are managed by the Orsa operator.", "what are the X7 drivers managed by?",

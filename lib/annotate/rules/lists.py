@@ -38,11 +38,14 @@ _IN = re.compile(r"(?P<who>.+?) (?P<be>is|are|was|were) (?P<done>.+?) (?P<prep>i
                  rf"from|with|at) (?:the )?{_COUNTED}(?P<what>.+)", re.S)
 _ARE = re.compile(rf"(?:The )?{_COUNTED}(?P<what>.+?) (?P<be>are|can be|must be|have|support|"
                   r"now have) (?P<rest>.+)", re.S | re.I)
-_THERE = re.compile(r"(?:(?:There|These|Here) are|(?:You|We) (?:will )?need) "
-                    rf"(?:currently |the |following |{_COUNT})*(?P<what>.+?)", re.S | re.I)
-_INCLUDE = re.compile(r"(?P<what>(?:The |Its )?.+?) (?:are|include|are as follows|are the "
-                      r"following|are currently|include the following)", re.S | re.I)
-_VERBS = ("contains|includes|supports|provides|requires|needs|consists of|comprises|accepts|"
+_ARE_THE = tuple(re.compile(pattern, re.S | re.I) for pattern in (
+    rf"(?:There|These|Here) are (?:currently |the |following |{_COUNT})*(?P<what>.+?)",
+    rf"(?:The |Its |currently |{_COUNT})*(?P<what>.+?) (?:are|include|are as follows|"
+    r"are the following|are currently|include the following)",
+    r"(?P<what>.+)"))
+_NEED = re.compile(rf"(?:You|We) (?:will )?need (?:the |following |{_COUNT})*(?P<what>.+?)",
+                   re.S | re.I)
+_VERBS = ("contains|includes|supports|provides|requires|needs|consists|comprises|accepts|"
           "defines|offers")
 ELSEWHERE = re.compile(r"\b(?:documents?|documentation|docs|guides?|pages?|sections?|chapter|"
                         r"examples?|tutorials?|proposal|specification)\b", re.I)
@@ -117,27 +120,21 @@ def _is_entry(text: str) -> bool:
 
 
 def _question(site: Site) -> tuple[str, str]:
-    lead = site.lead.rstrip(" :").replace(" (s)", "")
+    lead, about = site.lead.rstrip(" :").replace(" (s)", ""), f"{site.section} {site.document}"
     if site.lead_start < 0:
-        return (_of_noun(lead), "list: heading")
-    about = f"{site.section} {site.document}"
-    for ask in (_of_there, _of_in, _of_have, _of_are, _of_include, _of_verb, _of_noun):
+        return (f"what are the {in_sentence(lead)}?" if _is_class(lead) else "", "list: heading")
+    for ask in (_of_in, _of_have, _of_are, _of_verb, _of_noun):
         if core := ask(lead, about):
             return core, "list: lead-in"
     return "", ""
 
 
-def _of_noun(lead: str, about: str = "") -> str:
-    return f"what are the {in_sentence(lead)}?" if _is_class(lead) else ""
-
-
-def _of_there(lead: str, about: str = "") -> str:
-    match = _THERE.fullmatch(lead)
-    if not match or not _is_class(match["what"]):
-        return ""
-    if re.match(r"you|we", lead, re.I):
-        return f"which {match['what']} are needed?"
-    return f"what are the {match['what']}?"
+def _of_noun(lead: str, about: str) -> str:
+    if (need := _NEED.fullmatch(lead)) and _is_class(need["what"]):
+        return f"which {need['what']} are needed?"
+    found = (match["what"] for pattern in _ARE_THE if (match := pattern.fullmatch(lead)))
+    what = next(filter(_is_class, found), "")
+    return f"what are the {in_sentence(what)}?" if what else ""
 
 
 def _of_have(lead: str, about: str) -> str:
@@ -150,14 +147,9 @@ def _of_have(lead: str, about: str) -> str:
         who = match["who"]
     if not who or not _is_class(what[0]):
         return ""
-    verb, modal = match["verb"], (match["modal"] or "").lower()
-    base = base_of(verb) if not modal else verb
-    is_singular = verb.endswith("s") and not verb.endswith("ss")
-    if not base or not modal and is_singular == is_plural(match["who"]):
-        return ""
-    helper = modal or ("does" if is_singular else "do")
+    asked = does(match["who"], who, match["verb"], (match["modal"] or "").lower())
     rest = f" {match['what'][len(what[0]):].strip()}" if what[1:] else ""
-    return f"which {what[0]} {helper} {who} {base}{rest}?"
+    return f"which {what[0]} {asked}{rest}?" if asked else ""
 
 
 # "Packages are produced for the following systems"
@@ -169,28 +161,19 @@ def _of_in(lead: str, about: str) -> str:
     return f"{match['prep']} which {match['what']} {match['be']} {who} {match['done']}?"
 
 
-def _of_are(lead: str, about: str = "") -> str:
+def _of_are(lead: str, about: str) -> str:
     match = _ARE.fullmatch(lead)
     is_whole = match and _is_class(match["what"]) and not re.search(
         r"[,;:\"]|\b(?:below|above|following|here|this|these|its?|you|your|we|as)\b", match["rest"])
     return f"which {match['what']} {match['be']} {match['rest']}?" if is_whole else ""
 
 
-def _of_include(lead: str, about: str = "") -> str:
-    match = _INCLUDE.fullmatch(lead)
-    what = match["what"] if match else ""
-    what = re.sub(rf"^(?:the |currently |{_COUNT})+", "", what, flags=re.I)
-    return f"what are the {in_sentence(what)}?" if match and _is_class(what) else ""
-
-
 # "ActivationInfo contains:"
 def _of_verb(lead: str, about: str) -> str:
-    match = re.fullmatch(rf"(?P<who>.+?) (?P<verb>{_VERBS})", lead)
+    match = re.fullmatch(rf"(?P<who>.+?) (?P<verb>{_VERBS})(?P<of> of)?", lead)
     who = subject_of(match["who"], about) if match else ""
-    if not who or is_plural(match["who"]):
-        return ""
-    base, _, rest = match["verb"].partition(" ")
-    return f"what does {who} {base_of(base)}{rest and ' '}{rest}?"
+    asked = does(match["who"], who, match["verb"]) if who else ""
+    return f"what {asked}{match['of'] or ''}?" if asked else ""
 
 
 def _is_class(phrase: str) -> bool:
@@ -203,15 +186,15 @@ def _is_class(phrase: str) -> bool:
                      phrase, re.I))
 
 
-def base_of(verb: str) -> str:
-    """Return the base of a finite verb ("carries": "carry"), "" if its spelling is ambiguous."""
-    if not verb.endswith("s") or verb.endswith(("ss", "us")):
-        return verb
-    if verb in ("has", "does", "goes"):
-        return {"has": "have", "does": "do", "goes": "go"}[verb]
-    if verb.endswith(("ches", "zes")) and not verb.endswith("tches"):
+def does(phrase: str, subject: str, verb: str, modal: str = "") -> str:
+    """Return "does <subject> <verb>" for a clause with the subject `phrase`; "" if they disagree or
+    the base of the verb cannot be told by its spelling."""
+    is_singular = verb.endswith("s") and not verb.endswith(("ss", "us"))
+    if not modal and is_singular == is_plural(phrase) or re.search(r"(?<!t)ches$|zes$", verb):
         return ""
-    return re.sub(r"(?<=ss|sh|ch|.x)es$|(?<!ss|sh)s$", "", re.sub(r"ies$", "ys", verb))
+    base = re.sub(r"(?<=ss|sh|ch|.x)es$|(?<!ss|sh|us)s$", "", re.sub(r"ies$", "ys", verb))
+    base = {"ha": "have", "doe": "do", "goe": "go"}.get(base, base)
+    return f"{modal or ('does' if is_singular else 'do')} {subject} {base}"
 
 
 def lowered(subject: str) -> str:

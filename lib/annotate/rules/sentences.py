@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from lib.annotate.constraints import MAX_SHORT_WORDS, Candidate
-from lib.annotate.rules.lists import ELSEWHERE, base_of, subject_of
+from lib.annotate.rules.lists import ELSEWHERE, does, subject_of
 from lib.core.text import is_plural
 from lib.documents.blocks import sentences
 from lib.documents.phrases import (
@@ -39,7 +39,13 @@ _VERBS = (r"requires?|represents?|specif(?:y|ies)|defines?|determines?|controls?
           r"indicates?|measures?|contains?|returns?|stores?|collects?|gathers?|reads?|writes?|"
           r"sends?|provides?|implements?|exposes?|creates?|adds?|sets?|removes?|consumes?|"
           r"manages?|references?|produces?|introduces?|converts?|parses?|listens? for|"
+          r"enables?|offers?|includes?|accepts?|generates?|performs?|executes?|"
+          r"applies|apply|monitors?|exports?|holds?|tracks?|handles?|shows?|affects?|configures?|"
+          r"prevents?|replaces?|extends?|inherits?|refers? to|maps? to|corresponds? to|runs? on|"
+          r"connects? to|"
           r"defaults? to|depends? on|consists? of|listens? on|belongs? to|stands? for")
+_USES = re.compile(r"(?P<s>.+?) (?P<verb>uses?|supports?) (?P<v>.+?) (?P<end>(?:to [a-z]+|for) .+)",
+                   re.S)
 _DOES = re.compile(rf"(?P<s>.+?) (?P<verb>{_VERBS}) (?P<v>.+)", re.S)
 _USED = re.compile(r"(?P<s>.+?) (?P<be>is|are|can be|may be) used (?P<v>(?:to|for) .+)", re.S)
 _USE = re.compile(r"(?:You can use|Use) (?P<s>.+?) (?P<v>to [a-z]+ .+)", re.S)
@@ -137,8 +143,8 @@ def _how(clause: str, about: str) -> Found | None:
 def _figure(clause: str, about: str) -> Found | None:
     match = _FIGURE.fullmatch(clause)
     subject = subject_of(match["s"], about) if match else ""
-    verb, modal = (match["verb"], match["modal"]) if match else ("", "")
-    asked = _asked(match["s"], subject, verb, modal) if subject and verb not in CLAUSAL else ""
+    verb, modal = (match["verb"], match["modal"] or "") if match else ("", "")
+    asked = does(match["s"], subject, verb, modal) if subject and verb not in CLAUSAL else ""
     if not asked:
         return None
     asked += match["out"] or ""
@@ -168,25 +174,28 @@ def _does(clause: str, about: str) -> Found | None:
     match = _DOES.fullmatch(clause)
     subject = subject_of(match["s"], about) if match else ""
     if not subject or not _is_answer(match["v"]):
-        return None
+        return _uses(clause, about)
     verb, _, prep = match["verb"].partition(" ")
     is_noun = not verb.endswith("s") and re.search(r" (?:with|to|in|of|on|for) ", match["s"])
     if is_noun or not re.search(r" |\d", match["v"]):
         return None
-    asked = _asked(match["s"], subject, verb)
+    asked = does(match["s"], subject, verb)
     return (f"what {asked}{prep and ' '}{prep}?", match["v"]) if asked else None
+
+
+# What it is used or supported for makes one answer of several
+def _uses(clause: str, about: str) -> Found | None:
+    match = _USES.fullmatch(clause)
+    subject = subject_of(match["s"], about) if match else ""
+    is_named = subject and is_series(match["v"]) and not _VAGUE.match(match["v"])
+    if not is_named or not _is_plain(f"{match['v']} {match['end']}".replace(",", "")):
+        return None
+    asked = does(match["s"], subject, match["verb"])
+    return (f"what {asked} {match['end']}?", match["v"]) if asked else None
 
 
 _FAMILIES: tuple[Callable[[str, str], Found | None], ...] = (
     _figure, _how, _done, _purpose, _does, _is)
-
-
-def _asked(phrase: str, subject: str, verb: str, modal: str | None = None) -> str:
-    is_singular = verb.endswith("s") and not verb.endswith("ss")
-    base = verb if modal else base_of(verb)
-    if not base or not modal and is_singular == is_plural(phrase):
-        return ""
-    return f"{modal or ('does' if is_singular else 'do')} {subject} {base}"
 
 
 # no word of another clause or of another sentence
