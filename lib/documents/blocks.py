@@ -24,11 +24,8 @@ _ABBREVIATION = re.compile(
 _CLOSERS = "\"')\\]*_`”’»）」』】〉》"
 _BOUNDARY = re.compile(
     rf"""[.!?:][{_CLOSERS}]*(?P<gap>\s+)(?=["'(\[`*_“‘«„（「『【]*[^\W_a-zß-öø-ÿα-ωа-я])"""
-    rf"|[。！？｡](?P<closers>[{_CLOSERS}]*)(?P<none>\s*)(?=\S)")
-_QUOTED_GOES_ON = re.compile(r"[とって、,。.]|など|という")  # 「…。」と says who said it
+    rf"|[。！？｡][{_CLOSERS}]*(?P<none>\s*)(?=\S)")
 _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
-# pandoc's title block; a manual page has its section's number after the name
-_TITLE_LINE = re.compile(r"\A% ?(\S.*?)(?:\(\d\)| \d)?[ \t]*$", re.M)
 _start = attrgetter("start")
 
 
@@ -73,7 +70,7 @@ def sentences(source: str, start: int, end: int) -> list[Span]:
     spans, begin = [], start
     for match in _BOUNDARY.finditer(source, start, end):
         is_wide = match["gap"] is None
-        if _goes_on(source, begin, match, end) if is_wide else _is_inside(source, begin, match):
+        if not is_wide and _is_inside(source, begin, match):
             continue
         gap = match.span("none" if is_wide else "gap")
         spans.append(trimmed(source, begin, gap[0]))
@@ -85,24 +82,18 @@ def sentences(source: str, start: int, end: int) -> list[Span]:
 def title_heading(blocks: Sequence[Block]) -> Block | None:
     """Return the heading that is the document's title, None if no heading is.
 
-    It is the first one, if it is of level 1 or comes before all else and above all others. Where
-    the front matter gives the title, several headings of level 1 are sections.
+    It is the first one, if it is of level 1, or comes before all else and above all others.
     """
     headings = [block for block in blocks if block.kind == "heading" and block.text]
-    if not headings:
-        return None
-    first, shown = headings[0], [block for block in blocks if block.kind != "front-matter"]
-    is_above = all(heading.level > first.level for heading in headings[1:])
-    is_section = not is_above and front_title(blocks) not in ("", first.text)
-    is_title = first.level == 1 and not is_section or is_above and shown[0] is first
-    return first if is_title else None
+    first, *others = headings or [None]
+    is_above = headings and blocks[0] is first and all(one.level > first.level for one in others)
+    return first if is_above or headings and first.level == 1 else None
 
 
 def front_title(blocks: Sequence[Block]) -> str:
-    """Return the title of the front matter or of a "% title" line (pandoc), "" if neither is."""
-    pattern = {"front-matter": _FRONT_MATTER_TITLE, "prose": _TITLE_LINE}
-    first = blocks[0] if blocks and blocks[0].kind in pattern else None
-    match = pattern[first.kind].search(first.text) if first else None
+    """Return the title of the front matter, "" if there is none."""
+    has_front = blocks and blocks[0].kind == "front-matter"
+    match = _FRONT_MATTER_TITLE.search(blocks[0].text) if has_front else None
     return match[1].strip("\"'") if match else ""
 
 
@@ -116,13 +107,3 @@ def _is_inside(source: str, begin: int, stop: re.Match) -> bool:
     if source[stop.start()] == ":":
         return "\n" not in stop["gap"]
     return _ABBREVIATION.search(source, max(begin, stop.start() - 12), stop.start() + 1) is not None
-
-
-def _goes_on(source: str, begin: int, stop: re.Match, end: int) -> bool:
-    if stop["closers"] and _QUOTED_GOES_ON.match(source, stop.end(), end):
-        return True
-    said = source[begin:stop.end()]
-    return any(said.count(left) > said.count(right) and source.find(right, stop.end(), end) >= 0
-               for left, right in ("（）", "「」", "『』", "()"))
-
-

@@ -3,8 +3,8 @@
 import re
 
 # [^1]: the text of a footnote, whose further paragraphs are indented
-FOOTNOTE = re.compile(r" {0,3}\[\^(?P<mark>[^\]\s]+)\]:[ \t]*")
-NOTE_MARK = "\ufdd0"  # stands before and after a footnote's mark: no character of any text
+FOOTNOTE = re.compile(r" {0,3}\[\^[^\]\s]+\]:[ \t]*")
+NOTE_MARK = "\ufdd0"  # stands in place of a footnote's mark: no character of any text
 
 EDGE = "<!--\ufdd1-->"  # stands for the edge of a box or tab: a list does not go on across it
 
@@ -22,7 +22,7 @@ def commonmark(body: str) -> str:
     """Return Markdown with as many lines, in which tags of dialects are EDGE or empty lines.
 
     Text that a dialect indents below such a line loses that indent, so that it is not code. The
-    mark of a footnote is enclosed in NOTE_MARK, so that it is no link definition.
+    mark of a footnote becomes NOTE_MARK, so that it is no link definition.
     """
     if not _ANY.search(body):
         return body
@@ -44,7 +44,7 @@ def commonmark(body: str) -> str:
             line = " " * indent + EDGE
         elif note := FOOTNOTE.match(line):
             boxes.append(indent + 4 * len(boxes))
-            line = f"{NOTE_MARK}{note['mark']}{NOTE_MARK} {line[note.end():]}"
+            line = NOTE_MARK + line[note.end():]
         elif tag := _TAG.fullmatch(line):
             line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + EDGE
         lines.append(line)

@@ -75,22 +75,11 @@ def read_folder(folder: Path) -> Reading:
     return reading
 
 
-def by_format(reading: Reading) -> dict[str, Counter[str]]:
-    """Return, for each extension, how many files were read, rejected and read with a doubt."""
-    counts: dict[str, Counter[str]] = {}
-    for kind, names in (("read", [one.document_id for one in reading.documents]),
-                        ("rejected", [row.item for row in reading.rejected]),
-                        ("doubted", [one.document_id for one in reading.documents if one.doubt])):
-        for name in names:
-            counts.setdefault(Path(name).suffix.lower(), Counter())[kind] += 1
-    return dict(sorted(counts.items()))
-
-
 def write_converted(folder: Path, reading: Reading) -> None:
-    """Write each converted document to `folder`/<name>.md with its positions; replace `folder`."""
+    """Write each converted document to `folder`/<name>.md; replace `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
     for name, result in reading.converted.items():
-        write_text(folder / f"{name}.md", result.shown)
+        write_text(folder / f"{name}.md", result.markdown)
 
 
 def list_files(folder: Path,

@@ -7,13 +7,10 @@ from itertools import pairwise
 
 from markdown_it.token import Token
 
-from lib.core.text import is_sentence
 from lib.documents.dialects import EDGE, FOOTNOTE, NEWLINE, NOTE_MARK
 from lib.documents.inline import Span, plain, trimmed
 
 _HEADING_ID = re.compile(r"[ \t]*(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z")  # {#limits}
-# name = value, name: value or [section] right below a comment of a configuration file
-_ASSIGNMENT = re.compile(r"(?:export )?[\w.\"'-]+\s*=\s*\S|[a-z_][\w.-]*:(?: |$)|\[[\w. \"-]+\]$")
 _PIPE = re.compile(r"(?<!\\)\|")
 # quote marks and list markers before the text of a block
 PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")
@@ -27,16 +24,8 @@ class Item(Span):
     """A list item's own text, without its marker and nested lists. The top level has depth 0."""
 
     depth: int
-    ordered: bool
     number: int | None = None  # of a numbered step, as a reader sees it
-    parent: int = -1  # which of the block's items contains it, -1 for none
-    until: int = 0  # where it ends with all that is nested in it
-    after: tuple[Span, ...] = ()  # its own paragraphs after its nested list
-
-    @property
-    def is_sentence(self) -> bool:
-        """Return whether it is prose in the form of a list: one whole sentence or several."""
-        return is_sentence(self.text)
+    goes_on: bool = False  # it has text after its nested list
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +38,6 @@ class Block(Span):
     items: tuple[Item, ...] = ()
     header: Row = ()
     rows: tuple[Row, ...] = ()
-    footnote: str = ""  # the mark of a paragraph that is a footnote: "1"
     inside: int = -1  # where the list begins that contains it, -1 for none
 
 
@@ -61,7 +49,6 @@ class Reader:
         self.lines = [0, *(match.end() for match in NEWLINE.finditer(source)), len(source)]
         self.body = NEWLINE.split(body)  # its lines as the parser saw them
         self.closing = _closings(tokens)
-        self.comments = self._comments()
         self.path: tuple[Block, ...] = ()  # of headings
 
     def blocks(self) -> Iterator[Block]:
@@ -73,7 +60,7 @@ class Reader:
             if token.type in _LISTS:
                 yield from self.list_blocks(index)
             elif token.type == "paragraph_open":
-                yield from self.paragraph(token, self.tokens[index + 1])
+                yield from self.paragraph(token, self.tokens[index + 1].content)
             elif block := self.block(index):
                 yield block
             elif token.nesting == 1:
@@ -86,9 +73,6 @@ class Reader:
         start, end = self.span(token) if token.map else (0, 0)
         if token.type == "heading_open":
             text = plain(_HEADING_ID.sub("", inline.content), self.references)
-            if token.map[0] in self.comments:
-                start += len(self.source[start:end]) - len(self.source[start:end].lstrip("# \t"))
-                return Block(text, min(start, end), end, "prose", _texts(self.path))
             level = int(token.tag[1])
             above = tuple(block for block in self.path if block.level < level)
             block = Block(text, start, end, "heading", _texts(above), level)
@@ -102,32 +86,17 @@ class Reader:
             return Block(self.source[start:end], start, end, "html", _texts(self.path))
         return None
 
-    # A comment is right above an assignment, or above another comment of its level
-    def _comments(self) -> set[int]:
-        headings = {token.map[0]: token.tag for token in self.tokens
-                    if token.type == "heading_open" and token.markup.startswith("#")}
-        comments: set[int] = set()
-        for line in sorted(headings, reverse=True):
-            below = self.body[line + 1] if line + 1 < len(self.body) else ""
-            if _ASSIGNMENT.match(below.strip()) or (
-                    line + 1 in comments and headings[line] == headings[line + 1]):
-                comments.add(line)
-        return comments if 2 * len(comments) >= len(headings) else set()
-
-    def paragraph(self, token: Token, inline: Token) -> Iterator[Block]:
+    def paragraph(self, token: Token, content: str) -> Iterator[Block]:
         """Yield a paragraph, or each footnote of one that consists of footnotes."""
-        content = inline.content.split("\n")
-        notes = {number for number, line in enumerate(content) if line.startswith(NOTE_MARK)}
-        for first, last in pairwise(sorted({0, *notes, len(content)})):
-            text = "\n".join(content[first:last])
-            mark = text.split(NOTE_MARK)[1] if first in notes else ""
-            begin = self.lines[token.map[0] + first]
-            start, end = trimmed(self.source, begin, self.lines[token.map[0] + last])
-            if mark:
-                text = text.split(NOTE_MARK, 2)[2]
-                start = min(end, FOOTNOTE.search(self.source, begin, end).end())
-            yield Block(plain(text, self.references), start, end, "prose", _texts(self.path),
-                        footnote=mark)
+        lines = content.split("\n")
+        notes = {at for at, line in enumerate(lines) if line.startswith(NOTE_MARK)}
+        for first, last in pairwise(sorted({0, *notes, len(lines)})):
+            start, end = trimmed(self.source, self.lines[token.map[0] + first],
+                                 self.lines[token.map[0] + last])
+            if first in notes:
+                start = min(end, FOOTNOTE.search(self.source, start, end).end())
+            text = "\n".join(lines[first:last]).removeprefix(NOTE_MARK)
+            yield Block(plain(text, self.references), start, end, "prose", _texts(self.path))
 
     def list_blocks(self, index: int) -> Iterator[Block]:
         """Yield a list, then the tables and the code inside it."""
@@ -141,28 +110,21 @@ class Reader:
 
     def items(self, index: int) -> Iterator[Item]:
         """Yield the items of a list and of its nested lists that have text of their own."""
-        levels: list[list] = []  # is it ordered, the number of its next item
-        above: list[int] = []  # the last item at each depth
-        n_items = 0
+        numbers: list[int | None] = []  # of the next item at each depth, None in a bullet list
         for at in range(index, self.closing[index]):
             token = self.tokens[at]
             if token.type in _LISTS:
-                levels.append([token.type.startswith("ordered"), token.attrs.get("start", 1)])
-            elif token.nesting == -1 and token.type.endswith("_list_close"):
-                levels.pop()
+                is_ordered = token.type.startswith("ordered")
+                numbers.append(int(token.attrs.get("start", 1)) if is_ordered else None)
+            elif token.type.endswith("_list_close"):
+                numbers.pop()
             elif token.type == "list_item_open":
-                is_ordered, number = levels[-1]
-                levels[-1][1] += 1
+                number = numbers[-1]
+                numbers[-1] = None if number is None else number + 1
                 own, after = self.paragraphs(at)
-                if not own:
-                    continue
-                depth = len(levels) - 1
-                above = above[:depth] + [above[-1] if above else -1] * (depth - len(above))
-                yield Item(" ".join(span.text for span in own), own[0].start, own[-1].end, depth,
-                           is_ordered, int(number) if is_ordered else None,
-                           above[-1] if above else -1, self.span(token)[1], tuple(after))
-                above.append(n_items)
-                n_items += 1
+                if own:
+                    yield Item(" ".join(span.text for span in own), own[0].start, own[-1].end,
+                               len(numbers) - 1, number, bool(after))
 
     def paragraphs(self, index: int) -> tuple[list[Span], list[Span]]:
         """Return an item's own paragraphs before and after its first nested list."""

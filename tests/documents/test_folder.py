@@ -9,7 +9,6 @@ from lib.core.errors import BadInput
 from lib.documents.folder import (
     MAX_DOCUMENT_BYTES,
     MAX_FILE_BYTES,
-    by_format,
     fingerprint,
     list_files,
     read_folder,
@@ -119,7 +118,6 @@ def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
         "gone.docx": "cannot be read (No such file or directory)",
         "link.html": "same content as a/page.HTML", "pipe.pdf": "not an ordinary file",
         "twin.md": "same content as a/page.HTML"}
-    assert by_format(reading)[".html"] == {"read": 1, "rejected": 1}
     assert reading.tokens["a/page.HTML"] == {"heading": 2, "prose": 5}
 
 

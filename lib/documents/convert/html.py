@@ -3,7 +3,6 @@
 import posixpath
 import re
 from contextlib import suppress
-from dataclasses import replace
 from urllib.parse import unquote
 
 from lib.core.errors import BadInput
@@ -34,7 +33,6 @@ _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _CODE_OR_TABLE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?^ {0,3}(?P=fence)|"
                             r"^ {0,3}<table\b(?:(?!<table\b).)*?</table>", re.I | re.M | re.S)
 _CONTAINERS = frozenset("html body div section main article center form table tbody tr td".split())
-_CONTENT = frozenset(("p", "pre", "blockquote", "dl", *HEADINGS))
 
 
 def read(raw: bytes) -> Converted:
@@ -147,34 +145,18 @@ def _main(root):
             inner = found[0].xpath(".//article|.//*[@itemprop='articleBody']")
             bodies = [one for one in inner if n_words(one) * 3 > n_words(found[0]) * 2]
             return bodies[-1] if bodies else found[0]
-    _strip_links(root)
     place = root
     while True:
-        parts = [one for one in place if n_words(one)]
-        largest = max(parts, key=n_words, default=None)
-        if (largest is None or largest.tag not in _CONTAINERS or is_data(largest)
-                or n_words(largest) * 10 < n_words(place) * 7
-                or any(_has_content(one) for one in parts if one is not largest)):
+        parts = [one for one in place if 2 * _own_words(one) > n_words(one)]
+        if (len(parts) != 1 or parts[0].tag not in _CONTAINERS or is_data(parts[0])
+                or _own_words(parts[0]) * 10 < _own_words(place) * 7):
             return place
-        place = largest
+        place = parts[0]
 
 
-def _strip_links(root) -> None:
-    blocks = [one for one in root.iter("*") if one.tag not in INLINE | {"html", "body"}]
-    marks = [at for at, one in enumerate(blocks) if one.tag in HEADINGS] or [0]
-    first = next((at for at in marks if blocks[at].tag == "h1"), marks[0])
-    last = max((at for at, one in enumerate(blocks) if one.tag in _CONTENT and _has_content(one)
-                or is_data(one)), default=first)
-    keep = {id(one) for at in (first, last) for one in (blocks[at], *blocks[at].iterancestors())}
-    for at, block in enumerate(blocks):
-        words = n_words(block)
-        outside = (at < first or at > last) and id(block) not in keep
-        if outside and words and 2 * sum(map(n_words, block.iter("a"))) >= words:
-            _remove(block)
-
-
-def _has_content(element) -> bool:
-    return any(n_words(one) > sum(map(n_words, one.iter("a"))) for one in element.iter(*_CONTENT))
+# Words that are not in a link
+def _own_words(element) -> int:
+    return n_words(element) - sum(map(n_words, element.iter("a")))
 
 
 def read_epub(raw: bytes) -> Converted:
@@ -198,5 +180,5 @@ def read_epub(raw: bytes) -> Converted:
         root = tree(decoded(part(package, name)))
         kinds = " ".join(root.xpath("//@*[local-name()='type']")).split()
         if not _NO_TEXT & {*kinds}:
-            pieces += [replace(piece, position=name) for piece in walked(root)]
+            pieces += walked(root)
     return write_markdown(pieces)

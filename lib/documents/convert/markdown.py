@@ -28,21 +28,19 @@ class Piece:
     depth: int = 0  # the number of list items around it
     number: int | None = None  # of an item in a numbered list
     rows: list[list[str]] = field(default_factory=list)  # of a table, the header first
-    position: str = ""  # where it is in the source: "page 3", "slide 2"
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A file as Markdown. `shown` is the same with a comment where a page or slide begins."""
+    """A file as Markdown."""
 
     markdown: str
-    shown: str = ""
     doubt: str = ""  # why its structure cannot be trusted
 
 
 def write_markdown(pieces: Iterable[Piece], doubt: str = "") -> Converted:
     """Write pieces as Markdown; doubtful tables among them are named in the doubt."""
-    text, shown, position, n_doubtful = "", "", "", 0
+    text, n_doubtful = "", 0
     widths: list[int] = []  # of the markers of the open list items
     previous = Piece("prose")
     for piece in pieces:
@@ -55,19 +53,13 @@ def write_markdown(pieces: Iterable[Piece], doubt: str = "") -> Converted:
         lines = _lines(piece)
         if not lines:
             continue
-        is_tight = _is_tight(previous, piece)
-        gap = ("\n" if is_tight else "\n\n") if text else ""
-        block = first + ("\n" + " " * len(first)).join(lines)
-        text += gap + block
-        if piece.position != position and not is_tight:
-            position = piece.position
-            gap += "<!-- " + re.sub(r"[<>\s]+|-(?=-)", " ", position) + " -->\n\n"
-        shown += gap + block
+        text += "\n" * (2 - _is_tight(previous, piece)) * bool(text)
+        text += first + ("\n" + " " * len(first)).join(lines)
         n_doubtful += piece.kind == "doubtful"
         previous = piece
     unsure = f"{n_doubtful} table{'s' * (n_doubtful > 1)} whose cells are unsure"
-    return Converted(_ended(text), _ended(shown),
-                     "; ".join(filter(None, [doubt, unsure * bool(n_doubtful)])))
+    text = re.sub(r"[ \t]+$", "", text, flags=re.M) + "\n" * bool(text)
+    return Converted(text, "; ".join(filter(None, [doubt, unsure * bool(n_doubtful)])))
 
 
 def inline(text: str) -> str:
@@ -88,10 +80,6 @@ def table(rows: Sequence[Sequence[str]], n_heads: int = 1, **fields) -> Piece:
     head = [" ".join(dict.fromkeys(filter(None, column))).replace("<br>", " ")
             for column in zip(*rows[:n_heads], strict=True)] or [""] * len(rows[0])
     return Piece("table", rows=[head, *rows[n_heads:]], **fields)
-
-
-def _ended(text: str) -> str:
-    return re.sub(r"[ \t]+$", "", text, flags=re.M) + "\n" * bool(text)
 
 
 # A nested list that does not start with 1 needs a blank line

@@ -55,9 +55,7 @@ class _Reader:
             if piece.kind == "code":
                 piece.text = _code(lines)
             elif piece.kind == "doubtful" and len(lines) > 1:
-                piece.text = "\n".join("   ".join(
-                    " ".join(word.text for word in part) for part in segments(line, _BLANK * line.size))
-                    for line in lines)
+                piece.text = "\n".join(_spaced(line) for line in lines)
             elif lines:
                 is_marked = piece.kind == "item" and lines[0].bullet is None
                 rows = [lines[0].words[is_marked:], *(line.words for line in lines[1:])]
@@ -103,7 +101,7 @@ class _Reader:
         self.grid, self.stack = grid, []
 
     def _begin(self, kind: str, part: Line | Grid, **fields) -> None:
-        self.pieces.append((Piece(kind, position=f"page {part.page}", **fields),
+        self.pieces.append((Piece(kind, **fields),
                             [part] if isinstance(part, Line) else []))
 
     # True if the line is the next of a paragraph or an item
@@ -174,6 +172,11 @@ class _Reader:
         while self.stack and not is_moved and line.x0 < self.stack[-1][1] - 4:
             self.stack.pop()
         return len(self.stack)
+
+
+def _spaced(line: Line) -> str:
+    parts = segments(line, _BLANK * line.size)
+    return "   ".join(" ".join(word.text for word in part) for part in parts)
 
 
 def _code(lines: Sequence[Line]) -> str:

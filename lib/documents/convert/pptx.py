@@ -19,7 +19,7 @@ def read(raw: bytes) -> Converted:
 
     opened(raw, "ppt/presentation.xml", "PPTX")
     pieces = []
-    for number, slide in enumerate(Presentation(io.BytesIO(raw)).slides, 1):
+    for slide in Presentation(io.BytesIO(raw)).slides:
         if slide.element.get("show") == "0":
             continue
         title = slide.shapes.title
@@ -27,8 +27,6 @@ def read(raw: bytes) -> Converted:
         of_slide += _shapes(slide.shapes, title)
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
             of_slide += _paragraphs(notes, False)
-        for piece in of_slide:
-            piece.position = f"slide {number}"
         pieces += [piece for piece in of_slide if piece.text.strip() or piece.rows]
     return write_markdown(pieces)
 

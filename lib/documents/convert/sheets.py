@@ -30,9 +30,8 @@ def read_xlsx(raw: bytes) -> Converted:
     pieces: list[Piece] = []
     for sheet in load_workbook(io.BytesIO(raw), data_only=True, keep_links=False).worksheets:
         if sheet.sheet_state == "visible":
-            where = f"sheet {sheet.title}"
-            content = list(_pieces(_grid(sheet), where))
-            heading = Piece("heading", inline(sheet.title), level=2, position=where)
+            content = list(_pieces(_grid(sheet)))
+            heading = Piece("heading", inline(sheet.title), level=2)
             pieces += [heading, *content] if content else []
     doubt = f"{unknown} formulas without a stored value: open and save it in a spreadsheet program"
     return write_markdown(pieces, doubt if unknown else "")
@@ -53,16 +52,16 @@ def read_csv(raw: bytes) -> Converted:
     return write_markdown(_pieces([row + [""] * (width - len(row)) for row in rows]))
 
 
-def _pieces(rows: list[list[str]], position: str = "") -> Iterator[Piece]:
+def _pieces(rows: list[list[str]]) -> Iterator[Piece]:
     for block in _blocks(rows):
         while len(block) > 1 and sum(map(bool, block[0])) == 1 < sum(map(bool, block[1])):
-            yield Piece("prose", "".join(block.pop(0)), position=position)  # a title
+            yield Piece("prose", "".join(block.pop(0)))  # a title
         if len(block) == 1 or len(block[0]) == 1:
             for row in block:
-                yield Piece("prose", ", ".join(filter(None, row)), position=position)
+                yield Piece("prose", ", ".join(filter(None, row)))
         else:
             is_headed = not any(map(_NUMBER.fullmatch, block[0]))
-            yield table(block, int(is_headed), position=position)
+            yield table(block, int(is_headed))
 
 
 def _blocks(rows: list[list[str]]) -> Iterator[list[list[str]]]:

@@ -27,7 +27,7 @@ def rewrite_list(site: Site) -> Sentences:
     A lead-in with a condition or a negation is said with each item. Short items share a sentence.
     """
     items, lead = site.block.items, site.lead.strip().rstrip(":").strip()
-    if not lead or any(item.depth or item.after for item in items):
+    if not lead or any(item.depth or item.goes_on for item in items):
         return
     start = site.lead_start if site.lead_start >= 0 else items[0].start
     texts = [_words(site, item.start, item.end).strip(" ,;") for item in items]

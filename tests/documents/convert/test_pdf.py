@@ -41,8 +41,8 @@ def test_lists_by_marks_and_indents():
     found = blocks([*prose(100, WORDS, WORDS), (70, 150, 10, 0, "1."), (85, 150, 10, 0, "Open the"),
                     (85, 163, 10, 0, "lid."), (90, 180, 10, 0, "-"), (102, 180, 10, 0, "Wait."),
                     (70, 197, 10, 0, "2."), (85, 197, 10, 0, "Close the lid.")])
-    assert [(item.text, item.depth, item.ordered) for item in found[1].items] == [
-        ("Open the lid.", 0, True), ("Wait.", 1, False), ("Close the lid.", 0, True)]
+    assert [(item.text, item.depth, item.number) for item in found[1].items] == [
+        ("Open the lid.", 0, 1), ("Wait.", 1, None), ("Close the lid.", 0, 2)]
 
 
 def test_running_headers_and_page_numbers_are_dropped_and_a_sentence_goes_on():
