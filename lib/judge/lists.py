@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lib.core.values import Token, solid, tokens
-from lib.judge.matching import content, find, may_equal, without_asked
+from lib.judge.matching import content, find, is_rival, may_equal, without_asked
 from lib.judge.spellings import table_of
 from lib.judge.words import HEDGES, NEGATIONS, OPENERS, TURNS, Question, key, sort_of
 
 _LONGEST = 5  # words of an item between commas
+_LONGEST_RUN = 30
 _BETWEEN = frozenset(("and", "or", "&", "+", "plus", "/", ",", ";", "|"))
+_RUN = re.compile(r"(?<![\w.])([A-Za-z]*)(\d{1,6}) +(?:rangeto|through|to) +\1(\d{1,6})(?![\w.])")
 _WHOLE = frozenset("all every each both everything rangeto to through".split())
+_HARD = ("number", "date", "code")
 _EXPLAINING = (":", "-", "=", "(", "[")
 
 
@@ -48,7 +51,10 @@ def rows_of(reference: str, question: Question, entity_count: int | None) -> lis
             header, rows = table
             is_named = len(rows) > 1 and not header and any(
                 all(question.allows(token) for token in tokens(cell)) for cell in rows[0])
-            return [[cell for cell in row if cell] for row in rows[is_named:]]
+            rows = [[cell for cell in row if cell] for row in rows[is_named:]]
+            numbers = [str(n) for n in range(1, len(rows) + 1)]
+            is_numbered = question.is_ordered and [row[0] for row in rows] == numbers
+            return [row[1:] if is_numbered and len(row) > 1 else row for row in rows]
     if len(lines) > 1:
         pairs = [re.split(r"\s*(?::|\s[-–]|=)\s+", line, maxsplit=1) for line in lines]
         is_paired = all(len(pair) == 2 and len(pair[0].split()) <= _LONGEST for pair in pairs)
@@ -77,17 +83,24 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
     """Return how the lines of an answer match the items."""
     cells = list(dict.fromkeys(cell for row in rows for cell in row))
     phrases = [content(question.read(cell)) for cell in cells]
-    found = question.read("\n".join(lines))
+    text = "\n".join(lines)
+    is_ranged = any("rangeto" in cell for cell in cells)
+    found = question.read(text if is_ranged else _RUN.sub(_each_of_run, text))
     owners = _owners(phrases, found, question)
     pieces = _pieces(found, owners)
     named: list[int] = []
     surplus: list[str] = []
     doubts: list[str] = []
+    told: list[str] = []
     denied: set[int] = set()
+    all_hard = all(any(sort_of(token) in _HARD for token in phrase) for phrase in phrases)
     for piece in pieces:
         hits = list(dict.fromkeys(owner for owner in piece.owners if owner is not None))
         rest, glosses = _rest(piece)
         odd = [token for token in rest if not question.allows(token)]
+        is_told = len(hits) > 1 and max(map(len, rows)) > 1 and all(
+            sort_of(token) == "word" and token.word not in TURNS for token in odd) and any(
+            sort_of(token) in _HARD for hit in hits for token in phrases[hit])
         negated = [token for token in rest + glosses
                    if token.word in NEGATIONS and key(token) not in question.keys]
         text = " ".join(token.text for token in solid(piece.tokens))
@@ -101,24 +114,33 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
                                     or glosses[0].word in ("and", "or", "plus")
                                     or "(" not in [token.text for token in piece.tokens]
                                     and any(token.kind == "number" for token in glosses))
-        if hits and (odd or is_run or is_odd_gloss) or not hits and negated:
+        told += [text] if is_told and odd else []
+        if hits and (odd and not is_told or is_run or is_odd_gloss) or not hits and negated:
             doubts.append(text)
-        elif odd and not _is_remark(piece, odd, bool(named)):
+        elif odd and not hits and not _is_remark(piece, odd, bool(named)):
             is_text = piece.is_first and piece.mark == "." and not any(
                 one.mark == "." and set(one.owners) != {None} for one in pieces)
             is_about = piece.tokens[0].word in ("it", "they", "this", "these") and not any(
                 key(token) in question.keys and len(token.word) > 3 for token in piece.tokens
             ) or any(token.word == "which" for token in piece.tokens)
             is_item = not (is_text or is_about or piece.tokens[0].word in OPENERS | TURNS
-                           ) and len(odd) <= max(map(len, phrases)) + 3
+                           ) and len(odd) <= max(map(len, phrases)) + 3 and not (
+                all_hard and all(sort_of(token) == "word" for token in odd))
             (surplus if is_item else doubts).append(text)
     faults = [token.text for token, owner in zip(found, owners, strict=True)
               if owner is None and token.word in HEDGES | {"rangeto", "only"}
               and key(token) not in question.keys and not question.is_open]
     others = [token for token, owner in zip(found, owners, strict=True)
               if owner is None and not question.allows(token)]
+    doubts += told if len(set(named)) < len(cells) else []
     return _by_rows(rows, cells, [one for one in named if one not in denied], owners, surplus,
                     doubts, faults, others)
+
+
+def _each_of_run(run: re.Match) -> str:
+    first, last = int(run[2]), int(run[3])
+    is_short = first < last < first + _LONGEST_RUN
+    return ", ".join(f"{run[1]}{n}" for n in range(first, last + 1)) if is_short else run[0]
 
 
 def _owners(phrases: list[list[Token]], found: list[Token],
@@ -197,7 +219,7 @@ def _by_rows(rows: Sequence[Sequence[str]], cells: list[str], named: list[int],
         doubts.append("cells of one row in another")
     order = [place for one in dict.fromkeys(stream) for place, row in enumerate(wanted)
              if row[0] == one]
-    n_said = len(surplus + doubts) if max(map(len, rows)) == 1 else len(set(map(key, others)))
+    n_said = len(surplus + doubts) if max(map(len, rows)) == 1 else len(rows)
     return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, doubts, order, faults,
                      fault == "swapped", others, n_said)
 
@@ -252,10 +274,9 @@ def decide(found: ListMatch, question: Question) -> tuple[str, str]:
 # A value in an answer of the kind of an item that it lacks
 def _replacing(found: ListMatch, question: Question) -> Token | None:
     lacking = [token for text in found.missing for token in question.read(text)
-               if sort_of(token) in ("number", "date", "code")]
+               if sort_of(token) in _HARD]
     return next((other for other in found.others for token in lacking
-                 if sort_of(other) == sort_of(token) and not may_equal(other, token)
-                 and (token.kind != "number" or other.value[0] == token.value[0])), None)
+                 if is_rival(other, token) and not may_equal(other, token)), None)
 
 
 # What surplus and missing items share: "Okoro" and "Ida Okoro", "Tue" and "Tuesday"

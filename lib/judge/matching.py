@@ -39,6 +39,8 @@ def is_equal(one: Token, other: Token) -> bool:
 
 def may_equal(one: Token, other: Token) -> bool:
     """Return whether two amounts could mean the same: without a unit, or in one of another kind."""
+    if is_equal(one, other):
+        return True
     dates = {token.kind: token for token in (one, other)}
     if "date" in dates and "number" in dates:
         return dates["number"].text in map(str, dates["date"].value)
@@ -53,6 +55,17 @@ def may_equal(one: Token, other: Token) -> bool:
             one.text.strip("-0123456789.,") != other.text.strip("-0123456789.,")
             and abs(amounts[1] / amounts[0] - 1) < Fraction(1, 50))
     return "" in units and digits[0] == digits[1] or any(units <= kind for kind in _CONVERTIBLE)
+
+
+def is_rival(one: Token, other: Token) -> bool:
+    """Return whether an answer's token is of a reference's kind: dimension, date, form of code."""
+    if one.kind == "number" and not one.value[0] and one.text.isdigit():
+        return other.kind != "word" or sort_of(other) == "code" and not re.search(r"\d", other.text)
+    if sort_of(one) != sort_of(other):
+        return False
+    forms = [re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", token.text)) for token in (one, other)]
+    return one.value[0] == other.value[0] if one.kind == "number" else (
+        sort_of(one) != "code" or forms[0] == forms[1])
 
 
 def find(phrase: Sequence[Token], found: Sequence[Token], start: int,

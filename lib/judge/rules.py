@@ -90,5 +90,5 @@ def _scalar(question: Question, reference: str, answer: str) -> tuple[str, str]:
     own = solid(wanted)
     sign = sign_of(own[0]) if own and (question.is_polar or len(own) == 1) else None
     if sign is not None:
-        return judge_sign(sign, found, question)
+        return judge_sign(sign, own, found, question)
     return judge_value(wanted, found, question)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from lib.core.values import Token, solid
-from lib.judge.matching import content, find, is_equal, may_equal, without_asked
+from lib.judge.matching import content, find, is_equal, is_rival, may_equal, without_asked
 from lib.judge.words import (
     _DIRECTED,
     BOUNDS,
@@ -23,8 +23,6 @@ from lib.judge.words import (
 
 Decision = tuple[str, str]
 _HARD = ("number", "date", "code", "name")
-_RIVALS = {"number": ("number", "date", "code"), "date": ("date", "number"), "word": (),
-           "code": ("code", "number", "date"), "name": ("name", "number")}
 _NUMBER_WORDS = frozenset("dozen half quarter third hundred thousand double twice pair single none "
                           "zero both noon midnight once".split())
 _UNSURE = frozenset("but however wait unless idea only may can".split())
@@ -37,11 +35,16 @@ def shown(found: Sequence[Token]) -> str:
     return repr(" ".join(token.text for token in list(found)[:8] if token.text != "\n"))
 
 
-def judge_sign(wanted: bool, found: list[Token], question: Question) -> Decision:
+def judge_sign(wanted: bool, reference: list[Token], found: list[Token],
+               question: Question) -> Decision:
     """Return the decision on an answer that must mean yes (True) or no."""
     said = _sign_in(found, question)
     if said is None:
         return "unscored", f"says neither yes nor no clearly: {shown(found)}"
+    known = set(map(key, reference)) | question.keys | {("word", "not")}
+    turns = [token for token in solid(found) if token.word in TURNS and key(token) not in known]
+    if said == wanted and turns and sign_of(solid(found)[0]) is not None:
+        return "unscored", f"says more than can be judged: {turns[0].text!r}"
     word = "yes" if said else "no"
     return ("correct" if said == wanted else "incorrect"), f"means {word}: {shown(found)}"
 
@@ -175,6 +178,8 @@ def _strange(new: dict[int, Token], found: list[Token], spans: list[tuple[int, i
     if is_present and any(token.word in ("was", "were", "had") for token in found[:start]):
         return "what was"
     known = {key(token) for token in found[start:end]}
+    is_hard = any(sort_of(token) in ("number", "date", "code") for token in found[start:end]
+                  ) and question.is_restated(found)
     if any(key(token) in known and token.is_solid and len(known) > 1 for token in found[end:]
            ) and len(spans) == 1 and any(place > sentence[1] for place in new):
         return "a second line"
@@ -185,8 +190,8 @@ def _strange(new: dict[int, Token], found: list[Token], spans: list[tuple[int, i
         if place not in new:
             continue
         is_turn = token.word in TURNS and key(token) not in question.keys
-        if is_turn or not (question.allows(token) or depth or is_remark
-                           and sort_of(token) == "word"):
+        is_soft = sort_of(token) == "word" and (is_remark or is_hard)
+        if is_turn or not (question.allows(token) or depth or is_soft):
             return repr(token.text)
     return ""
 
@@ -209,7 +214,7 @@ def _missed(wanted: list[Token], phrase: list[Token], found: list[Token],
     is_figured = any(sort_of(token) in ("number", "date", "code") for token in new)
     for token in () if is_vague else lacking:
         sort = sort_of(token)
-        rivals = [one for one in new if sort_of(one) in _RIVALS[sort]]
+        rivals = [one for one in new if sort != "word" and is_rival(one, token)]
         if any(may_equal(token, one) for one in own) or sort == "name" and _may_be(rivals, wanted):
             continue
         if rivals:

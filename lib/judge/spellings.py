@@ -44,30 +44,19 @@ def _clock(match: re.Match) -> str:
     return f"{hour + 12 * (half == 'p'):02}:{match[2] or '00'}"
 
 
-def _half(match: re.Match) -> str:
-    return f"{match[1] if match[1] and match[1].isdigit() else 1}.5 {match[2] or match[3]}"
-
-
 _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling in (
     (r"\bno\. (?=\S{0,30}\d)", "number "), (r"\+ ?/ ?- ?|\bplus or minus |± ", "±"),
     (r"\b(?:minus|negative) (?=\d)", "-"), (r"n't\b", " not"), (r"\bcannot\b", "can not"),
     (r"(?<=\d)(?<!\b0)[ \u00a0]?[x×](?= ?\d)", " x "),
     (rf"(?<=\d)((?: ?(?:{_UNIT}))?) x +(?=\d)", r"\1 x "),
-    (r"\b(max|min|approx|incl|excl|ca)\.(?= )", r"\1"), (r"\brevolutions per minute\b", "rpm"),
     (r"\b(?:turn|switch)(ed|ing|)(?:e?s)? (on|off)\b",
      lambda match: ("en", "dis")[match[2].lower() == "off"] + "abl" + (match[1] or "e")),
     (r"\b(?:about|around|approximately|roughly|approx\.?|circa|ca\.?|some) "
      rf"(?=\d|(?:{_NUMBERS})\b)|[~≈Øø] ?(?=\d)", ""), (rf"\b({_NUMBERS})-(?=[a-z])", r"\1 "),
     (r"(?<![\d.,])(\d{1,3}) (\d{3})(?= [a-zA-Z]{1,3}[23]?\b)", r"\1\2"),
     (r"\bused to be\b", "formerly was"),
-    (r"(?<=\d) ?(?:requests?/)(?=\w)", " requests per "),
-    (r"\b(\d{1,3}) and (?:a|one) half ([a-z]+)|\b(?:an?|one) ([a-z]+) and a half\b", _half),
     (rf"\bhalf (?:an?|of an?) (?=minute|second|{_PERIOD})", "0.5 "),
-    (r"\b(?:a )?quarter of an? (?=hour)", "0.25 "), (r"\ba fortnight\b", "2 weeks"),
-    (r"\b(?:one|a) quarter\b(?! hour)", "25 %"), (r"\bone half\b", "50 %"),
     (r"\b(?:once|twice)\b", lambda match: ("1", "2")[match[0].lower() == "twice"] + " times"),
-    (r"\b(hourly|daily|weekly|monthly|yearly|annually)\b", lambda match: "every 1 " + {
-        "d": "day", "a": "year"}.get(match[0][0].lower(), match[0][:-2].lower())),
     (rf"\b1 times (?:an?|per|every|each|in an?) (?={_PERIOD})|\b(?:every|each) (?={_PERIOD})",
      "every 1 "), (r"\b1 times (?=every)", ""),
     (rf"\btimes (?:an?|per|each|every) (?:1 )?(?={_PERIOD})", "times every 1 "),
@@ -75,22 +64,20 @@ _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling i
     (r"(?<![\d:.-])(\d{1,2})(?:[:.]([0-5]\d))? ?([ap])\.?m\b\.?", _clock),
     (r"(?<![\w:.+-])(\d{1,2}):([0-5]\d)()(?![\w:.]|-\d)", _clock),
     (r"(?<![\w.,$€£¥])(\d[\d.,]*) ?([$€£¥])(?!\d)", r"\2\1"),
-    (r"\bmet(?:er|re)s? per second\b", "m/s"),
     (r"\b([a-zμ]{1,12}) per (minute|second|hour|day|litre|l|min|s|h)\b",
      lambda match: f"{match[1]}/{match[2]}" if unit_of(f"{match[1]}/{match[2]}") else match[0]),
     (r"\b(kilo|mega|)watt[ -]hours?\b",
      lambda match: {"k": "k", "m": "M"}.get(match[1][:1].lower(), "") + "Wh"),
     (r"(?<=\d )newton[ -]?met(?:re|er)s?\b", "Nm"), (r"\bgigabits per second\b|\bGbit/s", "Gbps"),
     (r"\bmegabits per second\b|\bMbit/s", "Mbps"), (r"\bmilliamps?\b", "mA"),
-    (r"\bcolor", "colour"), (r"\bgray", "grey"), (r"\blicense", "licence"),
     (r"(?<=[a-z]{3})iz(?=e[dsr]?\b|ing\b|ation)", "is"), (r" ?(?:->|=>|→|⇒) ?", ", "),
     (r"\$\{?HOME\}?(?=/)", "~"), (r"\bdB ?\(([AC])\)", r"dB\1"),
     (r"(?:(?<!\d )\b(?:a )?min(?:imum)?(?: of)?|\bnot? (?:less|fewer|lower) than|≥|>=) ?(?=\d)"
      r"|\bat least\b", "atleast "),
     (r"(?:\b(?:a )?max(?:imum)?(?: of)?|\bnot? (?:more|longer|higher) than|\bup to|≤|<=) ?(?=\d)"
      r"|\bat most\b|\bnot exceed(?:ing)?\b", "atmost "),
-    (r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) (?:more|above|higher|longer)\b",
-     r"atleast \1"),
+    (r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) "
+     r"(?:more|above|higher|longer|newer|later)\b", r"atleast \1"),
     (r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) (?:less|fewer|below|lower)\b",
      r"atmost \1"),
     (r"\b(?:more|higher|greater|larger|longer) than (?=\d)|\bover (?=\d)|> ?(?=\d)", "above "),
@@ -133,8 +120,8 @@ def readings(answer: str) -> Iterator[list[str]]:
     rows = table_of(lines)
     if rows:
         yield [" | ".join(row) for row in rows[1]]
-        yield [" | ".join(column) for column in zip(*rows[1], strict=False)]
-        yield [" | ".join(column) for column in zip(*filter(None, (rows[0], *rows[1])), strict=False)]
+        turned = zip(*filter(None, (rows[0], *rows[1])), strict=False)
+        yield [" | ".join(column) for column in turned]
         has_no = re.search(r"\b(?:no|not|none|false|never)\b", " ".join(lines), re.I)
         for column in zip(*rows[1], strict=False) if len(rows[1]) > 1 and not has_no else ():
             yield list(column)

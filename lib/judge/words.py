@@ -68,8 +68,8 @@ _SEVERAL = re.compile(
     r"|\b(?:which|what) (?:\S+ ){0,3}?(?!does )\S{3,}(?<![sui])s\b|\b(?:which|what) \S+ies\b", re.I)
 _POLAR = _words("is are was were does do did can may must will should has have could")
 _ORDERED = re.compile(r"\b(?:in (?:\w+ )?|the )order\b(?! (?:to|number|be|is)\b)|"
-                      r"\bsequence\b|\branking\b|\branked\b|"
-                      r"chronological|ascending|descending|first to last|step by step", re.I)
+                      r"\bsequence\b|\brank(?:ing|ed)\b|step by step|"
+                      r"chronological|ascending|descending|first\b.{0,20} last\b", re.I)
 _PERMITTED = re.compile(r"\b(?:may|can|could|allowed|permitted|possible|available)\b", re.I)
 _MAXIMUM = re.compile(r"\b(?:max|maximum|most|limit|largest|longest|highest)\b|"
                       r"\bhow (?:many|much|long|far)\b.* (?:may|can|allow)\b", re.I)
@@ -108,10 +108,10 @@ def opposites(one: Key) -> set[Key]:
 
 def sort_of(token: Token) -> str:
     """Return what a rival must share: number, date, code, name, or word."""
-    text = token.text.strip(".")
+    text = token.text.rstrip(".")
     if token.kind != "word":
         return token.kind
-    if re.search(r"\d|\w[/_@]|/\w|\w\.\w", text) or sum(map(str.isupper, text)) > 1:
+    if re.search(r"\d|\w[/_@]|/\w|\w\.\w|^[.-]\w", text) or sum(map(str.isupper, text)) > 1:
         return "code"
     return "name" if text[:1].isupper() else "word"
 
@@ -190,6 +190,12 @@ class Question:
         denials = {one for one in self.keys if one[1] in NEGATIONS}
         return bool(denials and not any(one[1] in NEGATIONS for one in own)
                     and {one for one in own & self.keys if one[1] not in FILLERS})
+
+    def is_restated(self, found: list[Token]) -> bool:
+        """Return whether a text has each word of the question but words of grammar."""
+        own = set(map(key, found))
+        return all(key(token) in own or token.word in FILLERS for token in self.tokens
+                   if token.is_solid)
 
     def turned(self, found: list[Token]) -> Token | None:
         """Return the word of an answer that is the opposite of one that it lacks, or None."""
