@@ -212,7 +212,7 @@ def subject_of(phrase: str, about: str) -> str:
     "This plugin" is "the plugin" in a document whose name, `about`, says that it is on one.
     """
     own = phrase.split()
-    if re.match(r"\w+ly\b|This document", phrase) or ELSEWHERE.search(phrase):
+    if re.match(r"\w+ly\b|(?:Figure|Table|Step) \d", phrase) or ELSEWHERE.search(phrase):
         return ""
     if own[0] == "This" and len(own) == 2 and singular(own[1]) in map(singular, words(about)):
         return f"the {own[1]}"

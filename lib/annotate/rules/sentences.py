@@ -40,7 +40,7 @@ _VERBS = (r"requires?|represents?|specif(?:y|ies)|defines?|determines?|controls?
           r"sends?|provides?|implements?|exposes?|creates?|adds?|sets?|removes?|consumes?|"
           r"manages?|references?|produces?|introduces?|converts?|parses?|listens? for|"
           r"enables?|offers?|includes?|accepts?|generates?|performs?|executes?|"
-          r"applies|apply|monitors?|exports?|holds?|tracks?|handles?|shows?|affects?|configures?|"
+          r"applies|apply|monitors?|exports?|holds?|tracks?|handles?|affects?|configures?|"
           r"prevents?|replaces?|extends?|inherits?|refers? to|maps? to|corresponds? to|runs? on|"
           r"connects? to|"
           r"defaults? to|depends? on|consists? of|listens? on|belongs? to|stands? for")
