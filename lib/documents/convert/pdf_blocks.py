@@ -38,7 +38,9 @@ class _Reader:
             if not line.mono and line.face:
                 text[line.size, line.face] += len(line.text)
         self.body, self.face = text.most_common(1)[0][0] if text else (10.0, "")
-        self.pitch = _pitch(lines)
+        # the distance of lines of running text, as a multiple of their font size
+        self.pitch = median([step for before, line in pairwise(lines) if 0.9 < (
+            step := (line.middle - before.middle) / line.size) < 2.2] or [1.3])
         self.known = frozenset(word for line in lines
                                for word in re.findall(r"[\w-]+", line.text.lower()))
         self.levels: list[float] = []  # the font sizes of headings, largest first
@@ -189,13 +191,3 @@ def _code(lines: Sequence[Line]) -> str:
             row = (row + " " * bool(row)).ljust(round((word.x0 - lead) / wide)) + word.text
         text += row + "\n"
     return text
-
-
-# The distance of lines of running text, as a multiple of their font size
-def _pitch(lines: Sequence[Line]) -> float:
-    steps = Counter(
-        round((line.middle - before.middle) / line.size, 1) for before, line in pairwise(lines)
-        if line.page == before.page and line.size == before.size and len(before.text) > 30)
-    common = [step for step, n in steps.items()
-              if 0.9 < step < 2.2 and n >= 0.25 * max(steps.values())]
-    return min(common, default=1.3)
