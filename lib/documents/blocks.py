@@ -41,7 +41,7 @@ def parse(source: str, references: dict | None = None) -> tuple[Block, ...]:
     return blocks
 
 
-@lru_cache(256)
+@lru_cache(4096)
 def _parsed(source: str) -> tuple[tuple[Block, ...], dict]:
     front, references = _FRONT_MATTER.match(source), {}
     body, blocks = source, []

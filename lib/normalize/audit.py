@@ -10,9 +10,8 @@ import pandas as pd
 
 from lib.core.records import Augmented, Document, Normalized, Record, Segment
 from lib.core.values import tokens
-from lib.documents.blocks import parse
 from lib.normalize.negations import Negation, negations_of, unmatched
-from lib.normalize.rewrite import SHORT_WORDS, fact_words, words_in
+from lib.normalize.rewrite import fact_words, short_items, words_in
 
 # unit: an amount; item: a short list item or table cell, kept or lost as a unit
 KINDS = ("number", "unit", "path", "version", "name", "item", "negation")
@@ -117,12 +116,12 @@ def segments_table(rows: list[SegmentAudit], limit: int = 30) -> pd.DataFrame:
 
 
 class _Text:
-    def __init__(self, text: str, items: Sequence[str] = ()) -> None:
+    def __init__(self, text: str, items: Sequence[str] | None = None) -> None:
         self.text, self.items = text, items
 
     @cached_property
     def words(self) -> dict[str, str]:
-        return fact_words(self.text)
+        return fact_words(self.text, self.items)
 
     @cached_property
     def every_word(self) -> frozenset[str]:
@@ -147,7 +146,7 @@ class _Text:
             if folded not in other.every_word and (kind != "number" or word not in inside):
                 found[kind].append(word)
         found["unit"] = [text for value, text in self.amounts.items() if value not in other.amounts]
-        found["item"] = [item for item in self.items
+        found["item"] = [item for item in self.items or ()
                          if not words_in(item) - {""} <= other.every_word]
         found["negation"] = unmatched(self.negations, other.negations)
         return found
@@ -156,7 +155,7 @@ class _Text:
 def _audited(segments: Sequence[Segment], documents: list[Document],
              rewrites: Sequence[tuple[Normalized | Augmented, str]]) -> list[SegmentAudit]:
     by_id, nothing = {document.document_id: document for document in documents}, _Text("")
-    items = cache(lambda name: _short_items(by_id[name].text))
+    items = cache(lambda name: short_items(by_id[name].text))
     whole = cache(lambda name: _Text(f"{by_id[name].title}\n\n{by_id[name].text}"))
 
     @lru_cache(1)  # the texts of a segment follow each other
@@ -176,12 +175,6 @@ def _audited(segments: Sequence[Segment], documents: list[Document],
             written=_counts(written.missing_in(nothing)), lost=gone, moved=_without(lost, gone),
             invented=invented, carried=_without(new, invented)))
     return rows
-
-
-def _short_items(text: str) -> list[tuple[int, str]]:
-    return [(span.start, span.text) for block in parse(text)
-            for span in (*block.items, *(cell for row in block.rows for cell in row))
-            if re.search(r"\w", span.text) and len(span.text.split()) <= SHORT_WORDS]
 
 
 def _counts(words: Facts) -> dict[str, int]:

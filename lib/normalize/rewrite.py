@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import unescape
 
 from lib.core.records import Document, Normalized, Segment
@@ -45,18 +45,17 @@ def lost_tokens(source: str, rewritten: str) -> list[str]:
     return [word for folded, word in fact_words(source).items() if folded not in kept]
 
 
-def fact_words(source: str) -> dict[str, str]:
+def fact_words(source: str, items: Sequence[str] | None = None) -> dict[str, str]:
     """Return the words of Markdown that carry facts, in order: folded -> as first written.
 
     Such words are numbers, versions, paths, code names and capitals anywhere, and every word of
     short table cells and list items. They are compared without case, markup and surrounding
     punctuation. What a reader never sees does not count: targets within the page, labels of link
     definitions, HTML comments, and HTML tags except for the addresses of links and images.
+    `items` are its short items and cells, where its document is parsed already.
     """
-    names = {word for block in parse(source) for span in (
-        *block.items, *(cell for row in block.rows for cell in row))
-        if len(span.text.split()) <= SHORT_WORDS for word in _WORD.findall(span.text)}
-    named = set(map(_folded, names))
+    short = [text for _, text in short_items(source)] if items is None else items
+    named = {_folded(word) for text in short for word in _WORD.findall(text)}
     found: dict[str, str] = {}
     visible = untagged(_ADDRESS.sub(r"\1 \g<0>", _UNSEEN.sub(" ", source)))
     for word in dict.fromkeys(_WORD.findall(_bare(visible))):
@@ -64,6 +63,13 @@ def fact_words(source: str) -> dict[str, str]:
         if folded and (folded in named or _FACTUAL.search(word)):
             found.setdefault(folded, word)
     return found
+
+
+def short_items(source: str) -> list[tuple[int, str]]:
+    """Return the list items and table cells of up to SHORT_WORDS words, with their starts."""
+    return [(span.start, span.text) for block in parse(source)
+            for span in (*block.items, *(cell for row in block.rows for cell in row))
+            if re.search(r"\w", span.text) and len(span.text.split()) <= SHORT_WORDS]
 
 
 def words_in(text: str) -> frozenset[str]:

@@ -38,8 +38,9 @@ class _Reader:
             if not line.mono and line.face:
                 text[line.size, line.face] += len(line.text)
         self.body, self.face = text.most_common(1)[0][0] if text else (10.0, "")
-        self.pitch = _pitch(lines)
-        self.numbered = _numbered(lines)
+        # the distance of lines of running text, as a multiple of their font size
+        self.pitch = median([step for before, line in pairwise(lines) if 0.9 < (
+            step := (line.middle - before.middle) / line.size) < 2.2] or [1.3])
         self.known = frozenset(word for line in lines
                                for word in re.findall(r"[\w-]+", line.text.lower()))
         self.levels: list[float] = []  # the font sizes of headings, largest first
@@ -153,8 +154,9 @@ class _Reader:
         mark, text = line.words[:2]
         if _BULLET.fullmatch(mark.text):
             return not goes_on or mark.text in _SURE_BULLET
-        return id(line) in self.numbered or not goes_on and bool(
-            _NUMBER.fullmatch(mark.text)) and text.x0 - mark.x1 > 0.45 * line.size
+        is_next = self.stack and abs(mark.x0 - self.stack[-1][0]) < 4
+        return bool(_NUMBER.fullmatch(mark.text)) and (not goes_on or is_next) and (
+            text.x0 - mark.x1 > 0.2 * line.size)
 
     def _item(self, line: Line) -> None:
         is_drawn, number = line.bullet is not None, None
@@ -189,30 +191,3 @@ def _code(lines: Sequence[Line]) -> str:
             row = (row + " " * bool(row)).ljust(round((word.x0 - lead) / wide)) + word.text
         text += row + "\n"
     return text
-
-
-# Lines whose first word counts up: "1." and, in the same place, "2."
-def _numbered(lines: Sequence[Line]) -> set[int]:
-    found: set[int] = set()
-    waiting: dict[tuple[int, int], list[Line]] = {}  # by number and indentation
-    for line in lines:
-        mark = _NUMBER.fullmatch(line.words[0].text)
-        if not mark or not mark[1].isdecimal() or len(line.words) < 2 or line.mono:
-            continue
-        number, x = int(mark[1]), round(line.words[1].x0 / 4)  # numbers end at the same place
-        before = next((waiting.pop((number, x + step)) for step in (0, -1, 1)
-                       if (number, x + step) in waiting), [])
-        if before or number == 1:
-            found.update(id(one) for one in [*before, line] if before)
-            waiting[number + 1, x] = [line]
-    return found
-
-
-# The distance of lines of running text, as a multiple of their font size
-def _pitch(lines: Sequence[Line]) -> float:
-    steps = Counter(
-        round((line.middle - before.middle) / line.size, 1) for before, line in pairwise(lines)
-        if line.page == before.page and line.size == before.size and len(before.text) > 30)
-    common = [step for step, n in steps.items()
-              if 0.9 < step < 2.2 and n >= 0.25 * max(steps.values())]
-    return min(common, default=1.3)
