@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from lib.annotate.constraints import Candidate
 from lib.core.text import is_plural
@@ -72,13 +73,15 @@ def ask_list(site: Site) -> Iterator[Candidate]:
         yield Candidate(place + core, answer, "list", block.start, block.end, rule=rule)
     for at, item in enumerate(items):
         what = item.text.rstrip(" :")
-        inner = [one for one in items if one.parent == at]
-        if item.parent < 0 or not re.fullmatch(r"[A-Za-z ]+", what) or not _is_class(what):
+        outer = [one for one in items[:at] if one.depth < item.depth][-1:]
+        if not outer or not re.fullmatch(r"[A-Za-z ]+", what) or not _is_class(what):
             continue
-        name = _entities(site, [items[item.parent]], least=1)
+        below = list(takewhile(lambda one, depth=item.depth: one.depth > depth, items[at + 1:]))
+        inner = [one for one in below if one.depth == item.depth + 1]
+        name = _entities(site, outer, least=1)
         if name and (answer := _entities(site, inner)):
             yield Candidate(f'{site.place()}what are the {in_sentence(what)} of "{name}"?', answer,
-                            "list", item.start, item.until, rule="list: nested")
+                            "list", item.start, below[-1].end, rule="list: nested")
 
 
 # after a paragraph or a table another part of the list may follow
