@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib.analyze.agreement.sheet import TABLE_QUESTIONS
-from lib.analyze.agreement.sheet import ratings as label_shares
 from lib.analyze.win_rates import flip_counts
 from lib.core.errors import BadInput
 from lib.core.records import Answer
@@ -166,9 +164,8 @@ def test_a_person_checks_questions_on_a_sheet_that_says_where_the_answer_is():
     assert [one.structure for one in items] == ["easy", "medium", "hard"]
     assert "Net sales: Valves | 2023 = 85,200" in items[1].texts[-1]
     labels = {items[0].item: "right", items[1].item: "wrong level"}
-    shares = label_shares(items, labels, TABLE_QUESTIONS).set_index(["group", "label"]).share
-    assert shares["easy", "right"] == shares["medium", "wrong level"] == 1
-    assert shares["medium", "no match"] == shares["medium", "not there"] == 0
+    assert tables.check_table(items, labels).values.tolist() == [
+        ["easy", "right", 1], ["medium", "wrong level", 1], ["hard", "unlabelled", 1]]
 
 
 def test_a_model_cites_a_sentence_and_answers_from_the_table_alone(monkeypatch, tmp_path):

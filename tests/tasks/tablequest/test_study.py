@@ -52,8 +52,8 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     results = {name: table(figures / f"tablequest_{name}.csv") for name in FILES}
     accuracy = {(row["arm"], row["level"]): row["accuracy"] for row in results["accuracy"]}
     assert all(results.values())
-    shares = {(row["group"], row["label"]): row["share"] for row in results["check"]}
-    assert shares["hard", "right"] == "1.0" and shares["hard", "not there"] == "0.0"
+    assert [(row["level"], row["label"], row["n"]) for row in results["check"]] == [
+        (level, "right", "1") for level in ("easy", "medium", "hard")]
     assert results["recall"][0]["recall"] == "1.0"
     assert {row["grade"] for row in results["grades"]} == {"3.0"}
     matches = rows(data / "matches" / f"{MODEL}.jsonl")

@@ -170,3 +170,10 @@ def to_check(
             texts = (level, one.kind, one.question, one.answer, source)
             items.append(Item(name, name, "", level, one.kind, one.passage_id, texts))
     return items
+
+
+def check_table(items: Sequence[Item], labels: Mapping[str, str]) -> pd.DataFrame:
+    """Return how many questions of each level have each label, "unlabelled" if none."""
+    found = [(one.structure, labels.get(one.item, "unlabelled")) for one in items]
+    rows = pd.DataFrame(found, columns=["level", "label"])
+    return rows.groupby(["level", "label"], sort=False).size().rename("n").reset_index()
