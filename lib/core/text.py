@@ -1,21 +1,10 @@
-"""English for rules and renderers: labels, grammatical number, sentences, joined pieces."""
+"""English for rules and renderers: labels, grammatical number, joined pieces."""
 
 import re
 from collections.abc import Sequence
 
 Body = tuple[str, list[tuple[int, int]]]  # a section's text, and the span of each of its facts
 
-# A finite verb, and the words that begin a clause in which it is not the main one.
-_FINITE = re.compile(
-    r"(?<!\bto )(?<!^)\b(?:is|are|was|were|has|had|have|can|cannot|could|may|might|must|shall|"
-    r"should|will|would|does|do|did|isn't|aren't|doesn't|don't|can't|won't)\b", re.I)
-_SUBORDINATE = re.compile(
-    r"\b(?:that|which|who|whose|whom|if|when|where|what|how|why|whether|while|because|unless|"
-    r"until|since|as|for|of|to|with)\b", re.I)
-_SUBJECT = re.compile(r"(?:it|this|they|these|you|we|he|she|there) [a-z]+", re.I)
-_DETERMINER = re.compile(r"(?:the|an?|each|every|all|any|some|no|both)\b", re.I)
-_STOPPED = re.compile(r"[.!?][\"')\]]*$")
-_SEVERAL = re.compile(r"[a-z0-9)\"`][.!?][\"')\]]* +[A-Z]|[。！？]")
 _SINGULAR_ENDINGS = ("ss", "us", "is", "as")  # class, bus, basis, bias
 
 
@@ -25,21 +14,6 @@ def is_plural(label: str) -> bool:
     head = re.split(preposition, label, maxsplit=1)[0].strip().lower()
     word = head.split(" ")[-1].strip("()[].,:;") if head else ""
     return word.endswith("s") and not word.endswith(_SINGULAR_ENDINGS) and len(word) > 2
-
-
-def is_sentence(text: str) -> bool:
-    """Return whether an item is written as prose: a whole sentence, or several.
-
-    A sentence has a finite verb that is not in a subordinate clause or behind a preposition, or a
-    pronoun or article first and a full stop last. An instruction ("Open the valve.") is not one.
-    """
-    if _SEVERAL.search(text) or _SUBJECT.match(text):
-        return True
-    verb = _FINITE.search(text)
-    if verb and not _SUBORDINATE.search(text, 0, verb.start()):
-        return True
-    is_long = len(text.split()) >= 5
-    return is_long and bool(_STOPPED.search(text) and _DETERMINER.match(text))
 
 
 def listed(items: list[str]) -> str:

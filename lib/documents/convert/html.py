@@ -129,13 +129,8 @@ def _is_furniture(element) -> bool:
         return True
     if element.tag in INLINE:
         return False
-    if any(_FURNITURE.fullmatch(part.lower())
-           for token in tokens for part in _SEGMENT.findall(token)):
-        return True
-    links = list(element.iter("a"))  # "back to top" and its kind
-    return (element.tag in ("p", "div") and len(links) == 1
-            and 0 < n_words(element) == n_words(links[0])
-            and links[0].get("href", "") in ("#", "#top"))
+    return any(_FURNITURE.fullmatch(part.lower())
+               for token in tokens for part in _SEGMENT.findall(token))
 
 
 def _main(root):
