@@ -31,7 +31,7 @@ class ListMatch:
     faults: list[str] = field(default_factory=list)
     is_swapped: bool = False
     others: list[Token] = field(default_factory=list)  # of the answer, neither items nor asked
-    n_said: int = 0  # at most as many other things
+    n_said: int | None = 0  # other things, at most; None in a table
 
 
 @dataclass
@@ -93,7 +93,6 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
     doubts: list[str] = []
     told: list[str] = []
     denied: set[int] = set()
-    all_hard = all(any(sort_of(token) in _HARD for token in phrase) for phrase in phrases)
     for piece in pieces:
         hits = list(dict.fromkeys(owner for owner in piece.owners if owner is not None))
         rest, glosses = _rest(piece)
@@ -124,11 +123,13 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
                 key(token) in question.keys and len(token.word) > 3 for token in piece.tokens
             ) or any(token.word == "which" for token in piece.tokens)
             is_item = not (is_text or is_about or piece.tokens[0].word in OPENERS | TURNS
-                           ) and len(odd) <= max(map(len, phrases)) + 3 and not (
-                all_hard and all(sort_of(token) == "word" for token in odd))
+                           ) and len(odd) <= max(map(len, phrases)) + 3
             (surplus if is_item else doubts).append(text)
+    hedges = HEDGES | {"rangeto", "only"}
+    if any(one[1] in NEGATIONS for one in question.keys):
+        hedges -= {"or"}  # "not A or B" excludes both
     faults = [token.text for token, owner in zip(found, owners, strict=True)
-              if owner is None and token.word in HEDGES | {"rangeto", "only"}
+              if owner is None and token.word in hedges
               and key(token) not in question.keys and not question.is_open]
     others = [token for token, owner in zip(found, owners, strict=True)
               if owner is None and not question.allows(token)]
@@ -219,7 +220,7 @@ def _by_rows(rows: Sequence[Sequence[str]], cells: list[str], named: list[int],
         doubts.append("cells of one row in another")
     order = [place for one in dict.fromkeys(stream) for place, row in enumerate(wanted)
              if row[0] == one]
-    n_said = len(surplus + doubts) if max(map(len, rows)) == 1 else len(rows)
+    n_said = len(surplus + doubts) if max(map(len, rows)) == 1 else None
     return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, doubts, order, faults,
                      fault == "swapped", others, n_said)
 
@@ -261,11 +262,18 @@ def decide(found: ListMatch, question: Question) -> tuple[str, str]:
         return ("unscored", f"says more of an item than can be judged: {found.doubts[0][:60]!r}"
                 ) if found.doubts else ("correct", f"all items ({found.n_wanted}) and no other")
     if missing and not found.n_named:
-        is_short = found.n_said < found.n_wanted and not any(
-            token.word in TURNS | _WHOLE for token in found.others)
+        are_words = all(len(text.split()) < 3 and not re.search(r"\d", text)
+                        for text in found.surplus + found.missing)
+        is_short = found.n_said is not None and (
+            found.n_said < found.n_wanted or are_words and not found.doubts)
+        is_short &= not any(token.word in TURNS | _WHOLE for token in found.others)
+        is_short &= not _overlap(found, question)
         return ("incorrect" if is_short else "unscored"), shown
-    if missing and (rival := _replacing(found, question)):
+    if rival := _replacing(found, question):
         return "incorrect", f"{shown}; gives {rival.text!r}"
+    is_more = not missing and any(re.fullmatch(r"\S*\d\S*", text) for text in found.surplus)
+    if is_more or missing and _lacks_value(found, question):
+        return "incorrect", shown
     if found.doubts or _overlap(found, question) or missing and surplus:
         return "unscored", f"{shown}, perhaps in other words"
     return "incorrect", shown
@@ -273,10 +281,17 @@ def decide(found: ListMatch, question: Question) -> tuple[str, str]:
 
 # A value in an answer of the kind of an item that it lacks
 def _replacing(found: ListMatch, question: Question) -> Token | None:
+    others = found.others if found.missing else []
     lacking = [token for text in found.missing for token in question.read(text)
                if sort_of(token) in _HARD]
-    return next((other for other in found.others for token in lacking
+    return next((other for other in others for token in lacking
                  if is_rival(other, token) and not may_equal(other, token)), None)
+
+
+def _lacks_value(found: ListMatch, question: Question) -> bool:
+    return all(any(re.search(r"\d", token.text) for token in question.read(text))
+               for text in found.missing) and not any(
+        sort_of(token) in _HARD or token.word in TURNS | _WHOLE for token in found.others)
 
 
 # What surplus and missing items share: "Okoro" and "Ida Okoro", "Tue" and "Tuesday"

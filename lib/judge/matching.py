@@ -64,8 +64,12 @@ def is_rival(one: Token, other: Token) -> bool:
     if sort_of(one) != sort_of(other):
         return False
     forms = [re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", token.text)) for token in (one, other)]
-    return one.value[0] == other.value[0] if one.kind == "number" else (
-        sort_of(one) != "code" or forms[0] == forms[1])
+    if one.kind == "number":
+        units = {str(one.value[0]), str(other.value[0])}
+        numbers = {re.sub(r"[^\d.]", "", token.text) for token in (one, other)}
+        return len(units) == 1 or "" not in units and len(numbers) == 1 and not any(
+            units <= kind for kind in _CONVERTIBLE)
+    return sort_of(one) != "code" or forms[0] == forms[1]
 
 
 def find(phrase: Sequence[Token], found: Sequence[Token], start: int,

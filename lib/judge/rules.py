@@ -1,15 +1,15 @@
 """Judge by rules whether an answer states what the reference states, or abstain (paper, 4.4)."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lib.core.records import Query
-from lib.core.values import folded, solid
+from lib.core.values import folded, solid, tokens
 from lib.judge.lists import ListMatch, decide, match, rows_of
 from lib.judge.matching import respelled
 from lib.judge.scalars import judge_sign, judge_value
-from lib.judge.spellings import readings, unified
-from lib.judge.words import Question, question_of, sign_of
+from lib.judge.spellings import readings, table_of, unified
+from lib.judge.words import Question, key, question_of, sign_of
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,13 @@ def match_list(question: str, reference: str, answer: str,
 # Of the readings of a layout, the one with the best match
 def _match(question: Question, reference: str, answer: str,
            entity_count: int | None) -> ListMatch | None:
-    rows = rows_of("\n".join(unified(line) for line in reference.splitlines()), question,
-                   entity_count)
+    lines = [unified(line) for line in reference.splitlines()]
+    rows = rows_of("\n".join(lines), question, entity_count)
     if not rows:
         return None
+    if len(rows[0]) > 1 and (table := table_of(lines)):
+        heads = {key(token) for cell in table[0] for token in tokens(cell)}
+        question = replace(question, keys=question.keys | heads)
     like = unified(f"{question.text}\n{reference}")
     if "/" not in reference:  # Linux/QNX
         answer = re.sub(r"(?<=[A-Za-z\d])/(?=[A-Za-z])", " / ", answer)

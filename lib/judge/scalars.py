@@ -211,7 +211,9 @@ def _missed(wanted: list[Token], phrase: list[Token], found: list[Token],
     if not lacking:
         return _rearranged(wanted, own, new)
     is_vague = any(token.word in _NUMBER_WORDS for token in new)
-    is_figured = any(sort_of(token) in ("number", "date", "code") for token in new)
+    is_figured = any(token.kind != "word" or re.search(r"\d|/", token.text) for token in new)
+    if len(wanted) == len(own) == 1 and lacking and _is_other_kind(own[0], wanted[0]):
+        return "incorrect", f"gives {own[0].text!r}, not {wanted[0].text!r}"
     for token in () if is_vague else lacking:
         sort = sort_of(token)
         rivals = [one for one in new if sort != "word" and is_rival(one, token)]
@@ -226,6 +228,14 @@ def _missed(wanted: list[Token], phrase: list[Token], found: list[Token],
             sort_of(token) == "name" for token in wanted):
         return "incorrect", f"has no word of the name: {shown(own)}"
     return _other_words(lacking, new, own)
+
+
+# A bare date for a size, a path for a date
+def _is_other_kind(one: Token, other: Token) -> bool:
+    sorts = {sort_of(one), sort_of(other)}
+    units = {str(token.value[0]) for token in (one, other) if token.kind == "number"}
+    is_amount = "" not in units and not may_equal(one, other)
+    return is_amount and sorts <= {"number", "date", "code"} and len(sorts) + len(units) > 2
 
 
 def _may_be(found: list[Token], wanted: list[Token]) -> bool:

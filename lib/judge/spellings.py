@@ -56,7 +56,7 @@ _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling i
     (r"(?<![\d.,])(\d{1,3}) (\d{3})(?= [a-zA-Z]{1,3}[23]?\b)", r"\1\2"),
     (r"\bused to be\b", "formerly was"),
     (rf"\bhalf (?:an?|of an?) (?=minute|second|{_PERIOD})", "0.5 "),
-    (r"\b(?:once|twice)\b", lambda match: ("1", "2")[match[0].lower() == "twice"] + " times"),
+    (r"\bonce(?= (?:an?|per|every|each|in)\b)", "1 times"), (r"\btwice\b", "2 times"),
     (rf"\b1 times (?:an?|per|every|each|in an?) (?={_PERIOD})|\b(?:every|each) (?={_PERIOD})",
      "every 1 "), (r"\b1 times (?=every)", ""),
     (rf"\btimes (?:an?|per|each|every) (?:1 )?(?={_PERIOD})", "times every 1 "),
@@ -162,7 +162,8 @@ def table_of(lines: list[str]) -> tuple[list[str], list[list[str]]] | None:
         widths = {row.strip("|").count(mark) for row in rows}
         if len(rows) > 1 - (mark == "|") and len(widths) == 1 and (
                 widths != {0} or mark == "|" and all(row.startswith("|") for row in rows)):
-            cells = [[cell.strip() for cell in row.strip(mark + " ").split(mark)] for row in rows]
+            bare = (row.removeprefix("|").removesuffix("|") for row in rows)
+            cells = [[cell.strip() for cell in row.split(mark)] for row in bare]
             has_rule = mark == "|" and len(lines) > 1 and bool(_BAR.match(lines[1]))
             return _headed(cells, has_rule=has_rule, is_comma=mark == ",")
     return None

@@ -29,7 +29,7 @@ TURNS = NEGATIONS | HEDGES | BOUNDS | PAST | _words(
 _DIRECTED = _words("from to before after than over under into above below without by")
 REMARKING = _words("before after which so because while since to by who")
 OPENERS = _words("before after which so because when while if by in at on for with as since from "
-                 "using via that who where during per to of through")
+                 "using via that including who where during per to of through")
 CONNECTORS = _words("and or to rangeto & + / , ; | then plus \n both also either , . later")
 FILLERS = OPENERS | _words(
     "is are was were be been being am it its it's this these that those they them their there here "
@@ -43,7 +43,7 @@ FILLERS = OPENERS | _words(
     "according manual documentation document specification table section please keep keeps hold "
     "holds lasts reach reaches see look choose press begin total per what how much well "
     "version release number code model type port file directory path command step period time "
-    "times times: item items tcp udp")
+    "times times: item items tcp udp able")
 _PAIRS = (
     "minimum maximum", "lowest highest", "smallest largest", "oldest newest", "shortest longest",
     "lower upper", "low high", "lower higher", "input output", "inlet outlet", "first last",
@@ -162,7 +162,8 @@ class Question:
         if not token.is_solid or key(token) in self.keys:
             return True
         is_short_name = len(token.text) > 2 and token.text.isupper()  # CAN
-        return token.word in FILLERS - TURNS and not is_short_name
+        words = {token.word, stem(token.word)}
+        return bool(words & FILLERS and not words & TURNS) and not is_short_name
 
     @property
     def is_plural(self) -> bool:
