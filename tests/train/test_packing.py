@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from transformers import default_data_collator
 
@@ -33,9 +33,11 @@ def total_loss(model, blocks: PackedBlocks) -> float:
 
 @given(texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=6),
        block_size=st.integers(2, 40), packing=st.sampled_from(["document", "concat"]))
+@example(texts=["<s>"], block_size=2, packing="document")
 def test_every_token_is_a_target_once(texts, block_size, packing):
     blocks = pack(texts, TOKENIZER, block_size, packing)
-    streams = [TOKENIZER(text)["input_ids"] + [TOKENIZER.eos_token_id] for text in texts]
+    streams = [TOKENIZER(text, split_special_tokens=True)["input_ids"] + [TOKENIZER.eos_token_id]
+               for text in texts]
     expected = sorted(token for stream in streams for token in stream)
     for stream in streams if packing == "document" else streams[:1]:
         expected.remove(stream[0])  # nothing precedes it
