@@ -38,7 +38,7 @@ QUERIES, _ = annotate(DOCUMENTS, ask_facts(FACTS))
 
 def prepared(max_tokens: int, arm: str, packing: str, block_size: int):
     """Return segments, rewrites (two of them dropped) and what an arm is trained on."""
-    segments = segment(DOCUMENTS, TOKENIZER, max_tokens, "plain")
+    segments = segment(DOCUMENTS, TOKENIZER, max_tokens)
     normalized = normalize(segments, DOCUMENTS, rewrite_facts(FACTS))
     full = [place for place, row in enumerate(normalized) if row.text]
     for place in random.Random(3).sample(full, 2):
