@@ -3,11 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from lib.core.values import Token, solid, tokens
 from lib.judge.matching import HARD, content, find, is_rival, may_share, without_asked
 from lib.judge.spellings import table_of
-from lib.judge.words import TURNS, Question, sort_of
+from lib.judge.words import OPENERS, TURNS, Question, key, sort_of
 
 _LONGEST = 5  # words of an item between commas
 _BETWEEN = frozenset(("and", "&", "+", "plus", "/", ",", ";", "|"))
@@ -96,7 +97,10 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
     unclear: list[str] = []
     replaced: list[str] = []
     has_begun = False
-    for piece in _pieces(found, owners):
+    pieces = _pieces(found, owners)
+    is_lined = any(piece.mark == "\n" and {*piece.owners} != {None} for piece in pieces)
+    is_told = False  # an item stands in this line
+    for piece in pieces:
         rest = piece.rest(question)
         is_led = piece.mark == ":" and not has_begun
         has_begun |= any(owner is not None for owner in piece.owners)
@@ -106,11 +110,16 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
         elif rest and all(_is_other(token, lacking) for token in rest):
             replaced += [token.text for token in rest]
         elif rest and not is_led:
-            is_item = not any(owner is not None for owner in piece.owners) and len(
-                solid(piece.tokens)) <= max(map(len, phrases)) + 1
+            is_listed = has_begun or piece.mark in (",", ";", "|", "and") or not any(
+                key(token) in question.keys for token in piece.tokens)
+            is_listed &= piece.tokens[0].word not in OPENERS
+            is_item = {*piece.owners} == {None} and is_listed and not (is_told and is_lined) and (
+                sum(key(token) not in question.keys for token in solid(piece.tokens))
+                <= max(map(len, phrases)) + 1)
             (surplus if is_item else unclear).append(piece.text())
+        is_told = piece.mark != "\n" and (is_told or {*piece.owners} != {None})
     return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, unclear, replaced,
-                     *_arrangement(rows, cells, owners, is_complete=not missing))
+                     *_arrangement(rows, cells, owners, phrases if not missing else []))
 
 
 # Another value of a kind that is lacking
@@ -148,15 +157,19 @@ def _pieces(found: list[Token], owners: list[int | None]) -> list[_Piece]:
     return [piece for piece in pieces if solid(piece.tokens)]
 
 
-def _arrangement(rows: Sequence[Sequence[str]], cells: list[str], owners: list[int | None], *,
-                 is_complete: bool) -> tuple[list[int], str]:
+def _arrangement(rows: Sequence[Sequence[str]], cells: list[str], owners: list[int | None],
+                 phrases: list[list[Token]]) -> tuple[list[int], str]:
     wanted = [[cells.index(cell) for cell in row] for row in rows]
     stream = [one for place, one in enumerate(owners)
               if one is not None and (not place or owners[place - 1] != one)]
     order = [place for one in dict.fromkeys(stream) for place, row in enumerate(wanted)
              if row[0] == one]
-    is_table = is_complete and max(map(len, wanted)) > 1
-    return order, _misplaced(wanted, stream) if is_table else ""
+    if not phrases or max(map(len, wanted)) < 2:
+        return order, ""
+    is_turned = any(stream.index(first) > stream.index(second) and any(
+        is_rival(one, other) for one in phrases[first] for other in phrases[second])
+        for row in wanted for first, second in pairwise(row))  # which is old, which is new?
+    return order, _misplaced(wanted, stream) or ("apart" if is_turned else "")
 
 
 # "" if the cells of each row are together, "swapped" if they are with those of others, else "apart"

@@ -12,7 +12,7 @@ _LOOSE = frozenset("a an the is are was were be been being has have had that whi
                    "our of for".split())
 _CODE = re.compile(r"(?<![\w./-])([A-Za-z]{1,6})([ /-]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
                    r"(?![\w]|[-./]\w)")
-_CONVERTIBLE = ({"celsius", "fahrenheit", "K"}, {"time", "month"})
+CONVERTIBLE = ({"celsius", "fahrenheit", "K"}, {"time", "month"})
 _STEP = Fraction(1024, 1000)
 
 
@@ -49,7 +49,7 @@ def is_rival(one: Token, other: Token) -> bool:
         if one.value[0] != other.value[0]:
             units = {str(one.value[0]), str(other.value[0])}
             return "" not in units and _digits(one) == _digits(other) and not any(
-                units <= kind for kind in _CONVERTIBLE)
+                units <= kind for kind in CONVERTIBLE)
         are_plain = all(isinstance(amount, Fraction) for amount in amounts) and amounts[0] != 0
         is_near = are_plain and abs(amounts[1] / amounts[0] - 1) < Fraction(1, 50)
         return not is_near or re.sub(r"[\d.,]", "", one.text) == re.sub(r"[\d.,]", "", other.text)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from lib.core.values import Token, solid
 from lib.judge.matching import (
+    CONVERTIBLE,
     HARD,
     content,
     find,
@@ -45,7 +46,8 @@ def judge_value(reference: list[Token], found: list[Token], question: Question) 
     phrase = content(reference)
     known = {key(token) for token in phrase}
     own = solid(found)
-    new = [token for token in own if key(token) not in known and not question.allows(token)]
+    said = [token for token in own if key(token) in known or not question.allows(token)]
+    new = [token for token in said if not any(is_equal(token, one) for one in phrase)]
     turn = question.turn(own, phrase)
     wanted = without_asked(phrase, question)
     is_whole = any(find(one, found, start) is not None for one in (phrase, wanted)
@@ -60,7 +62,7 @@ def judge_value(reference: list[Token], found: list[Token], question: Question) 
         return ("unscored", f"says more than can be judged: {strange[0].text!r}") if strange else (
             "correct", "gives the reference")
     lacking = [token for token in wanted if not any(is_equal(token, one) for one in own)]
-    return _missed(wanted, lacking, new, own)
+    return _missed(wanted, lacking, new, said or own)
 
 
 # A value that comes again, in another sentence, may be of another thing
@@ -84,7 +86,8 @@ def _missed(wanted: list[Token], lacking: list[Token], new: list[Token],
     initials = "".join(token.text[0].lower() for token in wanted)
     is_apart = not any(one.word[0] == other.word[0] or one.word == initials
                        for one in new for other in lacking)
-    if are_names and new and is_apart and len(new) == len(lacking) + len(own) - len(wanted):
+    is_whole = len(new) - len(lacking) == len(own) - len(wanted)
+    if are_names and new and lacking and is_apart and is_whole:
         return "incorrect", f"gives {new[0].text!r}, not {lacking[0].text!r}"
     return "unscored", f"says it in other words, or another thing: {shown(own)}"
 
@@ -94,6 +97,7 @@ def _is_unlike(own: list[Token], wanted: Token) -> bool:
     kinds = {str(token.value[0]) if token.kind == "number" else token.kind
              for token in (*own, wanted)}
     is_other = len(own) == 1 and sort_of(own[0]) in HARD and "" not in kinds and len(kinds) == 2
+    is_other &= not any(kinds <= each for each in CONVERTIBLE)
     return is_other and not may_share(own[0], wanted) or len(own) <= _MOST_WORDS and not any(
         sort_of(token) == "code" or token.kind != "word" or token.word in _NUMBER_WORDS
         for token in own)

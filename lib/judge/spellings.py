@@ -17,9 +17,6 @@ _RANGE = re.compile(
     rf"(?: ?(?!thr|to\b|up\b)(?P<unit>{_UNIT}))? ?(?:-|(?:up )?to|thr(?:ough|u)|\.{{2,3}}"
     rf"|(?P<and>and)) ?\+?(?P<high>-?{_NUMBER})(?![-.:/,]?\d)(?: ?(?P<other>{_UNIT})(?![\w/-]))?",
     re.I)
-_SERIES = re.compile(
-    rf"(?<![\w.:-])(?P<bare>{_NUMBER}(?:(?:, | x ){_NUMBER})*)(?P<mark>,? (?:and|or|x) )"
-    rf"(?P<last>{_NUMBER}) ?(?P<unit>{_UNIT})(?![\w/])")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)\w*[ \t]*$\n?", re.M)
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,300}\)")
 _TAG = re.compile(r"</?(?:a|b|i|br|p|answer|code|em|strong|li|ul|ol|span)\b[^<>\n]{0,300}>", re.I)
@@ -90,14 +87,7 @@ def unified(text: str) -> str:
     text = _EMPHASIS.sub(r"\2", text)
     for pattern, spelling in _SPELLINGS:
         text = pattern.sub(spelling, text)
-    return _RANGE.sub(_one_range, _SERIES.sub(_each_with_unit, text))
-
-
-def _each_with_unit(match: re.Match) -> str:
-    bare, mark, last, unit = match.group("bare", "mark", "last", "unit")
-    if not unit_of(unit) or unit == "x":
-        return match[0]
-    return re.sub(r"(?<=\d)(?=, | x |$)", f" {unit}", bare) + f"{mark}{last} {unit}"
+    return _RANGE.sub(_one_range, text)
 
 
 # "-20 to 60 °C" as "-20 °C rangeto 60 °C"
