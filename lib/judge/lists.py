@@ -3,35 +3,32 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from lib.core.values import Token, solid, tokens
-from lib.judge.matching import content, find, is_rival, may_equal, without_asked
+from lib.judge.matching import HARD, content, find, is_rival, may_share, without_asked
 from lib.judge.spellings import table_of
-from lib.judge.words import HEDGES, NEGATIONS, OPENERS, TURNS, Question, key, sort_of
+from lib.judge.words import OPENERS, TURNS, Question, key, sort_of
 
 _LONGEST = 5  # words of an item between commas
-_LONGEST_RUN = 30
-_BETWEEN = frozenset(("and", "or", "&", "+", "plus", "/", ",", ";", "|"))
-_RUN = re.compile(r"(?<![\w.])([A-Za-z]*)(\d{1,6}) +(?:rangeto|through|to) +\1(\d{1,6})(?![\w.])")
-_WHOLE = frozenset("all every each both everything rangeto to through".split())
-_HARD = ("number", "date", "code")
-_EXPLAINING = (":", "-", "=", "(", "[")
+_BETWEEN = frozenset(("and", "&", "+", "plus", "/", ",", ";", "|"))
+_SEQUENCE = frozenset("then after before followed first last next finally second third".split())
+_WHOLE = frozenset("all every each both everything".split())
+_RUNS = frozenset("to through thru until".split())
 
 
 @dataclass(frozen=True)
 class ListMatch:
-    """How an answer matches a list: items wanted, of these named, words of the rest, and doubts."""
+    """How an answer matches a list: items wanted, of these named, the rest, and what is unclear."""
 
     n_wanted: int
     n_named: int
     surplus: list[str]
     missing: list[str]
-    doubts: list[str] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)  # neither items nor words of the question
+    replaced: list[str] = field(default_factory=list)  # values of the kind of a missing one
     order: list[int] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    is_swapped: bool = False
-    others: list[Token] = field(default_factory=list)  # of the answer, neither items nor asked
-    n_said: int | None = 0  # other things, at most; None in a table
+    fault: str = ""  # cells of one row in another: "swapped", or "apart" if that is uncertain
 
 
 @dataclass
@@ -39,7 +36,15 @@ class _Piece:
     tokens: list[Token]
     owners: list[int | None]  # the cell that each token belongs to
     mark: str = ""  # the separator after it
-    is_first: bool = False  # of its sentence
+
+    def rest(self, question: Question) -> list[Token]:
+        return [token for token, owner in zip(self.tokens, self.owners, strict=True)
+                if owner is None and (token.word in _RUNS or not question.allows(token))
+                and not (token.kind == "number" and token.text.isalpha())  # "three things"
+                and (question.is_ordered or token.word not in _SEQUENCE)]
+
+    def text(self) -> str:
+        return " ".join(token.text for token in solid(self.tokens))
 
 
 def rows_of(reference: str, question: Question, entity_count: int | None) -> list[list[str]]:
@@ -51,10 +56,7 @@ def rows_of(reference: str, question: Question, entity_count: int | None) -> lis
             header, rows = table
             is_named = len(rows) > 1 and not header and any(
                 all(question.allows(token) for token in tokens(cell)) for cell in rows[0])
-            rows = [[cell for cell in row if cell] for row in rows[is_named:]]
-            numbers = [str(n) for n in range(1, len(rows) + 1)]
-            is_numbered = question.is_ordered and [row[0] for row in rows] == numbers
-            return [row[1:] if is_numbered and len(row) > 1 else row for row in rows]
+            return [[cell for cell in row if cell] for row in rows[is_named:]]
     if len(lines) > 1:
         pairs = [re.split(r"\s*(?::|\s[-–]|=)\s+", line, maxsplit=1) for line in lines]
         is_paired = all(len(pair) == 2 and len(pair[0].split()) <= _LONGEST for pair in pairs)
@@ -83,72 +85,54 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
     """Return how the lines of an answer match the items."""
     cells = list(dict.fromkeys(cell for row in rows for cell in row))
     phrases = [content(question.read(cell)) for cell in cells]
-    text = "\n".join(lines)
-    is_ranged = any("rangeto" in cell for cell in cells)
-    found = question.read(text if is_ranged else _RUN.sub(_each_of_run, text))
+    found = question.read("\n".join(lines))
     owners = _owners(phrases, found, question)
-    pieces = _pieces(found, owners)
-    named: list[int] = []
+    named = {owner for owner in owners if owner is not None}
+    missing = [row[0] if cells.index(row[0]) not in named else
+               next(cell for cell in row if cells.index(cell) not in named)
+               for row in rows if not {cells.index(cell) for cell in row} <= named]
+    lacking = [token for place, phrase in enumerate(phrases) if place not in named
+               for token in phrase]
     surplus: list[str] = []
-    doubts: list[str] = []
-    told: list[str] = []
-    denied: set[int] = set()
+    unclear: list[str] = []
+    replaced: list[str] = []
+    has_begun = False
+    pieces = _pieces(found, owners)
+    is_lined = any(piece.mark == "\n" and {*piece.owners} != {None} for piece in pieces)
+    is_told = False  # an item stands in this line
     for piece in pieces:
-        hits = list(dict.fromkeys(owner for owner in piece.owners if owner is not None))
-        rest, glosses = _rest(piece)
-        odd = [token for token in rest if not question.allows(token)]
-        is_told = len(hits) > 1 and max(map(len, rows)) > 1 and all(
-            sort_of(token) == "word" and token.word not in TURNS for token in odd) and any(
-            sort_of(token) in _HARD for hit in hits for token in phrases[hit])
-        negated = [token for token in rest + glosses
-                   if token.word in NEGATIONS and key(token) not in question.keys]
-        text = " ".join(token.text for token in solid(piece.tokens))
-        if hits and negated:
-            denied |= set(hits)
-            continue
-        named += hits
-        is_run = any(token.word in ("to", "through", "until") for token in rest + glosses
-                     ) and len(hits) > 1
-        is_odd_gloss = glosses and (glosses[0].word.endswith("ed") or glosses[0].word in TURNS
-                                    or glosses[0].word in ("and", "or", "plus")
-                                    or "(" not in [token.text for token in piece.tokens]
-                                    and any(token.kind == "number" for token in glosses))
-        told += [text] if is_told and odd else []
-        if hits and (odd and not is_told or is_run or is_odd_gloss) or not hits and negated:
-            doubts.append(text)
-        elif odd and not hits and not _is_remark(piece, odd, bool(named)):
-            is_text = piece.is_first and piece.mark == "." and not any(
-                one.mark == "." and set(one.owners) != {None} for one in pieces)
-            is_about = piece.tokens[0].word in ("it", "they", "this", "these") and not any(
-                key(token) in question.keys and len(token.word) > 3 for token in piece.tokens
-            ) or any(token.word == "which" for token in piece.tokens)
-            is_item = not (is_text or is_about or piece.tokens[0].word in OPENERS | TURNS
-                           ) and len(odd) <= max(map(len, phrases)) + 3
-            (surplus if is_item else doubts).append(text)
-    hedges = HEDGES | {"rangeto", "only"}
-    if any(one[1] in NEGATIONS for one in question.keys):
-        hedges -= {"or"}  # "not A or B" excludes both
-    faults = [token.text for token, owner in zip(found, owners, strict=True)
-              if owner is None and token.word in hedges
-              and key(token) not in question.keys and not question.is_open]
-    others = [token for token, owner in zip(found, owners, strict=True)
-              if owner is None and not question.allows(token)]
-    doubts += told if len(set(named)) < len(cells) else []
-    return _by_rows(rows, cells, [one for one in named if one not in denied], owners, surplus,
-                    doubts, faults, others)
+        rest = piece.rest(question)
+        is_led = piece.mark == ":" and not has_begun
+        has_begun |= any(owner is not None for owner in piece.owners)
+        turn = next((token for token in rest if token.word in TURNS | _RUNS), None)
+        if turn or missing and rest and any(token.word in _WHOLE for token in piece.tokens):
+            unclear.append(turn.text if turn else piece.text())
+        elif rest and all(_is_other(token, lacking) for token in rest):
+            replaced += [token.text for token in rest]
+        elif rest and not is_led:
+            is_listed = has_begun or piece.mark in (",", ";", "|", "and") or not any(
+                key(token) in question.keys for token in piece.tokens)
+            is_listed &= piece.tokens[0].word not in OPENERS
+            is_item = {*piece.owners} == {None} and is_listed and not (is_told and is_lined) and (
+                sum(key(token) not in question.keys for token in solid(piece.tokens))
+                <= max(map(len, phrases)) + 1)
+            (surplus if is_item else unclear).append(piece.text())
+        is_told = piece.mark != "\n" and (is_told or {*piece.owners} != {None})
+    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, unclear, replaced,
+                     *_arrangement(rows, cells, owners, phrases if not missing else []))
 
 
-def _each_of_run(run: re.Match) -> str:
-    first, last = int(run[2]), int(run[3])
-    is_short = first < last < first + _LONGEST_RUN
-    return ", ".join(f"{run[1]}{n}" for n in range(first, last + 1)) if is_short else run[0]
+# Another value of a kind that is lacking
+def _is_other(token: Token, lacking: list[Token]) -> bool:
+    return any(sort_of(one) in HARD and is_rival(one, token) for one in lacking) and not any(
+        may_share(one, token) for one in lacking)
 
 
 def _owners(phrases: list[list[Token]], found: list[Token],
             question: Question) -> list[int | None]:
     owners: list[int | None] = [None] * len(found)
     for index in sorted(range(len(phrases)), key=lambda index: -len(phrases[index])):
-        for phrase in _alternatives(phrases[index], question):
+        for phrase in (phrases[index], without_asked(phrases[index], question)):
             spans = [(start, end) for start in range(len(found))
                      if (end := find(phrase, found, start, ".\n|;,")) is not None
                      and not any(owner is not None for owner in owners[start:end])]
@@ -160,69 +144,32 @@ def _owners(phrases: list[list[Token]], found: list[Token],
     return owners
 
 
-# A phrase, without the words of the question, and with its short form alone: "WHO"
-def _alternatives(phrase: list[Token], question: Question) -> list[list[Token]]:
-    is_short = len(phrase) > 2 and phrase[-1].text.isalpha() and phrase[-1].text.isupper()
-    return [phrase, without_asked(phrase, question),
-            *([phrase[:-1], phrase[-1:]] if is_short else [])]
-
-
 def _pieces(found: list[Token], owners: list[int | None]) -> list[_Piece]:
-    pieces, depth = [_Piece([], [], is_first=True)], 0
+    pieces = [_Piece([], [])]
     for token, owner in zip(found, owners, strict=True):
-        depth = max(0, depth + {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0))
-        is_end = token.kind == "end" and owner is None and not (depth and token.text == ".")
         is_lead = token.text == ":" and not any(one is not None for one in pieces[-1].owners)
-        if owner is None and not depth and (is_end or is_lead or token.word in _BETWEEN):
+        if owner is None and (token.kind == "end" or is_lead or token.word in _BETWEEN):
             pieces[-1].mark = token.text
-            pieces.append(_Piece([], [], is_first=is_end))
-            depth = 0 if is_end else depth
+            pieces.append(_Piece([], []))
         else:
             pieces[-1].tokens.append(token)
             pieces[-1].owners.append(owner)
     return [piece for piece in pieces if solid(piece.tokens)]
 
 
-# The words of a piece in no item, and those that explain one: "rx (bytes read)", "rx: bytes read"
-def _rest(piece: _Piece) -> tuple[list[Token], list[Token]]:
-    rest: list[Token] = []
-    glosses: list[Token] = []
-    depth, is_gloss, has_hit = 0, False, False
-    for token, owner in zip(piece.tokens, piece.owners, strict=True):
-        depth = max(0, depth + {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0))
-        has_hit |= owner is not None
-        is_gloss |= has_hit and (token.text in _EXPLAINING[:3] or token.word in OPENERS)
-        if token.is_solid and owner is None:
-            (glosses if depth or is_gloss else rest).append(token)
-    return rest, glosses
-
-
-# A clause about an item, or a sentence that leads to the items
-def _is_remark(piece: _Piece, odd: list[Token], has_named: bool) -> bool:
-    if any(token.word in TURNS for token in odd):
-        return False
-    is_clause = piece.tokens[0].word in OPENERS and not any(
-        sort_of(token) in ("number", "date", "code") for token in odd)
-    return piece.mark == ":" and not has_named or has_named and is_clause and not piece.is_first
-
-
-def _by_rows(rows: Sequence[Sequence[str]], cells: list[str], named: list[int],
-             owners: list[int | None], surplus: list[str], doubts: list[str],
-             faults: list[str], others: list[Token]) -> ListMatch:
+def _arrangement(rows: Sequence[Sequence[str]], cells: list[str], owners: list[int | None],
+                 phrases: list[list[Token]]) -> tuple[list[int], str]:
     wanted = [[cells.index(cell) for cell in row] for row in rows]
-    missing = [rows[place][0] if row[0] not in named else
-               next(cell for cell, one in zip(rows[place], row, strict=True) if one not in named)
-               for place, row in enumerate(wanted) if not set(row) <= set(named)]
     stream = [one for place, one in enumerate(owners)
               if one is not None and (not place or owners[place - 1] != one)]
-    fault = _misplaced(wanted, stream) if not missing and max(map(len, wanted)) > 1 else ""
-    if fault == "apart":
-        doubts.append("cells of one row in another")
     order = [place for one in dict.fromkeys(stream) for place, row in enumerate(wanted)
              if row[0] == one]
-    n_said = len(surplus + doubts) if max(map(len, rows)) == 1 else None
-    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, doubts, order, faults,
-                     fault == "swapped", others, n_said)
+    if not phrases or max(map(len, wanted)) < 2:
+        return order, ""
+    is_turned = any(stream.index(first) > stream.index(second) and any(
+        is_rival(one, other) for one in phrases[first] for other in phrases[second])
+        for row in wanted for first, second in pairwise(row))  # which is old, which is new?
+    return order, _misplaced(wanted, stream) or ("apart" if is_turned else "")
 
 
 # "" if the cells of each row are together, "swapped" if they are with those of others, else "apart"
@@ -246,58 +193,32 @@ def _misplaced(wanted: list[list[int]], stream: list[int]) -> str:
     return "swapped" if is_paired else "apart"
 
 
-def decide(found: ListMatch, question: Question) -> tuple[str, str]:
+def decide(found: ListMatch, answer: list[Token], question: Question) -> tuple[str, str]:
     """Return the verdict on a match, and the reason."""
-    missing, surplus = len(found.missing), len(found.surplus)
-    shown = (f"{found.n_named} of {found.n_wanted} items"
-             + (f"; missing {found.missing[0]!r}" if missing else "")
-             + (f"; surplus {found.surplus[0][:60]!r}" if surplus else ""))
-    if found.is_swapped:
-        return "incorrect", "cells of one row in another"
-    if found.faults:
-        return "unscored", f"{shown}; says {found.faults[0]!r}"
-    if not missing and not surplus:
-        if question.is_ordered and found.order != sorted(found.order):
-            return "incorrect", "the items in another order"
-        return ("unscored", f"says more of an item than can be judged: {found.doubts[0][:60]!r}"
-                ) if found.doubts else ("correct", f"all items ({found.n_wanted}) and no other")
-    if missing and not found.n_named:
-        are_words = all(len(text.split()) < 3 and not re.search(r"\d", text)
-                        for text in found.surplus + found.missing)
-        is_short = found.n_said is not None and (
-            found.n_said < found.n_wanted or are_words and not found.doubts)
-        is_short &= not any(token.word in TURNS | _WHOLE for token in found.others)
-        is_short &= not _overlap(found, question)
-        return ("incorrect" if is_short else "unscored"), shown
-    if rival := _replacing(found, question):
-        return "incorrect", f"{shown}; gives {rival.text!r}"
-    is_more = not missing and any(re.fullmatch(r"\S*\d\S*", text) for text in found.surplus)
-    if is_more or missing and _lacks_value(found, question):
-        return "incorrect", shown
-    if found.doubts or _overlap(found, question) or missing and surplus:
-        return "unscored", f"{shown}, perhaps in other words"
-    return "incorrect", shown
+    missing, surplus, others = found.missing, found.surplus, found.replaced
+    reason = (f"{found.n_named} of {found.n_wanted} items"
+              + (f"; missing {missing[0]!r}" if missing else "")
+              + (f"; surplus {(surplus + others)[0][:60]!r}" if surplus + others else ""))
+    if found.unclear:
+        return "unscored", f"{reason}; says more than can be judged: {found.unclear[0][:60]!r}"
+    if not missing and not surplus + others:
+        return _complete(found, answer, question)
+    if not missing or found.n_named and not surplus + others or others:
+        return "incorrect", reason
+    own, lost = ([token for text in texts for token in question.read(text)
+                  if token.is_solid and not question.allows(token)] for texts in (surplus, missing))
+    is_shared = any(may_share(one, other) for one in own for other in lost)
+    has_digits = any(re.search(r"\d", token.text) for token in own + lost)
+    is_alike = not has_digits or {*map(sort_of, own)} <= {*map(sort_of, lost)}
+    return "incorrect" if own and is_alike and not is_shared else "unscored", reason
 
 
-# A value in an answer of the kind of an item that it lacks
-def _replacing(found: ListMatch, question: Question) -> Token | None:
-    others = found.others if found.missing else []
-    lacking = [token for text in found.missing for token in question.read(text)
-               if sort_of(token) in _HARD]
-    return next((other for other in others for token in lacking
-                 if is_rival(other, token) and not may_equal(other, token)), None)
-
-
-def _lacks_value(found: ListMatch, question: Question) -> bool:
-    return all(any(re.search(r"\d", token.text) for token in question.read(text))
-               for text in found.missing) and not any(
-        sort_of(token) in _HARD or token.word in TURNS | _WHOLE for token in found.others)
-
-
-# What surplus and missing items share: "Okoro" and "Ida Okoro", "Tue" and "Tuesday"
-def _overlap(found: ListMatch, question: Question) -> set[str]:
-    own, wanted = ({re.sub(r"[^\d.]", "", token.text) or token.word[:3] for text in texts
-                    for token in question.read(text)
-                    if token.is_solid and not question.allows(token)}
-                   for texts in (found.surplus + found.doubts, found.missing))
-    return own & wanted
+def _complete(found: ListMatch, answer: list[Token], question: Question) -> tuple[str, str]:
+    if found.fault:
+        verdict = "incorrect" if found.fault == "swapped" else "unscored"
+        return verdict, "cells of one row in another"
+    if question.is_ordered and any(token.word in _SEQUENCE for token in answer):
+        return "unscored", "says the order in words"
+    if question.is_ordered and found.order != sorted(found.order):
+        return "incorrect", "the items in another order"
+    return "correct", f"all items ({found.n_wanted}) and no other"

@@ -1,4 +1,4 @@
-"""Find phrases in the tokens of an answer: any inflection, unit or spelling of a code."""
+"""Compare tokens: what is equal, what could be equal, and what is another value of a kind."""
 
 import re
 from collections.abc import Sequence
@@ -7,11 +7,13 @@ from fractions import Fraction
 from lib.core.values import Token, solid
 from lib.judge.words import Question, key, sort_of
 
+HARD = ("number", "date", "code")
 _LOOSE = frozenset("a an the is are was were be been being has have had that which its their your "
                    "our of for".split())
 _CODE = re.compile(r"(?<![\w./-])([A-Za-z]{1,6})([ /-]?)(\d{1,9}(?:\.\d{1,9}){0,3}[A-Za-z]{0,2})"
                    r"(?![\w]|[-./]\w)")
-_CONVERTIBLE = ({"celsius", "fahrenheit", "K"}, {"time", "month"})
+CONVERTIBLE = ({"celsius", "fahrenheit", "K"}, {"time", "month"})
+_STEP = Fraction(1024, 1000)
 
 
 def respelled(text: str, like: str) -> str:
@@ -21,55 +23,54 @@ def respelled(text: str, like: str) -> str:
 
 
 def _squeezed(match: re.Match) -> str:
-    letters = match[1].casefold()
-    return (letters.removesuffix("v") if len(letters) > 1 else letters) + match[3].casefold()
+    return match[1].casefold() + match[3].casefold()
 
 
 def is_equal(one: Token, other: Token) -> bool:
     """Return whether two tokens mean the same; memory may be counted in steps of 1000 or 1024."""
     if key(one) == key(other) or one.kind == other.kind == "word" and one.word == other.word:
         return True
-    if one.kind != "number" or other.kind != "number" or one.value[0] != other.value[0] or (
-            one.value[0] != "memory"):
+    if one.kind != "number" or other.kind != "number" or not (
+            one.value[0] == other.value[0] == "memory"):
         return False
     ratio = Fraction(one.value[1]) / Fraction(other.value[1] or 1)
-    return any(ratio in (step ** power, 1 / step ** power) for power in (1, 2, 3, 4)
-               for step in (Fraction(1024, 1000),))
-
-
-def may_equal(one: Token, other: Token) -> bool:
-    """Return whether two amounts could mean the same: without a unit, or in one of another kind."""
-    if is_equal(one, other):
-        return True
-    dates = {token.kind: token for token in (one, other)}
-    if "date" in dates and "number" in dates:
-        return dates["number"].text in map(str, dates["date"].value)
-    if one.kind != "number" or other.kind != "number":
-        texts = sorted((one.text.lower(), other.text.lower()), key=len)
-        return len(texts[0]) > 2 and texts[0] in texts[1]
-    units = {str(one.value[0]), str(other.value[0])}
-    digits = [re.sub(r"[^\d.]", "", token.text) or str(token.value[1]) for token in (one, other)]
-    if len(units) == 1:
-        amounts = [token.value[1] for token in (one, other)]
-        return all(isinstance(amount, Fraction) for amount in amounts) and amounts[0] != 0 and (
-            one.text.strip("-0123456789.,") != other.text.strip("-0123456789.,")
-            and abs(amounts[1] / amounts[0] - 1) < Fraction(1, 50))
-    return "" in units and digits[0] == digits[1] or any(units <= kind for kind in _CONVERTIBLE)
+    return any(ratio in (_STEP ** power, 1 / _STEP ** power) for power in (1, 2, 3, 4))
 
 
 def is_rival(one: Token, other: Token) -> bool:
-    """Return whether an answer's token is of a reference's kind: dimension, date, form of code."""
-    if one.kind == "number" and not one.value[0] and one.text.isdigit():
-        return other.kind != "word" or sort_of(other) == "code" and not re.search(r"\d", other.text)
-    if sort_of(one) != sort_of(other):
+    """Return whether two tokens are different values of one kind: dimension, date, form of code.
+
+    Values that could be equal are no rivals: amounts within 2%, or without a unit, and parts.
+    """
+    if sort_of(one) != sort_of(other) or is_equal(one, other):
         return False
-    forms = [re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", token.text)) for token in (one, other)]
     if one.kind == "number":
-        units = {str(one.value[0]), str(other.value[0])}
-        numbers = {re.sub(r"[^\d.]", "", token.text) for token in (one, other)}
-        return len(units) == 1 or "" not in units and len(numbers) == 1 and not any(
-            units <= kind for kind in _CONVERTIBLE)
-    return sort_of(one) != "code" or forms[0] == forms[1]
+        amounts = [token.value[1] for token in (one, other)]
+        if one.value[0] != other.value[0]:
+            units = {str(one.value[0]), str(other.value[0])}
+            return "" not in units and _digits(one) == _digits(other) and not any(
+                units <= kind for kind in CONVERTIBLE)
+        are_plain = all(isinstance(amount, Fraction) for amount in amounts) and amounts[0] != 0
+        is_near = are_plain and abs(amounts[1] / amounts[0] - 1) < Fraction(1, 50)
+        return not is_near or re.sub(r"[\d.,]", "", one.text) == re.sub(r"[\d.,]", "", other.text)
+    if one.kind == "date":
+        return len(one.value) == len(other.value)
+    shorter, longer = sorted((one.word, other.word), key=len)
+    return shorter not in longer and (sort_of(one) != "code" or _form(one) == _form(other))
+
+
+def _digits(token: Token) -> str:
+    return re.sub(r"[^\d.]", "", token.text)
+
+
+def _form(token: Token) -> str:
+    return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", token.text))
+
+
+def may_share(one: Token, other: Token) -> bool:
+    """Return whether two words could name the same thing: they begin alike or share digits."""
+    digits = _digits(one).strip(".")
+    return one.word[:3] == other.word[:3] or bool(digits) and digits == _digits(other).strip(".")
 
 
 def find(phrase: Sequence[Token], found: Sequence[Token], start: int,

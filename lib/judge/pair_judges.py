@@ -44,7 +44,7 @@ def _correctness(query: Query, answers: tuple[str, str]) -> Decision:
                        for name, outcome in zip("AB", outcomes, strict=True))
     if any(outcome.verdict == "unscored" for outcome in outcomes):
         return "unscored", reason
-    return _better(*(outcome.is_correct for outcome in outcomes)), reason
+    return _better(*(outcome.verdict == "correct" for outcome in outcomes)), reason
 
 
 # Limits: it compares words, not meaning, so any product's words count equally; a wrong number

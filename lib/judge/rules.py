@@ -8,7 +8,7 @@ from lib.core.values import folded, solid, tokens
 from lib.judge.lists import ListMatch, decide, match, rows_of
 from lib.judge.matching import respelled
 from lib.judge.scalars import judge_sign, judge_value
-from lib.judge.spellings import readings, table_of, unified
+from lib.judge.spellings import MOST_READ, readings, table_of, unified
 from lib.judge.words import Question, key, question_of, sign_of
 
 
@@ -19,11 +19,6 @@ class Outcome:
     verdict: str
     reason: str
 
-    @property
-    def is_correct(self) -> bool:
-        """Whether the verdict is correct."""
-        return self.verdict == "correct"
-
 
 def by_rules(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
     """Return the verdict and reason for each answer, as `lib.judge.verdicts.judge` needs them."""
@@ -33,45 +28,42 @@ def by_rules(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
 
 
 def compare(question: str, reference: str, answer: str, entity_count: int | None = None) -> Outcome:
-    """Return whether `answer` gives `reference` and nothing that contradicts it.
+    """Return whether `answer` gives `reference` and nothing else, or another value in its place.
 
-    Correct: each value, item and word of the reference, in any unit, spelling or layout, and words
-    of the question. Incorrect: another value or item, or a denial. All else is unscored.
+    Correct: each value, item and word of the reference, in any unit or layout, and words of the
+    question. Incorrect: another value of its kind, a missing or another item. Else unscored.
     """
-    if folded(reference).strip() == folded(answer[:20_000]).strip():
+    if folded(reference).strip() == folded(answer[:MOST_READ]).strip():
         return Outcome("correct", "the reference verbatim")
-    squeezed = [re.sub(r"[ \"'.-]", "", text.strip().casefold()) for text in (reference, answer)]
-    n_digits = len(re.findall(r"\d", reference))
-    if squeezed[0] == squeezed[1] and not 0 < n_digits < 7:
-        return Outcome("correct", "the reference but for marks")
     read = question_of(unified(question))
     if read.loses_denial(read.read(unified(answer))):
         return Outcome("unscored", "restates the question without its denial")
-    found = _match(read, reference, answer, entity_count)
-    if found and found.n_wanted > 1:
-        verdict, reason = decide(found, read)
-        return Outcome(verdict, reason)
+    rows = _rows(read, reference, entity_count)
+    if len(rows) > 1:
+        found = _match(read, rows, reference, answer)
+        return Outcome(*decide(found, read.read(unified(answer)), read))
     return Outcome(*_scalar(read, reference, answer))
 
 
 def match_list(question: str, reference: str, answer: str,
                entity_count: int | None = None) -> ListMatch | None:
     """Return how `answer` matches a reference that is a list; None if the reference is a scalar."""
-    found = _match(question_of(unified(question)), reference, answer, entity_count)
-    if found and found.n_wanted == 1:
-        is_given = compare(question, reference, answer, entity_count).is_correct
+    read = question_of(unified(question))
+    rows = _rows(read, reference, entity_count)
+    if len(rows) == 1:
+        is_given = compare(question, reference, answer, entity_count).verdict == "correct"
         return ListMatch(1, int(is_given), [], [] if is_given else [reference])
-    return found
+    return _match(read, rows, reference, answer) if rows else None
+
+
+def _rows(question: Question, reference: str, entity_count: int | None) -> list[list[str]]:
+    lines = [unified(line) for line in reference.splitlines()]
+    return rows_of("\n".join(lines), question, entity_count)
 
 
 # Of the readings of a layout, the one with the best match
-def _match(question: Question, reference: str, answer: str,
-           entity_count: int | None) -> ListMatch | None:
-    lines = [unified(line) for line in reference.splitlines()]
-    rows = rows_of("\n".join(lines), question, entity_count)
-    if not rows:
-        return None
-    if len(rows[0]) > 1 and (table := table_of(lines)):
+def _match(question: Question, rows: list[list[str]], reference: str, answer: str) -> ListMatch:
+    if len(rows[0]) > 1 and (table := table_of(reference.splitlines())):
         heads = {key(token) for cell in table[0] for token in tokens(cell)}
         question = replace(question, keys=question.keys | heads)
     like = unified(f"{question.text}\n{reference}")
@@ -80,18 +72,17 @@ def _match(question: Question, reference: str, answer: str,
     matches = [match(rows, [respelled(line, like) for line in lines], question)
                for lines in readings(answer) if lines]
     return max(matches, default=ListMatch(len(rows), 0, [], [row[0] for row in rows]),
-               key=lambda one: one.n_named - len(one.surplus) - len(one.doubts) / 2)
+               key=lambda one: one.n_named - len(one.surplus) - len(one.unclear) / 2)
 
 
 def _scalar(question: Question, reference: str, answer: str) -> tuple[str, str]:
     wanted = question.read(unified(reference))
     like = unified(f"{question.text}\n{reference}")
-    lines = next(readings(answer), [])
-    found = question.read(respelled("\n".join(lines), like))
+    found = question.read(respelled("\n".join(next(readings(answer), [])), like))
     if not solid(found):
         return "incorrect", "no words"
     own = solid(wanted)
-    sign = sign_of(own[0]) if own and (question.is_polar or len(own) == 1) else None
-    if sign is not None:
-        return judge_sign(sign, own, found, question)
+    sign, said = (sign_of(each[0]) if each else None for each in (own, solid(found)))
+    if sign is not None and (len(own) == 1 or question.is_polar and said not in (None, sign)):
+        return judge_sign(sign, found, question)
     return judge_value(wanted, found, question)

@@ -17,9 +17,6 @@ _RANGE = re.compile(
     rf"(?: ?(?!thr|to\b|up\b)(?P<unit>{_UNIT}))? ?(?:-|(?:up )?to|thr(?:ough|u)|\.{{2,3}}"
     rf"|(?P<and>and)) ?\+?(?P<high>-?{_NUMBER})(?![-.:/,]?\d)(?: ?(?P<other>{_UNIT})(?![\w/-]))?",
     re.I)
-_SERIES = re.compile(
-    rf"(?<![\w.:-])(?P<bare>{_NUMBER}(?:(?:, | x ){_NUMBER})*)(?P<mark>,? (?:and|or|x) )"
-    rf"(?P<last>{_NUMBER}) ?(?P<unit>{_UNIT})(?![\w/])")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)\w*[ \t]*$\n?", re.M)
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,300}\)")
 _TAG = re.compile(r"</?(?:a|b|i|br|p|answer|code|em|strong|li|ul|ol|span)\b[^<>\n]{0,300}>", re.I)
@@ -45,32 +42,22 @@ def _clock(match: re.Match) -> str:
 
 
 _SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling in (
-    (r"\bno\. (?=\S{0,30}\d)", "number "), (r"\+ ?/ ?- ?|\bplus or minus |± ", "±"),
+    (r"\+ ?/ ?- ?|\bplus or minus |± ", "±"),
     (r"\b(?:minus|negative) (?=\d)", "-"), (r"n't\b", " not"), (r"\bcannot\b", "can not"),
     (r"(?<=\d)(?<!\b0)[ \u00a0]?[x×](?= ?\d)", " x "),
-    (rf"(?<=\d)((?: ?(?:{_UNIT}))?) x +(?=\d)", r"\1 x "),
     (r"\b(?:turn|switch)(ed|ing|)(?:e?s)? (on|off)\b",
      lambda match: ("en", "dis")[match[2].lower() == "off"] + "abl" + (match[1] or "e")),
     (r"\b(?:about|around|approximately|roughly|approx\.?|circa|ca\.?|some) "
      rf"(?=\d|(?:{_NUMBERS})\b)|[~≈Øø] ?(?=\d)", ""), (rf"\b({_NUMBERS})-(?=[a-z])", r"\1 "),
-    (r"(?<![\d.,])(\d{1,3}) (\d{3})(?= [a-zA-Z]{1,3}[23]?\b)", r"\1\2"),
     (r"\bused to be\b", "formerly was"),
-    (rf"\bhalf (?:an?|of an?) (?=minute|second|{_PERIOD})", "0.5 "),
-    (r"\bonce(?= (?:an?|per|every|each|in)\b)", "1 times"), (r"\btwice\b", "2 times"),
-    (rf"\b1 times (?:an?|per|every|each|in an?) (?={_PERIOD})|\b(?:every|each) (?={_PERIOD})",
-     "every 1 "), (r"\b1 times (?=every)", ""),
-    (rf"\btimes (?:an?|per|each|every) (?:1 )?(?={_PERIOD})", "times every 1 "),
-    (rf"(?:\b(?:an?|per|each) )(?=(?:{_PERIOD}|minute|second)\b)", "per "),
     (r"(?<![\d:.-])(\d{1,2})(?:[:.]([0-5]\d))? ?([ap])\.?m\b\.?", _clock),
     (r"(?<![\w:.+-])(\d{1,2}):([0-5]\d)()(?![\w:.]|-\d)", _clock),
-    (r"(?<![\w.,$€£¥])(\d[\d.,]*) ?([$€£¥])(?!\d)", r"\2\1"),
     (r"\b([a-zμ]{1,12}) per (minute|second|hour|day|litre|l|min|s|h)\b",
      lambda match: f"{match[1]}/{match[2]}" if unit_of(f"{match[1]}/{match[2]}") else match[0]),
     (r"\b(kilo|mega|)watt[ -]hours?\b",
      lambda match: {"k": "k", "m": "M"}.get(match[1][:1].lower(), "") + "Wh"),
-    (r"(?<=\d )newton[ -]?met(?:re|er)s?\b", "Nm"), (r"\bgigabits per second\b|\bGbit/s", "Gbps"),
-    (r"\bmegabits per second\b|\bMbit/s", "Mbps"), (r"\bmilliamps?\b", "mA"),
-    (r"(?<=[a-z]{3})iz(?=e[dsr]?\b|ing\b|ation)", "is"), (r" ?(?:->|=>|→|⇒) ?", ", "),
+    (r"(?<=\d )newton[ -]?met(?:re|er)s?\b", "Nm"),
+    (r" ?(?:->|=>|→|⇒) ?", ", "),
     (r"\$\{?HOME\}?(?=/)", "~"), (r"\bdB ?\(([AC])\)", r"dB\1"),
     (r"(?:(?<!\d )\b(?:a )?min(?:imum)?(?: of)?|\bnot? (?:less|fewer|lower) than|≥|>=) ?(?=\d)"
      r"|\bat least\b", "atleast "),
@@ -90,14 +77,7 @@ def unified(text: str) -> str:
     text = _EMPHASIS.sub(r"\2", text)
     for pattern, spelling in _SPELLINGS:
         text = pattern.sub(spelling, text)
-    return _RANGE.sub(_one_range, _SERIES.sub(_each_with_unit, text))
-
-
-def _each_with_unit(match: re.Match) -> str:
-    bare, mark, last, unit = match.group("bare", "mark", "last", "unit")
-    if not unit_of(unit) or unit == "x":
-        return match[0]
-    return re.sub(r"(?<=\d)(?=, | x |$)", f" {unit}", bare) + f"{mark}{last} {unit}"
+    return _RANGE.sub(_one_range, text)
 
 
 # "-20 to 60 °C" as "-20 °C rangeto 60 °C"

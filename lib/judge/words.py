@@ -26,11 +26,8 @@ PAST = _words("formerly previously originally former until earlier old older dep
 TURNS = NEGATIONS | HEDGES | BOUNDS | PAST | _words(
     "but however although wait actually correction sorry more less fewer only than another other "
     "outdated superseded too false most least average minimum maximum")
-_DIRECTED = _words("from to before after than over under into above below without by")
-REMARKING = _words("before after which so because while since to by who")
 OPENERS = _words("before after which so because when while if by in at on for with as since from "
                  "using via that including who where during per to of through")
-CONNECTORS = _words("and or to rangeto & + / , ; | then plus \n both also either , . later")
 FILLERS = OPENERS | _words(
     "is are was were be been being am it its it's this these that those they them their there here "
     "he she we you your i has have had having a an the and do does did done can may must should "
@@ -39,26 +36,11 @@ FILLERS = OPENERS | _words(
     "include includes consist consists equals amounts make makes made take takes taken give gives "
     "given get gets set value answer default about into up out under located found stored kept "
     "available list listed known namely exactly just simply always usually normally "
-    "typically generally currently first second third fourth then finally lastly last one "
+    "typically generally currently one "
     "according manual documentation document specification table section please keep keeps hold "
     "holds lasts reach reaches see look choose press begin total per what how much well "
     "version release number code model type port file directory path command step period time "
     "times times: item items tcp udp able")
-_PAIRS = (
-    "minimum maximum", "lowest highest", "smallest largest", "oldest newest", "shortest longest",
-    "lower upper", "low high", "lower higher", "input output", "inlet outlet", "first last",
-    "source destination", "read write", "client server", "internal external", "primary secondary",
-    "left right", "front rear", "include exclude", "includes excludes",
-    "top bottom", "inner outer",
-    "public private", "send receive", "plain encrypted", "old new", "hot cold",
-    "north south", "upstream downstream", "inside outside", "optional required", "open closed",
-    "optional mandatory", "running stopped", "included excluded", "allowed forbidden", "rise fall",
-    "allowed denied", "locked unlocked", "accepted rejected", "increase decrease", "before after",
-    "above below", "enable disable", "enabled disabled", "active inactive", "on off", "open close",
-    "approved rejected", "heating cooling", "freezing boiling", "with without", "grew fell",
-    "liquid gaseous", "online offline", "buy sell", "add remove", "added removed", "asia europe",
-    "introduced removed", "am pm", "morning evening", "atleast atmost", "above atmost",
-    "below atleast", "rose fell", "creation deletion", "am pm", "switched unplugged")
 _SIGNS = dict.fromkeys("yes true enabled on active enable".split(), True) | dict.fromkeys(
     "no false disabled off inactive disable".split(), False)
 _ASKED_UNIT = re.compile(r"(?:\bin |\(|\bhow many |\bnumber of )"
@@ -67,10 +49,9 @@ _SEVERAL = re.compile(
     r"\bwh(?:at|o|ich)(?: \S+){0,2}? (?:are|were)\b|\b(?:list|name|give)\b(?: all)? the\b"
     r"|\b(?:which|what) (?:\S+ ){0,3}?(?!does )\S{3,}(?<![sui])s\b|\b(?:which|what) \S+ies\b", re.I)
 _POLAR = _words("is are was were does do did can may must will should has have could")
-_ORDERED = re.compile(r"\b(?:in (?:\w+ )?|the )order\b(?! (?:to|number|be|is)\b)|"
-                      r"\bsequence\b|\brank(?:ing|ed)\b|step by step|"
-                      r"chronological|ascending|descending|first\b.{0,20} last\b", re.I)
-_PERMITTED = re.compile(r"\b(?:may|can|could|allowed|permitted|possible|available)\b", re.I)
+_ORDERED = re.compile(
+    r"(?<!in )(?<!any )\border\b(?! number)|\bin (?:(?!any)\w+ )?order\b(?! to\b)|\bsequence\b"
+    r"|\brank|step by step|chronological|ascending|descending|first\b.{0,20} last\b", re.I)
 _MAXIMUM = re.compile(r"\b(?:max|maximum|most|limit|largest|longest|highest)\b|"
                       r"\bhow (?:many|much|long|far)\b.* (?:may|can|allow)\b", re.I)
 _MINIMUM = re.compile(r"\b(?:min|minimum|least|smallest|shortest|lowest)\b", re.I)
@@ -88,22 +69,11 @@ def stem(word: str) -> str:
     return bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] else bare
 
 
-_OPPOSITES: dict[str, set[str]] = {}
-for _one, _other in map(str.split, _PAIRS):
-    _OPPOSITES.setdefault(stem(_one), set()).add(stem(_other))
-    _OPPOSITES.setdefault(stem(_other), set()).add(stem(_one))
-
-
 def key(token: Token) -> Key:
     """Return what two tokens of one meaning share."""
     if token.kind != "word" or sort_of(token) == "code" and token.word.endswith("s"):  # HTTPS
         return token.kind, token.value
     return "word", stem(token.word)
-
-
-def opposites(one: Key) -> set[Key]:
-    """Return the keys of words that mean the opposite."""
-    return {("word", other) for other in _OPPOSITES.get(str(one[1]), ())}
 
 
 def sort_of(token: Token) -> str:
@@ -161,9 +131,18 @@ class Question:
         """Return whether a restatement may have this token: a word of the question, a filler."""
         if not token.is_solid or key(token) in self.keys:
             return True
-        is_short_name = len(token.text) > 2 and token.text.isupper()  # CAN
-        words = {token.word, stem(token.word)}
-        return bool(words & FILLERS and not words & TURNS) and not is_short_name
+        is_name = not token.text.islower() and (token.text.isupper() and len(token.text) > 2
+                                                or token.word not in FILLERS)  # CAN, Holding
+        return bool({token.word, stem(token.word)} & FILLERS) and not is_name and (
+            token.word not in TURNS)
+
+    def turn(self, found: list[Token], reference: list[Token]) -> Token | None:
+        """Return the first word of an answer that may change what it says, or None."""
+        known = set(map(key, reference))
+        is_past = {("word", word) for word in ("was", "were", "did")} & self.keys
+        changing = TURNS | {"before", "after"} | (set() if is_past else {"was", "were", "had"})
+        return next((token for token in found if token.word in changing and key(token) not in known
+                     and (key(token) not in self.keys or token.word in HEDGES)), None)
 
     @property
     def is_plural(self) -> bool:
@@ -180,29 +159,12 @@ class Question:
         """Whether it asks for an order."""
         return bool(_ORDERED.search(self.text))
 
-    @property
-    def is_open(self) -> bool:
-        """Whether it asks what may be, so that "or" lists."""
-        return bool(_PERMITTED.search(self.text))
-
     def loses_denial(self, found: list[Token]) -> bool:
         """Return whether an answer repeats the question, but not its "not"."""
         own = set(map(key, found))
         denials = {one for one in self.keys if one[1] in NEGATIONS}
         return bool(denials and not any(one[1] in NEGATIONS for one in own)
                     and {one for one in own & self.keys if one[1] not in FILLERS})
-
-    def is_restated(self, found: list[Token]) -> bool:
-        """Return whether a text has each word of the question but words of grammar."""
-        own = set(map(key, found))
-        return all(key(token) in own or token.word in FILLERS for token in self.tokens
-                   if token.is_solid)
-
-    def turned(self, found: list[Token]) -> Token | None:
-        """Return the word of an answer that is the opposite of one that it lacks, or None."""
-        own = set(map(key, found))
-        return next((token for token in found if key(token) not in self.keys
-                     and opposites(key(token)) & (self.keys - own)), None)
 
 
 @lru_cache(512)  # every arm's answer to it is judged

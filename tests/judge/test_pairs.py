@@ -35,7 +35,7 @@ def test_rules_prefer_the_only_correct_answer_and_the_words_of_the_domain():
     rows = prefer(queries(7), first, second, RULES)
     assert [(row.query_id, row.criterion) for row in rows[:3]] == [
         ("q0", "correctness"), ("q0", "domain relevance"), ("q1", "correctness")]
-    assert by_criterion(rows, "correctness") == ["A", "B", "tie", "tie", "B", "tie", "tie"]
+    assert by_criterion(rows, "correctness") == ["A", "B", "tie", "tie", "B", "unscored", "tie"]
     # 1/1 : 1/1, 1/1 : 1/1, 1/1 : 0/1, 0/2 : 0/1, none : 1/1, 1/2 : 1/4, only the question's : 1/2
     assert by_criterion(rows, "domain relevance") == ["tie", "tie", "A", "tie", "B", "A", "B"]
     assert rows[-3].reason == ("A: 1 of 2 words are the domain's; "

@@ -120,7 +120,8 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
 
     answers = load_arms("s", "answers", ARMS)
     items = items_of(queries, answers, load_arms("s", "verdicts", ARMS, judge="rules"))
-    verdict = {"item": "label"} | {item.item: item.verdict for item in items}
+    verdict = {"item": "label"} | {
+        item.item: "unsure" if item.verdict == "unscored" else item.verdict for item in items}
     path = data_path("s", "human", "sheet.csv")
     lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
     filled = [f"{line[0]};{verdict[line[0]]}" for line in lines if line[0] in verdict]
