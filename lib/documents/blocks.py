@@ -82,12 +82,12 @@ def sentences(source: str, start: int, end: int) -> list[Span]:
 def title_heading(blocks: Sequence[Block]) -> Block | None:
     """Return the heading that is the document's title, None if no heading is.
 
-    It is the first one, if it is of level 1, or comes before all else and above all others.
+    It is the first one, if it is above all others and of level 1, or comes before all else.
     """
     headings = [block for block in blocks if block.kind == "heading" and block.text]
     first, *others = headings or [None]
-    is_above = headings and blocks[0] is first and all(one.level > first.level for one in others)
-    return first if is_above or headings and first.level == 1 else None
+    is_above = headings and all(one.level > first.level for one in others)
+    return first if is_above and (first.level == 1 or blocks[0] is first) else None
 
 
 def front_title(blocks: Sequence[Block]) -> str:

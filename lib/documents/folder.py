@@ -221,6 +221,5 @@ def _decoded(raw: bytes) -> str:
 
 def _title(blocks: Sequence[Block], name: str) -> str:
     heading = title_heading(blocks)
-    first = next((block.text for block in blocks if block.level == 1 and block.text), "")
-    return (heading.text if heading else front_title(blocks)) or first or (
+    return (heading.text if heading else front_title(blocks)) or (
         re.sub(r"[-_\s]+", " ", Path(name).stem).strip())

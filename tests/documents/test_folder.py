@@ -32,7 +32,8 @@ def ids(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(("text", "title"), [
-    ("intro\n\n## Second\n\n# First *one*\n\ntext", "First one"),
+    ("intro\n\n# First *one*\n\n## Second\n\ntext", "First one"),
+    ("# Installation\n\ntext\n\n# Quick start\n\ntext", "guide to pumps"),
     ("---\nlayout: page\ntitle: \"Front\"\n---\n\ntext", "Front"),
     ("---\ntitle: Front\n---\n\n# Heading\n\ntext", "Heading"),
     ("only text", "guide to pumps"),

@@ -36,19 +36,16 @@ _HOW_LONG = {"after": "after how long", "every": "how often", "for": "for how lo
              "within": "within what time"}
 _REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
 _VERBS = (r"requires?|represents?|specif(?:y|ies)|defines?|determines?|controls?|describes?|"
-          r"indicates?|measures?|contains?|returns?|stores?|collects?|gathers?|reads?|writes?|"
-          r"sends?|provides?|implements?|exposes?|creates?|adds?|sets?|removes?|consumes?|"
-          r"manages?|references?|produces?|introduces?|converts?|parses?|listens? for|"
-          r"enables?|offers?|includes?|accepts?|generates?|performs?|executes?|"
+          r"indicates?|measures?|returns?|stores?|collects?|gathers?|reads?|writes?|"
+          r"sends?|implements?|exposes?|creates?|adds?|sets?|removes?|consumes?|"
+          r"manages?|references?|produces?|converts?|parses?|listens? for|"
+          r"accepts?|generates?|performs?|executes?|"
           r"applies|apply|monitors?|exports?|holds?|tracks?|handles?|affects?|configures?|"
           r"prevents?|replaces?|extends?|inherits?|refers? to|maps? to|corresponds? to|runs? on|"
-          r"connects? to|"
-          r"defaults? to|depends? on|consists? of|listens? on|belongs? to|stands? for")
+          r"connects? to|defaults? to|depends? on|consists? of|listens? on|belongs? to|stands? for")
 _USES = re.compile(r"(?P<s>.+?) (?P<verb>uses?|supports?) (?P<v>.+?) (?P<end>(?:to [a-z]+|for) .+)",
                    re.S)
 _DOES = re.compile(rf"(?P<s>.+?) (?P<verb>{_VERBS}) (?P<v>.+)", re.S)
-_USED = re.compile(r"(?P<s>.+?) (?P<be>is|are|can be|may be) used (?P<v>(?:to|for) .+)", re.S)
-_USE = re.compile(r"(?:You can use|Use) (?P<s>.+?) (?P<v>to [a-z]+ .+)", re.S)
 _PRAISED = re.compile(
     r"(?:an?|the) (?:[\w-]+ ){0,3}?(?:most|more|best|better|good|great|large|small|simple|easy|"
     r"fast|powerful|popular|preferred|recommended|ideal|important|useful|convenient|common|"
@@ -84,7 +81,7 @@ def ask_sentence(text: str, about: str = "") -> tuple[str, str, str] | None:
     `about` is what its section and its document are called.
     """
     is_long = len(text.split()) > MAX_SENTENCE_WORDS
-    if is_long or not text.endswith(".") or re.search(r"[\n|]|!\[|[;:()]| -+ |\. ", text):
+    if is_long or not text.endswith(".") or re.search(r"[\n|\[;:()]| -+ |\. |^>", text):
         return None
     for ask in _FAMILIES:
         found = ask(text[:-1].strip(), about)
@@ -158,17 +155,6 @@ def _figure(clause: str, about: str) -> Found | None:
     return (f"how many {what} {asked}?", f"{prep} {match['n']}".strip()) if is_counted else None
 
 
-def _purpose(clause: str, about: str) -> Found | None:
-    match = _USED.fullmatch(clause) or _USE.fullmatch(clause)
-    subject = subject_of(match["s"], about) if match else ""
-    if not subject or not _is_plain(match["v"]) or len(match["v"].split()) < MIN_DEFINITION:
-        return None
-    be = match.groupdict().get("be") or "can be"
-    modal, _, rest = be.partition(" ")
-    answer = match["v"].removeprefix("for ")
-    return f"what {modal} {subject} {rest}{rest and ' '}used for?", answer
-
-
 # "CephFS encryption requires Linux 6.6", "The flow limit defaults to 5 l/s"
 def _does(clause: str, about: str) -> Found | None:
     match = _DOES.fullmatch(clause)
@@ -195,7 +181,7 @@ def _uses(clause: str, about: str) -> Found | None:
 
 
 _FAMILIES: tuple[Callable[[str, str], Found | None], ...] = (
-    _figure, _how, _done, _purpose, _does, _is)
+    _figure, _how, _done, _does, _is)
 
 
 # no word of another clause or of another sentence
