@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
@@ -94,8 +95,16 @@ def test_plain_papermill_gives_the_same_tables_as_make_study(root, by_hand):
 
 def test_table_2_has_the_stored_counts(root):
     cells = table(root / "figures" / "smoke" / "table2.csv")
+    structure_of = {row["query_id"]: row["structure"]
+                    for row in rows(root / "data" / "smoke" / "queries.jsonl")}
+    unscored = Counter()
+    for arm in ARMS:
+        for row in rows(root / "data" / "smoke" / "verdicts" / "rules" / f"{arm}.jsonl"):
+            for structure in (structure_of[row["query_id"]], "all"):
+                unscored[arm, structure] += row["verdict"] == "unscored"
     assert [(row["arm"], row["structure"], int(row["n"]), int(row["unscored"])) for row in cells
-            ] == [(arm, structure, n, 0) for arm in ARMS for structure, n in N_QUERIES.items()]
+            ] == [(arm, structure, n, unscored[arm, structure])
+                  for arm in ARMS for structure, n in N_QUERIES.items()]
     assert all(int(row["correct"]) <= MOST_LUCKY_ANSWERS for row in cells)
     for row in cells:
         assert 0 <= float(row["low"]) <= float(row["accuracy"]) <= float(row["high"]) <= 1, row
