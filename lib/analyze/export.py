@@ -20,6 +20,7 @@ def show(
     Without `formatted`, its cells are those of `formatted_table`.
     """
     formatted = formatted_table(numbers) if formatted is None else formatted
+    pd.set_option("display.max_colwidth", None)  # else a notebook cuts cells at 50 characters
     lines = [list(formatted), ["---"] * len(formatted.columns), *formatted.values.tolist()]
     cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
     latex = formatted.rename(columns=lambda column: column.replace("_", " "))

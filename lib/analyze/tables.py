@@ -140,7 +140,7 @@ def table5(rows: pd.DataFrame, kinds: Iterable[str] = KINDS) -> pd.DataFrame:
 def formatted_table(table: pd.DataFrame) -> pd.DataFrame:
     """Format a table: floats with two decimals; Tables 2 and 5 with one column per arm.
 
-    Their cells read "17/65 = 26.15% [17.0, 38.0] (2 unscored = 3.1%, at most 29.2%)".
+    Their cells read "17/65 = 26.15% [17.0, 38.0]; 2 unscored (3.1%): at most 29.2%".
     """
     if not {"arm", "accuracy"} <= set(table):
         return pd.DataFrame(
@@ -149,8 +149,8 @@ def formatted_table(table: pd.DataFrame) -> pd.DataFrame:
     texts = [
         fraction(row.correct, row.n, row.low, row.high)
         + (
-            f" ({row.unscored} unscored = {row.unscored_share:.1%}, "
-            f"at most {row.upper_bound:.1%})"
+            f"; {row.unscored} unscored ({row.unscored_share:.1%}): "
+            f"at most {row.upper_bound:.1%}"
             if row.unscored
             else ""
         )

@@ -39,7 +39,7 @@ def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
     cell = table2(rows).set_index("structure").loc["natural"]
     assert (cell.n, cell.correct, cell.unscored) == (4, 2, 1)
     assert (cell.accuracy, cell.unscored_share, cell.upper_bound) == (0.5, 0.25, 0.75)
-    ending = " (1 unscored = 25.0%, at most 75.0%)"
+    ending = "; 1 unscored (25.0%): at most 75.0%"
     assert formatted_table(table2(rows)).base[0] == "2/4 = 50.00%" + ending  # one document
     texts = formatted_table(table2(rows.assign(cluster=rows.query_id))).base
     assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + ending)
