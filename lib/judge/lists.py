@@ -46,6 +46,10 @@ class _Piece:
     def text(self) -> str:
         return " ".join(token.text for token in solid(self.tokens))
 
+    @property
+    def has_item(self) -> bool:
+        return {*self.owners} != {None}
+
 
 def rows_of(reference: str, question: Question, entity_count: int | None) -> list[list[str]]:
     """Return the items of a reference, each as its cells; empty for a scalar."""
@@ -93,33 +97,38 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
                for row in rows if not {cells.index(cell) for cell in row} <= named]
     lacking = [token for place, phrase in enumerate(phrases) if place not in named
                for token in phrase]
+    surplus, unclear, replaced = _others(
+        _pieces(found, owners), question, lacking, max(map(len, phrases)) + 1)
+    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, unclear, replaced,
+                     *_arrangement(rows, cells, owners, phrases if not missing else []))
+
+
+# Pieces that are other items, that cannot be told, and values in place of those that are lacking
+def _others(pieces: list[_Piece], question: Question, lacking: list[Token],
+            longest: int) -> tuple[list[str], list[str], list[str]]:
     surplus: list[str] = []
     unclear: list[str] = []
     replaced: list[str] = []
     has_begun = False
-    pieces = _pieces(found, owners)
-    is_lined = any(piece.mark == "\n" and {*piece.owners} != {None} for piece in pieces)
+    is_lined = any(piece.mark == "\n" and piece.has_item for piece in pieces)
     is_told = False  # an item stands in this line
     for piece in pieces:
         rest = piece.rest(question)
         is_led = piece.mark == ":" and not has_begun
-        has_begun |= any(owner is not None for owner in piece.owners)
+        has_begun |= piece.has_item
         turn = next((token for token in rest if token.word in TURNS | _RUNS), None)
-        if turn or missing and rest and any(token.word in _WHOLE for token in piece.tokens):
+        if turn or lacking and rest and any(token.word in _WHOLE for token in piece.tokens):
             unclear.append(turn.text if turn else piece.text())
         elif rest and all(_is_other(token, lacking) for token in rest):
             replaced += [token.text for token in rest]
         elif rest and not is_led:
-            is_listed = has_begun or piece.mark in (",", ";", "|", "and") or not any(
-                key(token) in question.keys for token in piece.tokens)
-            is_listed &= piece.tokens[0].word not in OPENERS
-            is_item = {*piece.owners} == {None} and is_listed and not (is_told and is_lined) and (
-                sum(key(token) not in question.keys for token in solid(piece.tokens))
-                <= max(map(len, phrases)) + 1)
+            new = [key(token) not in question.keys for token in solid(piece.tokens)]
+            is_listed = has_begun or piece.mark in (",", ";", "|", "and") or all(new)
+            is_item = is_listed and not piece.has_item and not (is_told and is_lined) and (
+                piece.tokens[0].word not in OPENERS and sum(new) <= longest)
             (surplus if is_item else unclear).append(piece.text())
-        is_told = piece.mark != "\n" and (is_told or {*piece.owners} != {None})
-    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, unclear, replaced,
-                     *_arrangement(rows, cells, owners, phrases if not missing else []))
+        is_told = piece.mark != "\n" and (is_told or piece.has_item)
+    return surplus, unclear, replaced
 
 
 # Another value of a kind that is lacking
