@@ -10,7 +10,6 @@ from lib.core.values import folded
 MOST_READ = 20_000  # characters of an answer; the value is not further down
 _UNIT = r"°[CF]?|%|[A-Za-zμΩ]{1,12}\d?(?:/[a-z]{1,3})?"
 _NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_PERIOD = "hour|day|week|month|year"
 _NUMBER = r"\d{1,9}(?:[.,]\d{1,9})*"
 _RANGE = re.compile(
     rf"(?P<between>\b(?:between|from) )?(?<![\w.-])\+?(?P<low>[-\u2212]?{_NUMBER})"
