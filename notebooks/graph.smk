@@ -59,7 +59,7 @@ rule retention:
             BASE in study.arms and [*wildcards] not in ([], [BASE]))
     output: of("retention", measured), records("retention", ONE)
     params: **each("retention")
-    threads: cores
+    threads: own_cores
     shell: RUN
 
 
