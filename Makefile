@@ -1,6 +1,8 @@
 # The menu. `make` alone prints it.
 STUDY ?= lab
 DOCUMENTS ?=
+MODEL ?=
+BASE ?=
 FILINGS ?=
 JOBS ?= all
 PROFILE ?=
@@ -15,27 +17,31 @@ PYTHON := $(or $(CONDA_PYTHON),$(CURDIR)/.venv/bin/python)
 READY := $(if $(CONDA_PYTHON),,.venv/ready)
 export PATH := $(dir $(PYTHON)):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE  # or each process would compile what it imports
-RUN_STUDY = STUDY_PARENT=$$PPID exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
+RUN_STUDY = STUDY_PARENT=$$PPID STUDY_BASE="$(BASE)" exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
 	--documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)" \
 	--profile "$(PROFILE)"
 # One thread per worker: more of them starve each other on two cores.
 PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help study lab base test test-all bench clean environment
+.PHONY: help study look lab base test test-all bench clean environment
 .DEFAULT_GOAL := help
 
 help:  ## this menu
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
 	@echo
 	@echo "  STUDY=name      one of: $(basename $(notdir $(wildcard studies/*.yaml))); now $(STUDY)"
-	@echo "  DOCUMENTS=path  a folder of your own files, with STUDY=documents"
+	@echo "  DOCUMENTS=path  a folder of your own files, for look or with STUDY=documents"
+	@echo "  BASE=laboratory runs STUDY=documents for show, where its file names no base model"
 	@echo "  FILINGS=path    a folder of 10-K or 10-Q filings (.html, .htm, .gz)"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
 	@echo "  PROFILE=slurm   submit each stage to Slurm, as profiles/slurm says; JOBS=n stages at a time"
 
 study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and all locations
 	@$(RUN_STUDY)
+
+look: $(READY)  ## what DOCUMENTS holds, what can be asked, what MODEL would cost; uses no model
+	@"$(PYTHON)" -m lib.run.look "$(DOCUMENTS)" --model "$(MODEL)"
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@PYTHONWARNINGS="ignore:IProgress not found" \

@@ -19,7 +19,7 @@ from lib.core.paths import REPOSITORY
 
 DOCUMENT_BYTES, DOCUMENT_FACTORS = 1_240_000, (1, 2, 4)  # 5 MB is the most per file
 CORPUS_BYTES, CORPUS_FACTORS = 910_000, (1, 4, 16)  # 16 times: the paper's 4 million tokens
-SOURCES = REPOSITORY / "tests" / "data" / "documents"
+SOURCES = REPOSITORY / "data" / "technical"
 NAMES = re.compile(r"\b(etcd\w*|Prometheus|Graphite|InfluxDB|OpenTSDB|Nagios|Sensu|ESP)\b")
 VOCABULARY = 8_000  # tokens of a tokenizer trained on these documents
 STAGES = ("00_documents", "01_annotate", "02_normalize")

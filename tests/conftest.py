@@ -186,7 +186,7 @@ def shared() -> Path:
 @pytest.fixture
 def documents_folder() -> Path:
     """The folder of real documents that the repository carries (Apache-2.0)."""
-    return REPOSITORY / "tests" / "data" / "documents"
+    return REPOSITORY / "data" / "technical"
 
 
 @pytest.fixture

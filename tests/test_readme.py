@@ -5,7 +5,9 @@ import re
 import pandas as pd
 import pytest
 
+from lib.core.artifacts import ARTIFACTS
 from lib.core.paths import REPOSITORY
+from lib.tasks.kinds import kinds
 
 EXHIBIT = REPOSITORY / "figures" / "exhibit"
 LABORATORIES = (EXHIBIT / "README.md").read_text(encoding="utf-8")
@@ -99,3 +101,11 @@ def test_links_and_commands_name_what_exists(page):
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
     for study in re.findall(r"STUDY=([a-z-]+)\b", text):
         assert (REPOSITORY / "studies" / f"{study}.yaml").exists(), study
+
+
+def test_the_readme_of_data_lists_every_artifact_with_who_writes_it():
+    kinds()  # systems register their own
+    text = (REPOSITORY / "data" / "README.md").read_text(encoding="utf-8")
+    for one in ARTIFACTS.values():
+        kind = one.kind.__name__ if one.kind else "–"
+        assert f"| `{one.path}` | {kind} | {', '.join(one.made_by)} |" in text, one.path

@@ -137,17 +137,20 @@ def table5(rows: pd.DataFrame, kinds: Iterable[str] = KINDS) -> pd.DataFrame:
     return crossed(rows, {"arm": sorted_arms(rows.arm), "structure": (), "kind": kinds})
 
 
-def formatted_table(table: pd.DataFrame) -> pd.DataFrame:
+def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFrame:
     """Format a table: floats with two decimals; Tables 2 and 5 with one column per arm.
 
-    Their cells read "17/65 = 26.15% [17.0, 38.0]; 2 unscored (3.1%): at most 29.2%".
+    Their cells read "17/65 = 26.15% [17.0, 38.0]; 2 unscored (3.1%): at most 29.2%", or
+    "17/65, 2 unscored" where `only_counts`.
     """
     if not {"arm", "accuracy"} <= set(table):
         return pd.DataFrame(
             {column: [number(value) for value in table[column]] for column in table}
         )
     texts = [
-        fraction(row.correct, row.n, row.low, row.high)
+        f"{row.correct}/{row.n}, {row.unscored} unscored"
+        if only_counts
+        else fraction(row.correct, row.n, row.low, row.high)
         + (
             f"; {row.unscored} unscored ({row.unscored_share:.1%}): "
             f"at most {row.upper_bound:.1%}"

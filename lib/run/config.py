@@ -27,8 +27,12 @@ from lib.run.stages import (
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
 FOLDER_VARIABLE = "STUDY_DOCUMENTS"
+BASE_VARIABLE = "STUDY_BASE"  # "laboratory" where a study of documents names no base
+FOR_SHOW = ("This small base cannot learn from your documents: the numbers show that the chain "
+            "runs, and nothing else.")
 _MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
+LABORATORY = "laboratory"
 _Model = Annotated[str, Field(min_length=1)]
 
 
@@ -36,7 +40,7 @@ class Study(StudyFile):
     """A study of texts: `arms` holds parameters of single arms, by notebook."""
 
     source: str
-    base_model: _Model
+    base_model: str
     annotator: _Model = "rules"
     normalizer: _Model = "rules"
     augmenter: _Model = "rules"  # used if dapt-a is among the arms
@@ -56,8 +60,11 @@ class Study(StudyFile):
         if isinstance(arms, dict):
             order = [arm for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms]
             arms = {arm: arms[arm] or {} for arm in order}
+        base = "" if keys["source"] == "documents" else keys["name"]
+        if not (base or keys.get("base_model")) and os.environ.get(BASE_VARIABLE) == LABORATORY:
+            base, keys = "lab", {"caution": FOR_SHOW, **keys}
         known = ("annotator", "normalizer", "augmenter") if keys["source"] == "lab" else ()
-        return {"variants": list(kind.variants), "base_model": f"data/{keys['name']}/models/base",
+        return {"variants": list(kind.variants), "base_model": base and f"data/{base}/models/base",
                 **dict.fromkeys(known, "facts"), **keys, "arms": arms}
 
     @model_validator(mode="after")
@@ -168,7 +175,7 @@ class Study(StudyFile):
             "judges": [self.judge, *self.other_judges], "seeds": self.seeds,
             "retention": "retention" in self.variants, "pairs": "pairs" in self.variants,
             "tasks": "lab" if self.made_by else "hub", "task": self.kind.task,
-            "folder": self.folder}
+            "folder": self.folder, "caution": self.caution}
         return wired if stage == "00_lab" else wired | {"base_model": self.base_model}
 
 

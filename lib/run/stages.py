@@ -39,7 +39,7 @@ for _kind in KINDS.values():
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 # Parameters that the graph sets from a study's keys.
 WIRED = ("study", "arm", "arms", "first_arm", "folder", "seeds", "retention", "pairs",
-         "annotator", "normalizer", "augmenter", "judge", "judges", "base_model", "task")
+         "annotator", "normalizer", "augmenter", "judge", "judges", "base_model", "task", "caution")
 
 
 class StudyFile(BaseModel):
@@ -56,6 +56,7 @@ class StudyFile(BaseModel):
     llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
     seeds: PositiveInt = 1  # trainings of an arm, bases or laboratories
     first_seed: NonNegativeInt = 1  # of bases and laboratories
+    caution: str = ""  # why its numbers mean little: printed, and above the report's answer
 
     @model_validator(mode="after")
     def _check_notebooks(self) -> "StudyFile":

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TextIO
 
 import yaml
@@ -24,7 +25,8 @@ from lib.core.paths import (
 )
 from lib.core.process import be_parent, die_with_parent
 from lib.report.page import ending
-from lib.run.config import FOLDER_VARIABLE, AnyStudy, Study, load_study
+from lib.run.config import FOLDER_VARIABLE, LABORATORY, AnyStudy, Study, load_study
+from lib.run.look import look_at, printed
 
 _SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
 
@@ -101,6 +103,11 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # with 0, Snakemake hangs
         raise BadStudy(f"{jobs!r} is not a number of cores: give JOBS=2, or JOBS=all")
     study = load_study(name, folder)
+    if isinstance(study, Study) and not study.base_model:
+        print(printed(look_at(Path(study.folder))), end="\n\n", flush=True)
+        raise BadStudy(f"studies/{name}.yaml names no base_model, so the study stops after this "
+                       "look: name a base model there that you can train, or give "
+                       f"BASE={LABORATORY} to see the chain run")
     if isinstance(study, Study) and not study.made_by and (BASE in study.arms or study.trained):
         model_source(study.base_model)  # a missing base is reported before anything runs
     options = submitted(name, profile)
@@ -113,6 +120,8 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
     for other in study.others:  # nothing is trained in silence
         state = "is used" if data_path(other, "models").exists() else "is trained first"
         print(f"{name}: the base model is made by studies/{other}.yaml and {state}", flush=True)
+    if study.caution:
+        print(f"{name}: {study.caution}", flush=True)
     if study.minutes and not data_path(name, "run.json").exists():
         print(f"{name}: about {study.minutes:g} min on two cores", flush=True)
     status = subprocess.run(command(study, jobs, options), check=False,
@@ -121,7 +130,8 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
         print(f"\nThe study {name} stopped; unless it was killed, the reason is above. "
               "The same command resumes it.", file=sys.stderr)
         return status
-    print(f"\nThe study {name} is complete.\n\n{ending(name, study.report[0], study.main_table)}")
+    print(f"\nThe study {name} is complete. {study.caution}\n\n"
+          f"{ending(name, study.report[0], study.main_table)}")
     print_left_out(study)
     return 0
 

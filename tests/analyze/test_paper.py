@@ -91,7 +91,7 @@ def test_table4_prints_the_percentages_of_the_paper():
 
 def test_the_page_of_deviations_has_the_values_of_the_papers_study():
     """Of a parameter that differs by arm, the page says more than its value."""
-    study = load_study("paper", str(REPOSITORY / "tests" / "data" / "documents"))
+    study = load_study("paper", str(REPOSITORY / "data" / "technical"))
     rows = re.findall(r"^\| (\w+) \| `(\w+)` \| [^|]+ \| ([^|]+) \|", DEVIATIONS.read_text(), re.M)
     assert len(rows) > 20
     for stage, name, here in rows:

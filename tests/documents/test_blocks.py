@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lib.core.paths import REPOSITORY
 from lib.documents.blocks import CONTENT, block_at, parse, plain, sentences
 
-DOCUMENTS = sorted((REPOSITORY / "tests" / "data" / "documents").glob("*.md"))
+DOCUMENTS = sorted((REPOSITORY / "data" / "technical").glob("*.md"))
 MANUAL = """---
 title: Pump
 ---
@@ -138,5 +138,5 @@ def test_cells_and_items_of_real_documents_are_where_their_spans_say(path):
     code = [block.start for block in blocks if block.kind == "code"]
     checked = [part for block in blocks for part in spans_in(block)
                if not any(part.start <= start < part.end for start in code)]  # without code
-    assert len(checked) > 10
+    assert len(checked) > 5
     assert all(plain(source[part.start:part.end]) == part.text for part in checked)

@@ -150,5 +150,5 @@ def test_the_fingerprint_follows_names_and_contents_only(tmp_path):
 
 def test_every_real_document_is_read(documents_folder):
     reading = read_folder(documents_folder)
-    assert len(reading.documents) == 4 and not reading.rejected
+    assert len(reading.documents) == 6 and not reading.rejected
     assert all(document.title for document in reading.documents)

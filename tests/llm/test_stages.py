@@ -49,7 +49,8 @@ def play(body: dict) -> str:
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
     """Return three of the real documents that the repository carries."""
-    return read_folder(REPOSITORY / "tests" / "data" / "documents").documents[1:]
+    return [one for one in read_folder(REPOSITORY / "data" / "technical").documents
+            if one.document_id.startswith(("etcd", "prometheus"))]
 
 
 @pytest.fixture(scope="module")

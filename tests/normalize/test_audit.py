@@ -98,7 +98,7 @@ def test_few_faithful_rewrites_in_other_words_raise_an_alarm():
 
 
 def test_the_rules_lose_and_invent_nothing_of_real_documents():
-    documents = [one for one in read_folder(REPOSITORY / "tests" / "data" / "documents").documents
+    documents = [one for one in read_folder(REPOSITORY / "data" / "technical").documents
                  if len(one.text) < 20_000]
     segments = cut_into_segments(documents, TOKENIZER, 700)
     rows = audit(segments, documents, normalize(segments, documents, by_rules))

@@ -11,8 +11,7 @@ from tests.conftest import run_cells
 
 def test_six_real_documents_are_annotated_rewritten_and_judged(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    documents = [one for name in ("documents", "structures", "floor") for one in read_folder(
-        REPOSITORY / "tests" / "data" / name).documents]
+    documents = read_folder(REPOSITORY / "data" / "technical").documents
     save("real", "documents", documents)
     train_tokenizer([document.text for document in documents], 600).save_pretrained(
         tmp_path / "base")

@@ -43,7 +43,7 @@ def test_notebooks_that_use_structures_register_them(stage):
 def test_a_real_document_is_asked_about_code_and_its_lines_become_sentences(
         code, tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    documents = read_folder(REPOSITORY / "tests" / "data" / "structures").documents
+    documents = read_folder(REPOSITORY / "data" / "technical").documents
     save("real", "documents", documents)
     train_tokenizer([documents[0].text], 400).save_pretrained(tmp_path / "base")
     run_cells("01_annotate", study="real")
@@ -85,6 +85,6 @@ def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, mo
         assert counts and 0 not in counts, number
     drawn, _ = draw_accuracy(names["by_structure"])
     ticks = [label.get_text().split("\n")[0] for label in drawn.axes[0].get_xticklabels()]
-    assert ticks == ["natural", "entity list", "tabular", "code", "all"]
+    assert ticks == ["prose", "list", "table", "code", "all"]
     for found in (paired(names["rows"]), spread(names["rows"])):
         assert set(found.n[found.structure == code]) == {n}
