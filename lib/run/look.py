@@ -18,6 +18,7 @@ from lib.core.files import write_text
 from lib.core.paths import REPOSITORY, figures_path, shown
 from lib.core.records import Query
 from lib.core.structures import STRUCTURES
+from lib.core.text import listed
 from lib.documents.folder import Reading, read_folder
 from lib.llm.prices import cost_usd, price_of
 from lib.llm.tokens import counter
@@ -101,10 +102,12 @@ def printed(look: Look) -> str:
 
 def warnings(look: Look) -> list[str]:
     """Return what in the folder limits a comparison of structures, a sentence each."""
-    found = [f"No document has a {label}: it cannot be compared." if not row.tokens else
-             f"The rules ask only {row.questions} questions about {label}: name a model as "
-             "annotator, or the intervals will be wide."
-             for label, row in look.structures.iterrows() if row.questions < FEW]
+    table = look.structures
+    found = [f"No document has a {label}: it cannot be compared."
+             for label in table.index[table.tokens == 0]]
+    few = table.questions[(table.tokens > 0) & (table.questions < FEW)]
+    found += [f"The rules ask under {FEW} questions about {listed([*few.index])}: name a model as "
+              "annotator, or the intervals will be wide."] * (not few.empty)
     other = [one.document_id for one in look.reading.documents if one.language not in ("en", "")]
     doubted = [one.document_id for one in look.reading.documents if one.doubt]
     return [*found, *[f"Not English, so the rules ask nothing: {', '.join(other[:5])}"
@@ -136,12 +139,12 @@ def figure(look: Look) -> str:
 
     with pyplot.rc_context({"svg.fonttype": "none", "font.size": 9, "axes.spines.top": False,
                             "axes.spines.right": False}):
-        drawing, axes = pyplot.subplots(figsize=(6, 1.7), layout="constrained")
+        drawing, axes = pyplot.subplots(figsize=(4.8, 1.6), layout="constrained")
         table = look.structures[::-1]
         bars = axes.barh([*table.index], table.tokens, color="#1b7f9e")
         axes.bar_label(bars, [f"{row.tokens:,} tokens, {row.questions} questions"
                               for row in table.itertuples()], padding=4)
-        axes.set_xlim(0, max(table.tokens.max(), 1) * 1.6)
+        axes.set_xlim(0, max(table.tokens.max(), 1) * 1.9)
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
         file = io.StringIO()
