@@ -29,7 +29,7 @@ def _exporter():
 
 
 def ending(study: str, analysis: str, table: Path) -> str:
-    """Write the report; return the main table (Markdown) and where everything is."""
+    """Write the report; return the answer, the main table (Markdown) and where everything is."""
     report = figures_path(study, "report.html")
     page = data_path(study, "notebooks", f"{analysis}.html")
     write_text(report, page.read_text(encoding="utf-8"))
@@ -37,4 +37,6 @@ def ending(study: str, analysis: str, table: Path) -> str:
               "provenance": data_path(study, "run.json"),
               "to change it": REPOSITORY / "studies" / f"{study}.yaml"}
     lines = [f"{name + ':':14}{shown(path)}" for name, path in places.items()]
-    return "\n".join([table.read_text(encoding="utf-8"), *lines])
+    answer = figures_path(study, "report.md")
+    texts = [path.read_text(encoding="utf-8") for path in (answer, table) if path.exists()]
+    return "\n".join([*texts, *lines])

@@ -26,8 +26,8 @@ _FRAME = re.compile(r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\]
                     r".{0,7}?(?:,? line |:)(?P<line>\d+)")
 
 
-def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
-    """Run `notebook` with the parameters `given`; return the path of its HTML page.
+def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[Path, str]:
+    """Run `notebook` with `given`; return its HTML page and what its cells print to the console.
 
     Leaves <name>.ipynb and .html in data/<study>/notebooks and <name>.json in data/<study>/stages,
     or <name>.failed.ipynb. Raises BadStudy before anything runs, Stopped for an error in a cell.
@@ -53,14 +53,13 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> Path:
             os.replace(running, failed)
         raise
     os.replace(running, executed)
-    print(printed(finished, "console"), end="", flush=True)
     write_json(record, {
         "stage": name, "notebook": str(notebook.relative_to(REPOSITORY)), **state, "given": given,
         "machine": machine(),  # stages can run on different nodes
         "defaulted": {key: value for key, value in defaults.items() if key not in given},
         "calls": calls_of(finished), "started": started.isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - clock, 1)})
-    return page
+    return page, printed(finished, "console")
 
 
 def _execute(notebook: Path, output: Path, given: dict[str, object]):
@@ -115,7 +114,8 @@ def printed(notebook, tag: str = "") -> str:
     """Return what a notebook's cells printed; with `tag`, only the cells that have it."""
     return "".join(output.get("text", "") for cell in notebook.cells
                    if not tag or tag in cell.metadata.get("tags", [])
-                   for output in cell.get("outputs", []))
+                   for output in cell.get("outputs", [])
+                   if not tag or output.get("name") == "stdout")  # without progress bars
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -131,12 +131,13 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{name}  …\n", end="", flush=True)  # one write: parallel stages do not mix
     clock = time.monotonic()
     try:
-        page = run_notebook(notebook_path(options.notebook), name, options.parameters)
+        page, found = run_notebook(notebook_path(options.notebook), name, options.parameters)
     except (Stopped, BadStudy, OSError, KeyboardInterrupt) as error:
         print(f"\n{name} FAILED: {error or 'interrupted'}\n", file=sys.stderr, flush=True)
         return 1
     minutes, seconds = divmod(round(time.monotonic() - clock), 60)
-    print(f"{name}  done in {minutes}:{seconds:02d}  {shown(page)}\n", end="", flush=True)
+    found = "".join(f"  {line.strip()}\n" for line in found.splitlines() if line.strip())
+    print(f"{name}  done in {minutes}:{seconds:02d}  {shown(page)}\n{found}", end="", flush=True)
     return 0
 
 

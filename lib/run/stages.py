@@ -56,7 +56,7 @@ class StudyFile(BaseModel):
     llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
     seeds: PositiveInt = 1  # trainings of an arm, bases or laboratories
     first_seed: NonNegativeInt = 1  # of bases and laboratories
-    caution: str = ""  # why its numbers mean little: printed, and above the report's answer
+    caution: str = ""  # why its numbers mean little: printed, and the report's answer
 
     @model_validator(mode="after")
     def _check_notebooks(self) -> "StudyFile":

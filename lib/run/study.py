@@ -130,7 +130,7 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
         print(f"\nThe study {name} stopped; unless it was killed, the reason is above. "
               "The same command resumes it.", file=sys.stderr)
         return status
-    print(f"\nThe study {name} is complete. {study.caution}\n\n"
+    print(f"\nThe study {name} is complete.\n\n"
           f"{ending(name, study.report[0], study.main_table)}")
     print_left_out(study)
     return 0

@@ -21,7 +21,7 @@ def test_six_real_documents_are_annotated_rewritten_and_judged(tmp_path, monkeyp
     assert {one.structure for one in queries} == set(STRUCTURES) and all(
         one.rule for one in queries)
     printed = capsys.readouterr().out
-    assert "asked, kept and refused by rule" in printed and "WARNING: only" in printed
+    assert "asked, kept and refused by rule" in printed and "WARNING: under 20 questions" in printed
     run_cells("02_normalize", study="real", base_model=str(tmp_path / "base"))
     assert "0 words that carry facts are in no rewrite" in capsys.readouterr().out
     save("real", "answers", [Answer(query_id=one.query_id, arm="base", n_tokens=1, truncated=False,
