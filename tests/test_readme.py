@@ -11,7 +11,6 @@ from lib.tasks.kinds import kinds
 
 EXHIBIT = REPOSITORY / "figures" / "exhibit"
 LABORATORIES = (EXHIBIT / "README.md").read_text(encoding="utf-8")
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 CONTROLLED = (REPOSITORY / "notebooks" / "laboratory" / "README.md").read_text(encoding="utf-8")
 PAGES = [path for path in REPOSITORY.rglob("README.md")
          if not {".venv", "data", "node_modules"} & set(path.relative_to(REPOSITORY).parts)]
@@ -31,7 +30,7 @@ def test_the_headline_has_the_primary_contrasts_of_the_replicates():
     assert len(primary) == 3 and set(primary.replicates) == {12}
     for row in primary.itertuples():
         ends = f"[{signed(row.low)}, {signed(row.high)}]"
-        assert f"| {signed(row.mean)} {ends} | {row.sd:.1f} |" in README
+        assert f"| {signed(row.mean)} {ends} | {row.sd:.1f} |" in LABORATORIES
 
 
 @pytest.mark.parametrize("folder", ["", "avx2"])
@@ -57,7 +56,7 @@ def test_the_first_table_has_the_differences_of_the_laboratorys_runs(folder):
 def test_the_controlled_experiments_differences_are_the_exhibits():
     rows = pd.read_csv(EXHIBIT / "controlled" / "contrasts.csv")
     rows = rows[(rows.arm == "raw") & (rows.measure == "correct") & (rows.reference == "natural")]
-    text = " ".join(README.split())
+    text = " ".join(LABORATORIES.split())
     for row in rows.itertuples():
         assert f"{row.mean_structure:.1f}%" in text and f"{row.mean_reference:.1f}%" in text
         ends = f"[{signed(row.low)}, {signed(row.high)}]"
@@ -78,7 +77,7 @@ def test_the_controlled_experiments_hypotheses_are_the_exhibits():
         assert line.endswith(f"| {answer} |")
 
 
-@pytest.mark.parametrize("page", [README, CONTROLLED])
+@pytest.mark.parametrize("page", [LABORATORIES, CONTROLLED])
 def test_the_gains_of_added_texts_are_the_exhibits(page):
     cells = pd.read_csv(EXHIBIT / "augment" / "augmentations.csv").set_index(["arm", "structure"])
     page = page.partition("## Results over ten bases")[0]
