@@ -7,12 +7,12 @@ from typing import Literal, TypeVar
 from lib.core.artifacts import Artifact, register
 from lib.core.records import Record
 from lib.tasks.kinds import Kind, Stage
-from lib.tasks.tablequest.filings.files import ENDINGS
 
 R = TypeVar("R", bound=Record)
 
 Level = Literal["easy", "medium", "hard"]
 LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
+ENDINGS = (".html", ".htm", ".html.gz", ".htm.gz")  # of filings
 
 
 class Cell(Record):

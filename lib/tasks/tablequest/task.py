@@ -12,8 +12,8 @@ from lib.tasks.tablequest.answer.prompts import (
     cut_to_fit,
     form_of,
     question_id_of,
+    read_reply,
 )
-from lib.tasks.tablequest.answer.replies import read_reply
 from lib.tasks.tablequest.judge.score import judged
 from lib.tasks.tablequest.questions.checks import verify
 from lib.tasks.tablequest.questions.floor import ask_by_rules

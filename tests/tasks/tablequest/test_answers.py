@@ -4,8 +4,16 @@ import json
 
 import pytest
 
-from lib.tasks.tablequest.answer.prompts import FORMS, as_queries, cut_to_fit, serialized
-from lib.tasks.tablequest.answer.replies import NO_ANSWER, NO_JSON, NO_REPLY, read_reply
+from lib.tasks.tablequest.answer.prompts import (
+    FORMS,
+    NO_ANSWER,
+    NO_JSON,
+    NO_REPLY,
+    as_queries,
+    cut_to_fit,
+    read_reply,
+    serialized,
+)
 from lib.tasks.tablequest.judge.score import failure, judged, word_scores
 from lib.tasks.tablequest.wording import period_words, printed, unit_words
 from lib.tasks.task import Room

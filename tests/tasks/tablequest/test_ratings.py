@@ -11,6 +11,7 @@ from lib.core.errors import BadInput
 from lib.core.records import Answer
 from lib.llm.calls import Calls
 from lib.tasks.tablequest.answer.prompts import as_queries
+from lib.tasks.tablequest.judge import rate
 from lib.tasks.tablequest.judge.pairs import (
     Match,
     by_model,
@@ -20,9 +21,8 @@ from lib.tasks.tablequest.judge.pairs import (
     matches,
     texts_of,
 )
+from lib.tasks.tablequest.judge.rate import START, K, bradley_terry, ratings
 from lib.tasks.tablequest.questions.papers import faithfulness, recall_table
-from lib.tasks.tablequest.rate import tables
-from lib.tasks.tablequest.rate.ratings import START, K, bradley_terry, ratings
 from lib.tasks.tablequest.task import TASK
 from tests.played_model import outside, played, within
 from tests.tablequest_pumps import FILING, PASSAGE, QUESTIONS, TABLES
@@ -122,19 +122,19 @@ def test_tables_count_answers_by_level_and_form():
     verdicts = [row for rows in ANSWERS.values() for row in TASK.verdicts(QUERIES, [
         one.model_copy(update={"answer": json.loads(one.answer)["answer"]}) for one in rows],
         {"questions": QUESTIONS})]
-    rows = tables.scored(QUESTIONS, ANSWERS, verdicts, [PASSAGE], TABLES)
-    accuracy = tables.accuracy_table(rows).set_index(["arm", "level", "form"])
+    rows = rate.scored(QUESTIONS, ANSWERS, verdicts, [PASSAGE], TABLES)
+    accuracy = rate.accuracy_table(rows).set_index(["arm", "level", "form"])
     counts = accuracy[["n", "correct", "unscored"]]
     assert counts.loc["good", "easy", "html"].tolist() == [2, 2, 0]
     assert counts.loc["weak", "easy", "json"].tolist() == [2, 0, 1]
-    words = tables.word_table(rows).set_index(["arm", "level", "form"])
+    words = rate.word_table(rows).set_index(["arm", "level", "form"])
     assert words.f1["good", "hard", "html"] == 1 and words.n["weak", "easy", "html"] == 2
-    failing = tables.failure_table(rows, "html")
+    failing = rate.failure_table(rows, "html")
     assert failing.groupby(["arm", "level"])["share"].sum().round(9).eq(1).all()
-    lengths = tables.length_table(QUERIES, QUESTIONS, lambda texts: [*map(len, texts)],
+    lengths = rate.length_table(QUERIES, QUESTIONS, lambda texts: [*map(len, texts)],
                                   {"weak": QUERIES[:3]})
     assert lengths.truncated_weak.sum() == 3 and lengths.n.sum() == len(QUERIES)
-    text = tables.accuracy_formatted(tables.accuracy_table(rows))
+    text = rate.accuracy_formatted(rate.accuracy_table(rows))
     assert text.loc[0, "good"].startswith("2/2 = 100.00%") and "1 unscored" in text.loc[0, "weak"]
 
 
@@ -153,18 +153,18 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
         ("q3", "weak"): 1, ("q4", "weak"): None}
     assert len(prompts) == 7
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
-    table = tables.grade_table(rows).set_index(["level", "arm"])
+    table = rate.grade_table(rows).set_index(["level", "arm"])
     assert table.loc[("all", "weak"), ["asked", "n", "grade", "gap", "apart"]].tolist() == [
         4, 3, 1, -2, 3]
     assert table.loc[("all", "weak"), ["empty", "misread number"]].tolist() == [1, 2]
 
 
 def test_a_person_checks_questions_on_a_sheet_that_says_where_the_answer_is():
-    items = tables.to_check(QUESTIONS, TABLES, 1, 1)
+    items = rate.to_check(QUESTIONS, TABLES, 1, 1)
     assert [one.structure for one in items] == ["easy", "medium", "hard"]
     assert "Net sales: Valves | 2023 = 85,200" in items[1].texts[-1]
     labels = {items[0].item: "right", items[1].item: "wrong level"}
-    assert tables.check_table(items, labels).values.tolist() == [
+    assert rate.check_table(items, labels).values.tolist() == [
         ["easy", "right", 1], ["medium", "wrong level", 1], ["hard", "unlabelled", 1]]
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from lib.tasks.tablequest.grids.cells import MARK, YEAR, Placed
-from lib.tasks.tablequest.grids.notes import is_only_note, unit_note_in
+from lib.tasks.tablequest.grids.cells import MARK, YEAR, Placed, is_only_note, unit_note_in
 from lib.tasks.tablequest.records import Grid
 
 Row = tuple[Placed, ...]

@@ -8,9 +8,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from lib.tasks.tablequest.filings.facts import Fact
-from lib.tasks.tablequest.grids.cells import YEAR, Number, Placed
+from lib.tasks.tablequest.grids.cells import (
+    YEAR,
+    Note,
+    Number,
+    Placed,
+    is_only_note,
+    read_note,
+    unit_note_in,
+)
 from lib.tasks.tablequest.grids.grid import Layout, Line
-from lib.tasks.tablequest.grids.notes import Note, is_only_note, read_note, unit_note_in
 from lib.tasks.tablequest.records import Cell
 
 _NAMELESS = ("ratio", "count", "places", "things")

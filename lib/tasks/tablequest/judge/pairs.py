@@ -14,12 +14,14 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 from lib.tasks.tablequest.answer.prompts import (
+    Final,
     defused_slots,
     form_of,
+    last_object,
     question_id_of,
+    read_reply,
     serialized,
 )
-from lib.tasks.tablequest.answer.replies import Final, last_object, read_reply
 from lib.tasks.tablequest.judge.score import judged
 from lib.tasks.tablequest.records import (
     Grid,

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.errors import BadInput, BadStudy
-from lib.tasks.tablequest.answer.replies import NO_ANSWER, NO_REPLY, Final
+from lib.tasks.tablequest.answer.prompts import NO_ANSWER, NO_REPLY, Final
 from lib.tasks.tablequest.records import Grid, Passage, TableQuestion
 from lib.tasks.tablequest.wording import POINTS, Amount, amounts, unit_words
 

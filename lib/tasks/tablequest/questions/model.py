@@ -17,8 +17,7 @@ from lib.core.records import Rejected
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from lib.tasks.tablequest.answer.prompts import defused_slots, serialized, source_of
-from lib.tasks.tablequest.answer.replies import last_object
+from lib.tasks.tablequest.answer.prompts import defused_slots, last_object, serialized, source_of
 from lib.tasks.tablequest.questions.checks import computed, fault_of
 from lib.tasks.tablequest.questions.spots import Spot, spots_of
 from lib.tasks.tablequest.records import (

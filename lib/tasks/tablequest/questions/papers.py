@@ -15,8 +15,7 @@ from lib.documents.blocks import parse
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from lib.tasks.tablequest.answer.prompts import defused_slots
-from lib.tasks.tablequest.answer.replies import last_object, read_reply
+from lib.tasks.tablequest.answer.prompts import defused_slots, last_object, read_reply
 
 
 def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:

@@ -5,14 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import fragment_fromstring
 
-from lib.tasks.tablequest.grids.cells import read_number, read_rows
-from lib.tasks.tablequest.grids.grid import kind_of, layouts_of
-from lib.tasks.tablequest.grids.notes import (
+from lib.tasks.tablequest.grids.cells import (
     Note,
     read_note,
+    read_number,
+    read_rows,
     reported_coin,
     unit_note_in,
 )
+from lib.tasks.tablequest.grids.grid import kind_of, layouts_of
 from lib.tasks.tablequest.grids.units import Context, cells_of
 from tests.tablequest_shapes import SHAPES, Shape, head, row, table
 
