@@ -9,18 +9,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
+from lib.tasks.tablequest.grids.cells import WORTH, coin_in
 from lib.tasks.tablequest.records import Cell
 
 POINTS = "percentage points"  # the unit of a difference of two percentages
 _SCALES = {1.0: "", 1e3: "thousand", 1e6: "million", 1e9: "billion", 1e12: "trillion"}
-_NAMED = {
-    "k": 1e3,
-    "m": 1e6,
-    "mn": 1e6,
-    "b": 1e9,
-    "bn": 1e9,
-    **{name: scale for scale, name in _SCALES.items() if name}
-}
 _COINS = {
     "USD": ("$", "US dollars"),
     "EUR": ("€", "euros"),
@@ -31,19 +24,7 @@ _COINS = {
     "CNY": ("RMB ", "yuan"),
     "AUD": ("A$", "Australian dollars")
 }
-_UNITS = {
-    "us$": "USD",
-    "dollars": "USD",
-    "pounds": "GBP",
-    "rmb": "CNY",
-    "pp": "%",
-    "points": "%",
-    "percent": "%",
-    "percentage points": "%",
-    "%": "%",
-    "shares": "shares",
-    **{name.casefold(): code for code in _COINS for name in (code, *_COINS[code])}
-}
+_USUAL = {"$": "USD", "¥": "JPY"}  # the currency of a mark that several have
 _COIN = r"US\$|C\$|A\$|[$€£¥]|(?:USD|EUR|GBP|JPY|CAD|CHF|CNY|AUD|RMB)\b"
 _NUMBER = re.compile(
     rf"(?<![\w.,/])(?P<open>\(\s?)?(?P<minus>-|(?:minus|negative)\s)?\s?(?P<coin>{_COIN})?\s?"
@@ -83,15 +64,16 @@ def amounts(text: str) -> list[Amount]:
 
 def _amount(found: re.Match) -> Amount:
     digits = found["digits"].replace(",", "")
-    scale = _NAMED.get((found["scale"] or found["short"] or "").lower(), 0.0)
+    scale = WORTH.get((found["scale"] or found["short"] or "").lower()[:2], 0.0)
     factor = Fraction(scale or 1)
     has_brackets = (found["open"] or found["inner"]) and (found["close"] or found["close2"])
     is_negative = found["minus"] or found["minus2"] or has_brackets
-    unit = " ".join((found["unit"] or found["coin"] or "").casefold().split())
+    unit = (found["unit"] or found["coin"] or "").casefold()
+    coin = coin_in(unit)
     return Amount(
         (-1 if is_negative else 1) * Fraction(digits) * factor,
         Fraction(1, 10 ** len(digits.partition(".")[2])) * factor,
-        _UNITS.get(unit) or _UNITS.get(f"{unit} ", unit.upper()),
+        _USUAL.get(coin, coin) or (unit if unit in ("", "shares") else "%"),
         scale,
         len(digits.replace(".", "").lstrip("0")) or 1,
         found[0].strip()

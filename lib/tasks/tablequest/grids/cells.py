@@ -35,8 +35,6 @@ _CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
 _LEADERS = re.compile(r"(?:\s*[.·…_]){3,}\s*$|…\s*$")  # "Rent ........"
 _MINUS = "-\u2010-\u2015\u2212"
 _DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|nil)\s*(?P<unit>%)?(?:\s*{MARK})*")
-COINS = {"$": "$", "US$": "USD", "C$": "CAD", "CA$": "CAD", "A$": "AUD", "HK$": "HKD", "R$": "BRL",
-         "€": "EUR", "£": "GBP", "¥": "¥", "RMB": "CNY"}
 _DIGITS = r"(?:\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 # "$(24,690)", "(4 %)", "1,234 (1)", "5.0 years"; not "5 – 45 years", "12,34"
 _NUMBER = re.compile(
@@ -47,12 +45,14 @@ _NUMBER = re.compile(
 _WORDS = {"%": "%", "percent": "%", "x": "times", "×": "times", "basis point": "basis points",
           "bp": "basis points", "bps": "basis points", "pts": "percentage points", "€": "EUR",
           "yr": "years", "yrs": "years"}
-_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
-_WORTH = {"th": 1e3, "00": 1e3, "mi": 1e6, "mm": 1e6, "bi": 1e9, "bn": 1e9}
+# by the first two letters of a scale's word
+WORTH = {"th": 1e3, "k": 1e3, "00": 1e3, "mi": 1e6, "mm": 1e6, "mn": 1e6, "m": 1e6, "bi": 1e9,
+         "bn": 1e9, "b": 1e9, "tr": 1e12}
 _COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong|Singapore|New Taiwan) ?)?(?:dollars?|"
-         r"euros?|pounds?(?: sterling)?|yen|yuan|renminbi|RMB|Rs\.?|USD|EUR|GBP|JPY|CAD|AUD|CHF|"
-         r"CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|A|HK|NT|R)?[$€£¥])")
-_CODES = {"canad": "CAD", "ca$": "CAD", "c$": "CAD", "austr": "AUD", "hong": "HKD", "hk$": "HKD",
+         r"euros?|pounds?(?: sterling)?|Swiss francs?|yen|yuan|renminbi|RMB|Rs\.?|USD|EUR|GBP|JPY|"
+         r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|A|HK|NT|R)?[$€£¥])")
+_CODES = {"canad": "CAD", "ca$": "CAD", "c$": "CAD", "austr": "AUD", "a$": "AUD", "hong": "HKD",
+          "hk$": "HKD", "swiss": "CHF",
           "singapore": "SGD", "taiwan": "TWD", "nt$": "TWD", "r$": "BRL", "€": "EUR",
           "euro": "EUR", "£": "GBP", "pound": "GBP", "yen": "JPY", "yuan": "CNY", "renminbi": "CNY",
           "rmb": "CNY", "rs": "INR", "us": "USD", "u.s": "USD", "$": "$", "dollar": "$", "¥": "¥"}
@@ -108,7 +108,7 @@ def read_number(text: str) -> Number | None:
     """Read a cell with one number. Brackets make it negative, a dash is zero."""
     text = text.strip()
     if dash := _DASH.fullmatch(text):
-        return Number(0.0, dash["unit"] or COINS.get(dash["coin"] or "", ""))
+        return Number(0.0, dash["unit"] or coin_in(dash["coin"] or ""))
     match = _NUMBER.fullmatch(text)
     if not match:
         return None
@@ -120,8 +120,8 @@ def read_number(text: str) -> Number | None:
     value = float(re.sub(r"[,'’ ]", "", match["digits"])) * (-1 if has_open != has_minus else 1)
     word, coin = re.sub(r"(?<=\w{3})s$", "", word.rstrip(").")), match["coin"] or ""
     unit = _WORDS.get(word, f"{word}s" if word else "")
-    coin = COINS.get(coin, coin)
-    return Number(value, coin, _SCALES[word]) if word in _SCALES else Number(value, unit or coin)
+    coin, scale = coin_in(coin) or coin, WORTH.get(word[:2], 0.0)
+    return Number(value, coin if scale else unit or coin, scale)
 
 
 def is_year(text: str) -> bool:
@@ -248,9 +248,9 @@ def read_note(text: str) -> Note:
         of_shares = bool(_SHARES.search(around))
         kind = "shares" if of_shares else "money"
         word = re.findall(r"thous|mil|bil|mm|bn|000", match[0].lower())[-1]
-        scales[kind] = scales[kind] or _WORTH[word[:2]]
+        scales[kind] = scales[kind] or WORTH[word[:2]]
         if of_shares and re.search(rf"{_COIN}.*\band\b", around, re.I):
-            scales["money"] = scales["money"] or _WORTH[word[:2]]
+            scales["money"] = scales["money"] or WORTH[word[:2]]
         end = match.end()
     excepted = re.search(r"\b(?:except|other than|excluding|but not)\b(.*)", text, re.I | re.S)
     if excepted and _SHARES.search(
@@ -259,6 +259,7 @@ def read_note(text: str) -> Note:
     return Note(text, **scales, coin=coin_in(text))
 
 
+@lru_cache(maxsize=8192)
 def coin_in(text: str) -> str:
     """Return the currency that a note names, "$" for dollars of an unknown country; "" if none."""
     found = re.search(rf"(?<![a-z]){_COIN}(?:(?<=[$€£¥])|(?![a-z]))", text, re.I)
