@@ -30,7 +30,8 @@ FOLDER_VARIABLE = "STUDY_DOCUMENTS"
 BASE_VARIABLE = "STUDY_BASE"  # "laboratory" where a study of documents names no base
 FOR_SHOW = ("This small base cannot learn from your documents: the numbers show that the chain "
             "runs, and nothing else.")
-_MODELS = ("base_model", "endpoint_model", "reader")  # each names an arm's own model
+_BY_ARM = ("reader", "shots")  # may differ between arms that are answered in one execution
+_OWN = ("base_model", "endpoint_model", *_BY_ARM)  # each makes an arm that is not trained
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
 LABORATORY = "laboratory"
 _Model = Annotated[str, Field(min_length=1)]
@@ -87,7 +88,8 @@ class Study(StudyFile):
         fixed = tuple(name for name in WIRED if is_own or name != "base_model")
         per_arm = tuple(stage for stage in self.legal if STAGES[stage].per)
         check_parameters(f"arms, {arm}", own, per_arm, fixed)
-        alone = [stage for stage in own if STAGES[stage].per in _TOGETHER]
+        alone = [stage for stage in own
+                 if STAGES[stage].per in _TOGETHER and set(own[stage]) - {*_BY_ARM}]
         if self.together and alone:
             raise ValueError(f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
                              "same parameters; set together to false, or move them to notebooks")
@@ -95,10 +97,10 @@ class Study(StudyFile):
         if is_own and texts not in TEXTS and not (texts and (output_root() / texts).is_dir()):
             raise ValueError(f"arms: name what {arm!r} learns, not {texts!r}: {arm}: {{03_train: "
                              f"{{texts: mixed}}}}; choose among {', '.join(TEXTS)}, or a folder")
-        if not is_own and arm != BASE and not set(_MODELS) & set(own.get("04_infer", {})):
+        if not is_own and arm != BASE and not set(_OWN) & set(own.get("04_infer", {})):
             raise ValueError(f"arms: {arm!r} is neither {BASE}, nor trained ({self.kind.trains}-…)"
                              f", nor an arm with a model of its own: {arm}: {{04_infer: "
-                             f"{{endpoint_model: …}}}}; choose among {', '.join(_MODELS)}")
+                             f"{{endpoint_model: …}}}}; choose among {', '.join(_OWN)}")
 
     def texts_of(self, arm: str) -> str:
         """Return what a trained arm learns, "" if neither its name nor the study says it."""
@@ -158,6 +160,10 @@ class Study(StudyFile):
         given = {name: value for name, value in self._wired(stage, arm).items() if name in declared}
         own, number = split_arm(arm) if arm else ("", 1)
         given |= self.notebooks.get(stage, {}) | self.arms.get(own, {}).get(stage, {})
+        if self.together and not arm and STAGES[stage].per in _TOGETHER:
+            given |= {name: {run: self.given(stage, run).get(name, declared[name].default)
+                             for run in self.runs} for name in _BY_ARM
+                      if any(name in one.get(stage, {}) for one in self.arms.values())}
         if stage == "03_train" and number > 1:
             given["seed"] = given.get("seed", declared["seed"].default) + number - 1
         return given

@@ -27,18 +27,22 @@ class Source:
 
     kind: str
     name: str
+    shots: int = 0  # worked examples in each prompt
 
 
 def sources_of(study: str, arms: list[str], base_model: str, endpoint_model: str,
-               reader: str) -> dict[str, Source]:
+               reader: str | dict[str, str], shots: int | dict[str, int] = 0) -> dict[str, Source]:
     """Return what answers for each arm. Raises ValueError for an unknown reader."""
-    if reader not in ("model", "rules", "constant"):
-        raise ValueError(f"reader {reader!r} is neither model, rules nor constant")
-    if reader != "model":
-        return dict.fromkeys(arms, Source("rules", reader))
-    if endpoint_model:
-        return dict.fromkeys(arms, Source("endpoint", endpoint_model))
-    return {arm: Source("local", source_of(study, arm, base_model)) for arm in arms}
+    found = {}
+    for arm in arms:
+        own, examples = (one[arm] if isinstance(one, dict) else one for one in (reader, shots))
+        if own not in ("model", "rules", "constant"):
+            raise ValueError(f"reader {own!r} is neither model, rules nor constant")
+        found[arm] = (
+            Source("rules", own) if own != "model" else
+            Source("endpoint", endpoint_model, examples) if endpoint_model else
+            Source("local", source_of(study, arm, base_model), examples))
+    return found
 
 
 def shown_to(source: Source, task: Task, queries: list[Query], rows: Rows, how: Decoding,
@@ -47,6 +51,7 @@ def shown_to(source: Source, task: Task, queries: list[Query], rows: Rows, how: 
 
     Without `window` (tokens), a local model's own counts; an endpoint's is unknown: nothing is cut.
     """
+    queries = task.with_shots(queries, source.shots) if source.shots else queries
     is_unknown = source.kind == "endpoint" and not window
     if source.kind == "rules" or is_unknown or not any(query.context for query in queries):
         return Shown(queries, [], [])

@@ -84,6 +84,10 @@ class Task:
         """Return what was checked of all questions, a line each. Raises AssertionError."""
         return []
 
+    def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
+        """Return the queries with `shots` worked examples in each prompt."""
+        raise BadInput("this task has no worked examples for an arm: set shots to 0")
+
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Return the queries as they are sent to a model with this `room`."""
         return Shown(queries, [], [])

@@ -13,6 +13,7 @@ from lib.tasks.tablequest.answer.prompts import (
     form_of,
     question_id_of,
     read_reply,
+    with_shots,
 )
 from lib.tasks.tablequest.judge.score import judged
 from lib.tasks.tablequest.questions.checks import verify
@@ -65,6 +66,10 @@ class TableQuest(Task):
             f"the answers of {len(questions)} questions follow from their cells, except hard "
             f"ones: {sum(one.level == 'hard' for one in questions)}, which need a model"
         ]
+
+    def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
+        """Show examples written by hand before each passage."""
+        return with_shots(queries, shots)
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Cut the end of a passage that does not fit, as the paper does."""

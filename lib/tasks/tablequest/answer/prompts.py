@@ -15,7 +15,9 @@ from lib.infer.window import lengths_of
 from lib.tasks.tablequest.records import Block, Filing, Grid, Passage, TableQuestion, by_id
 from lib.tasks.task import Room, Shown
 
-_START, _END = "<passage>\n", "\n</passage>"  # each occurs once, because passages are defused
+# The last ones are the passage's own, because passages are defused
+_START, _END = "<passage>\n", "\n</passage>"
+MOST_SHOTS = 2
 NO_REPLY, NO_ANSWER = "there is no reply", "the answer is empty"
 NO_JSON = "no JSON with an answer in the reply"
 _LONGEST = 20_000  # characters read per reply
@@ -113,6 +115,26 @@ def source_of(filing: Filing) -> str:
     return f"the {filing.form} of {filing.company}{period}"
 
 
+def with_shots(queries: Sequence[Query], shots: int) -> list[Query]:
+    """Return the queries with `shots` worked examples, written by hand, before the passage.
+
+    Their tables have the query's form. Raises ValueError beyond MOST_SHOTS.
+    """
+    if not 0 < shots <= MOST_SHOTS:
+        raise ValueError(f"shots is {shots}: there are {MOST_SHOTS} examples")
+    shown = {
+        form: prompt_template("tablequest/shots").render(form=form, shots=shots) for form in FORMS
+    }
+    return [
+        query.model_copy(
+            update={
+                "context": query.context.replace(_START, shown[form_of(query.query_id)] + _START)
+            }
+        )
+        for query in queries
+    ]
+
+
 def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
     """Return the queries with passages that lost their end, word by word, to fit the window.
 
@@ -139,7 +161,7 @@ def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
 
 
 def _shortened(query: Query, room: Room, most: int) -> Query | None:
-    start = query.context.index(_START) + len(_START)
+    start = query.context.rindex(_START) + len(_START)
     end = query.context.rindex(_END)
     ends = [
         place
