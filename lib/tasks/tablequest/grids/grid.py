@@ -21,7 +21,6 @@ _TIME = re.compile(rf"{YEAR}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|de
                    r"\b(?:months?|year|quarter|weeks)\b", re.I)
 _NO_VALUE = re.compile(r"(?:foot)?notes?(?: no\.?)?|page(?:s|\(s\)| no\.?)?|item|exhibit.*", re.I)
 _SMALL_MARK = re.compile(r"\([1-9]\d?\)")
-_GOES_ON = re.compile(r"(?:\b(?:and|of|or|for|in|to|the|by|with|from|on|at|as)|,|[–—-])$")
 _PAGE = re.compile(r"(?:[A-Z]-)?(\d{1,3})(?:\s*[-–—]\s*\d{1,3})?")
 _NO_DATA = re.compile(
     r"/s/|^\W*signatures?\b|\bexhibit\s*(?:number|no\.|description)\b|state or other jurisdiction|"
@@ -108,9 +107,8 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
         first -= 1  # a group's label between the headers and its first row
     above = []
     for row in rows[:first]:
-        free = [cell for cell in row if cell.start >= begin]
-        over = [next((cell for cell in free if _is_over(cell, span)), None) for span in spans]
-        above.append(free if len(free) == len(spans) and not all(over) else over)
+        above.append([next((cell for cell in row if cell.start >= begin and _is_over(cell, span)),
+                           None) for span in spans])
     body = [_placed(row, spans, begin) for row in rows[first:]]
     columns = list(zip(*above, strict=True)) if above else [()] * len(spans)
     kept = [index for index, column in enumerate(columns) if _has_values(
@@ -234,12 +232,12 @@ class _Groups(list[_Group]):
 
 
 def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
-    groups, found, note, before = _Groups(), [], "", ""
+    groups, found, note = _Groups(), [], ""
     ruled = [any(cell and cell.has_rule for cell in cells) for _, cells in body]
     has_sums = sum(ruled) * 2 <= sum(any(cells) for _, cells in body)  # else, rules mark no sums
     for index, (label, cells) in enumerate(body):
-        text = " ".join(filter(None, [before, ", ".join(cell.text for cell in label)]))
-        name, before = without_marks(text).rstrip(":").strip(), ""
+        text = ", ".join(cell.text for cell in label)
+        name = without_marks(text).rstrip(":").strip()
         if any(cells):
             above = groups.enter(label[0].indent if label else 1e9)
             is_sum = bool(_TOTAL.search(name) or (
@@ -251,8 +249,6 @@ def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
             groups.end(is_sum=False)
         elif is_only_note(text):
             note = text
-        elif index + 1 < len(body) and _goes_on(text, label[0], body[index + 1][0]):
-            before = text  # of a label that goes on in the next row
         elif not FOOTNOTE.match(text) and not name.lower().startswith("commitments and cont"):
             groups.add(name, label[0])
     times = Counter(name for name, *_ in found)
@@ -260,12 +256,6 @@ def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
         group.label for group in above  # a sum's own name says what it is of
         if group.is_time or not is_sum or times[name] > 1 or " " not in name), name]) * bool(name),
         cells, note) for name, above, is_sum, cells, note in found])
-
-
-def _goes_on(text: str, first: Placed, below: Row) -> bool:
-    if not below or text.endswith((":", ".")) or first.is_bold != below[0].is_bold:
-        return False
-    return bool(_GOES_ON.search(text)) or below[0].text[:1].islower()
 
 
 def _distinct(lines: list[Line]) -> list[Line]:

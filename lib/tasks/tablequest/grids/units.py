@@ -164,12 +164,10 @@ class _Units:
         if (unit := self.meanings[column]) and (unit != "share" or has_cents):
             is_shares = unit == "done" or unit == "count" and meaning(own) == "shares"
             return "shares" if is_shares else unit
-        is_amount = re.search(r"\bamount|\$|value", self.columns[column], re.I)
         has_money = self.coin or self.notes[0][0].money
         for part in (own, *groups):
             unit = meaning(part)
-            is_money = (unit in ("done", "shares") and is_amount
-                        or unit == "done" and has_money and not self.is_of_shares
+            is_money = (unit == "done" and has_money and not self.is_of_shares
                         or unit == "places" and has_money
                         or unit in ("share", *_RATES) and part != own and not has_cents
                         or unit in _RATES and "." not in text and (
