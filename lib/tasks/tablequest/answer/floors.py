@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from lib.core.errors import BadReply
 from lib.core.records import Query
 from lib.tasks.tablequest.answer.prompts import question_id_of
+from lib.tasks.tablequest.questions.checks import answered
 from lib.tasks.tablequest.questions.spots import Spot, spots_of
 from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, by_id
-from lib.tasks.tablequest.wording import decimals_of, printed, words_of
+from lib.tasks.tablequest.wording import words_of
 
 CONSTANT = json.dumps({"steps": [], "answer": "0"})
 # The first operation that a question's words name counts
@@ -49,13 +51,12 @@ def _reply(question: str, passage: Passage, grids: Mapping[str, Grid]) -> str:
     chosen = sorted(spots, key=lambda spot: -scores[spot.ref])[:1]
     if operation != "extraction" and spots:
         chosen = _pair(question, spots, scores, operation in ("percent change", "difference"))
-    return json.dumps(
-        {
-            "steps": [f"{spot.name}, {spot.when}: {spot.cell.text}" for spot in chosen],
-            "answer": _computed(operation, chosen)
-        },
-        ensure_ascii=False
-    )
+    try:
+        answer = answered(operation, [spot.cell for spot in chosen])["answer"] if chosen else ""
+    except BadReply:  # divided by zero
+        answer = ""
+    steps = [f"{spot.name}, {spot.when}: {spot.cell.text}" for spot in chosen]
+    return json.dumps({"steps": steps, "answer": answer}, ensure_ascii=False)
 
 
 def _scores(asked: frozenset[str], spots: Sequence[Spot]) -> dict:
@@ -87,16 +88,3 @@ def _pair(question: str, spots: Sequence[Spot], scores: dict, is_row: bool) -> l
     if "ratio" in question:  # as mentioned
         return sorted(best, key=lambda spot: question.find(spot.row))
     return sorted(best, key=lambda spot: abs(spot.cell.value))
-
-
-def _computed(operation: str, chosen: Sequence[Spot]) -> str:
-    if not chosen:
-        return ""
-    first, last = chosen[0].cell, chosen[-1].cell
-    if operation in ("extraction", "difference"):
-        value = first.value - (last.value if operation == "difference" else 0)
-        return printed(value, first.unit, first.scale, decimals_of([first, last]))
-    ratio = first.value / (last.value or 1)
-    if operation == "ratio":
-        return f"{ratio:.2f}"
-    return f"{100 * (ratio - (operation == 'percent change')):.1f}%"

@@ -12,13 +12,12 @@ from datetime import date
 from itertools import combinations
 
 from lib.core.records import Rejected
-from lib.tasks.tablequest.questions.checks import evaluate
+from lib.tasks.tablequest.questions.checks import answered
 from lib.tasks.tablequest.questions.spots import Spot, distinct_spots
 from lib.tasks.tablequest.records import Filing, Grid, Level, Passage, TableQuestion, own_label
-from lib.tasks.tablequest.wording import POINTS, decimals_of, printed, unit_words, words_of
+from lib.tasks.tablequest.wording import decimals_of, words_of
 
 MOST_WORDS, MOST_OF_TABLE = 30, 10
-_DECIMALS = {"ratio": 2, "share": 1, "percent change": 1}  # others: as printed
 _LARGEST, _MOST_TIMES = 400.0, 20  # change in percent, ratio: more comes from almost nothing
 
 
@@ -59,15 +58,12 @@ def ask_by_rules(
 def _on_table(
     filing: Filing, grid: Grid, spots: Sequence[Spot], passage_id: str
 ) -> Iterator[TableQuestion]:
-    for number, draft in enumerate(_drafts(filing, grid, spots), 1):
-        kind, used, expression, (unit, scale), question = draft
+    for number, (kind, used, question) in enumerate(_drafts(filing, grid, spots), 1):
         if len(question.split()) > MOST_WORDS:
             continue
         level: Level = "easy" if kind == "extraction" else "medium"
         cells = dict(zip("ab", used, strict=False))
-        value = evaluate(expression, {name: spot.cell.value for name, spot in cells.items()})
-        decimals = _DECIMALS.get(kind, decimals_of(spot.cell for spot in used))
-        answer, chain = printed(value, unit, scale, decimals), f"{grid.grid_id}-r{number}"
+        result, chain = answered(kind, [one.cell for one in used]), f"{grid.grid_id}-r{number}"
         steps = [
             f"{name} = {one.name}, {one.when} = {one.cell.text}" for name, one in cells.items()
         ]
@@ -79,21 +75,16 @@ def _on_table(
             level=level,
             kind=kind,
             question=question,
-            answer=answer,
-            steps=(*steps, f"{expression} = {answer}"),
-            expression=expression,
-            value=value,
+            steps=(*steps, f"{result['expression']} = {result['answer']}"),
             cells={name: spot.ref for name, spot in cells.items()},
-            unit=unit,
-            scale=scale
+            **result
         )
 
 
 def _drafts(filing: Filing, grid: Grid, spots: Sequence[Spot]) -> Iterator[tuple]:
     for spot in spots:
-        unit = (spot.cell.unit, spot.cell.scale)
         asked = f"What did {filing.company} report for {spot.name} {spot.when}"
-        yield "extraction", [spot], "a", unit, f"{asked}, in {unit_words(*unit)}?"
+        yield "extraction", [spot], f"{asked}, in {spot.unit}?"
         for before in spots:
             if _is_year_before(before, spot):
                 yield from _changes(filing, spot, before)
@@ -120,13 +111,12 @@ def _changes(filing: Filing, spot: Spot, before: Spot) -> Iterator[tuple]:
     times = f"{before.period[1]} and {day}" if day else f'"{before.column}" and "{spot.column}"'
     spans = f"the {span.removesuffix('s')}s ended " if span else ""
     asked = f"did {filing.company}'s {spot.name} change between {spans}{times}?"
-    pair, unit = [spot, before], (spot.cell.unit, spot.cell.scale)
-    many = f"much, with sign, in {unit_words(*unit)},"
-    if spot.cell.unit == "%":
-        unit, many = (POINTS, 1.0), "many percentage points, with sign,"
-    yield "difference", pair, "a - b", unit, f"By how {many} {asked}"
-    if unit[0] != POINTS and abs(spot.cell.value / before.cell.value - 1) * 100 < _LARGEST:
-        yield ("percent change", pair, "(a - b) / b * 100", ("%", 1.0),
+    pair, is_share = [spot, before], spot.cell.unit == "%"
+    many = "many percentage points, with sign," if is_share else (
+        f"much, with sign, in {spot.unit},")
+    yield "difference", pair, f"By how {many} {asked}"
+    if not is_share and abs(spot.cell.value / before.cell.value - 1) * 100 < _LARGEST:
+        yield ("percent change", pair,
                f"By what percentage, with sign and one decimal, {asked}")
 
 
@@ -151,12 +141,12 @@ def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list
 
 def _parts_asked(filing: Filing, parts: Sequence[Spot], total: Spot) -> Iterator[tuple]:
     for part in parts:
-        yield ("share", [part, total], "a / b * 100", ("%", 1.0),
+        yield ("share", [part, total],
                f'What percentage of "{total.row}" was "{part.row}"{part.under} at '
                f"{filing.company} {part.when}, to one decimal?")
     for one, other in combinations(sorted(parts, key=lambda part: -part.cell.value), 2):
         if one.cell.value <= _MOST_TIMES * other.cell.value:
-            yield ("ratio", [one, other], "a / b", ("", 1.0),
+            yield ("ratio", [one, other],
                    f'What was the ratio of "{one.row}" to "{other.row}"{one.under} at '
                    f"{filing.company} {one.when}, to two decimals?")
 

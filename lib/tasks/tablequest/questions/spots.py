@@ -129,6 +129,11 @@ class Spot:
         return f' under "{self.measure}"' if self.measure and self.is_dated else ""
 
     @property
+    def unit(self) -> str:
+        """Return its unit and scale in words."""
+        return unit_words(self.cell.unit, self.cell.scale)
+
+    @property
     def name(self) -> str:
         """Return the item as a question quotes it."""
         return f'"{self.row}"{self.under}'
