@@ -3,6 +3,7 @@
 import html
 import re
 
+from lib.tasks.tablequest.questions.checks import computed
 from lib.tasks.tablequest.records import Block, Cell, CellRef, Filing, Grid, Passage, TableQuestion
 
 FILING = Filing(filing_id="alm", company="Alm Corp.", form="10-K", period="December 31, 2024",
@@ -30,6 +31,13 @@ def grid(grid_id: str, columns: tuple[str, ...], rows: dict[str, str], periods: 
              "unit_note": unit_note, "columns": columns, "rows": tuple(rows), "cells": cells,
              "corner": "", "footnotes": (), "html": f"<table>{body}</table>"}
     return Grid(**{name: value for name, value in given.items() if name in Grid.model_fields})
+
+
+def verify(question: TableQuestion, grids: dict[str, Grid]) -> None:
+    """Raise BadReply unless the answer follows from the question's cells."""
+    if question.level != "hard":
+        cells = {name: grids[ref.grid_id].cell(ref) for name, ref in question.cells.items()}
+        computed(question.expression, cells, question.answer)
 
 
 SALES = grid("alm-t01", ("2024", "2023"), {

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from lib.core.errors import BadReply
 from lib.core.records import Answer, Query, Verdict
 from lib.judge.verdicts import judge
 from lib.llm.calls import Calls
@@ -16,7 +15,6 @@ from lib.tasks.tablequest.answer.prompts import (
     with_shots,
 )
 from lib.tasks.tablequest.judge.score import judged
-from lib.tasks.tablequest.questions.checks import verify
 from lib.tasks.tablequest.questions.floor import ask_by_rules
 from lib.tasks.tablequest.questions.model import ask_by_model
 from lib.tasks.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id
@@ -52,20 +50,6 @@ class TableQuest(Task):
         )
         queries = as_queries(questions, texts["passages"], texts["grids"], texts["filings"], forms)
         return Asked(queries, rejected, {"questions": questions})
-
-    def checks(self, asked: Asked, texts: Rows) -> list[str]:
-        """Check that every answer follows from value, scale and unit of its cells as read."""
-        questions, tables, wrong = asked.more["questions"], by_id(texts["grids"]), {}
-        for question in questions:
-            try:
-                verify(question, tables)
-            except BadReply as error:
-                wrong[question.question_id] = str(error)
-        assert not wrong, wrong
-        return [
-            f"the answers of {len(questions)} questions follow from their cells, except hard "
-            f"ones: {sum(one.level == 'hard' for one in questions)}, which need a model"
-        ]
 
     def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
         """Show examples written by hand before each passage."""

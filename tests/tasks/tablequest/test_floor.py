@@ -7,9 +7,8 @@ import pytest
 from lib.tasks.tablequest.answer.floors import lexical
 from lib.tasks.tablequest.answer.prompts import as_queries, read_reply
 from lib.tasks.tablequest.judge.score import judged
-from lib.tasks.tablequest.questions.checks import verify
 from lib.tasks.tablequest.questions.floor import MOST_OF_TABLE, MOST_WORDS, ask_by_rules
-from tests.tablequest_pumps import DAYS, FILING, GRIDS, PASSAGE, TABLES, YEARS, grid
+from tests.tablequest_pumps import DAYS, FILING, GRIDS, PASSAGE, TABLES, YEARS, grid, verify
 
 
 @pytest.fixture(scope="module")

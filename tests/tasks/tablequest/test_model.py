@@ -10,12 +10,11 @@ import pytest
 from lib.core.errors import BadReply
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
-from lib.tasks.tablequest.questions.checks import verify
 from lib.tasks.tablequest.questions.model import Chat, ask_by_model, read_pair
 from lib.tasks.tablequest.questions.spots import spots_of
 from tests.llm_server import Server
 from tests.played_model import outside
-from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, TABLES
+from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, TABLES, verify
 
 A = {"name": "a", "table": "T1", "row": "Net sales: Pumps", "column": "2024"}
 B = {**A, "name": "b", "column": "2023"}

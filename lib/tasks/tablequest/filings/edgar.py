@@ -11,34 +11,28 @@ from pathlib import Path
 from lib.core.errors import BadInput
 from lib.core.files import write_text
 
-IDENTITY = re.compile(r"\S.*\s<?[^\s@]+@[^\s@]+\.[^\s@]+>?")  # "Ann Smith ann@example.com"
-
 
 def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:
     """Write the 10-K for the fiscal year that ended in `year` to `folder`; return the .html file.
 
-    `identity` is "Name email", which the SEC requires of programs. Raises BadInput without it, the
-    package or the network, and if there is no such report.
+    `identity` is "Name email", which the SEC requires of programs. Raises BadInput if there is no
+    such report, or no network, package or identity.
     """
-    if not IDENTITY.fullmatch(identity.strip()):
-        raise BadInput("the SEC requires programs to identify themselves: set EDGAR_IDENTITY, as "
-                       f'in EDGAR_IDENTITY="Ann Smith ann@example.com" (it is {identity!r})')
     if not re.fullmatch(r"[A-Za-z0-9.\-]{1,10}", ticker):
         raise BadInput(f"{ticker!r} is not a ticker or CIK: give one such as AAPL")
     try:
         import edgar  # optional: needed here only
-    except ImportError as error:
-        raise BadInput("edgartools is not installed: pip install edgartools") from error
-    try:
-        edgar.set_identity(identity.strip())
+
+        edgar.set_identity(identity)
         filings = edgar.Company(ticker).get_filings(form="10-K", amendments=False)
         reports = {str(filing.report_date)[:10]: filing for filing in filings}
         end = max((day for day in reports if day.startswith(f"{year}-")), default="")
         text = reports[end].html() if end else ""
     except Exception as error:  # the package's errors and its HTTP client's have no common base
         raise BadInput(f"EDGAR did not answer for {ticker} {year} ({type(error).__name__}: "
-                       f"{str(error)[:200]}): check the network and the ticker, or save the report "
-                       "by hand from www.sec.gov") from error
+                       f"{str(error)[:200]}): check the package edgartools, EDGAR_IDENTITY, the "
+                       "network and the ticker, or save the report by hand from www.sec.gov"
+                       ) from error
     if not text:
         raise BadInput(f"{ticker} has no 10-K in HTML for a fiscal year that ended in {year}; the "
                        f"latest ended: {', '.join(sorted(reports)[-5:]) or 'none'}")
