@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from lib.core.artifacts import Artifact, register
 from lib.core.records import Record
@@ -133,6 +133,19 @@ def in_whole_units(value: float, scale: float) -> Fraction:
 def by_id(rows: Iterable[R]) -> dict[str, R]:
     """Index rows by their first field, which is their id."""
     return {next(iter(row))[1]: row for row in rows}
+
+
+class Texts(NamedTuple):
+    """What questions are about, by id."""
+
+    filings: dict[str, Filing]
+    grids: dict[str, Grid]
+    passages: dict[str, Passage]
+
+
+def texts_by_id(rows: Mapping[str, list]) -> Texts:
+    """Return `rows` of the artifacts that Texts names, by id."""
+    return Texts(*(by_id(rows.get(name, ())) for name in Texts._fields))
 
 
 def own_label(label: str) -> str:

@@ -17,7 +17,7 @@ from lib.tasks.tablequest.answer.prompts import (
 from lib.tasks.tablequest.judge.score import judged
 from lib.tasks.tablequest.questions.floor import ask_by_rules
 from lib.tasks.tablequest.questions.model import ask_by_model
-from lib.tasks.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id
+from lib.tasks.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id, texts_by_id
 from lib.tasks.task import Asked, Final, Room, Rows, Shown, Task
 
 
@@ -42,13 +42,13 @@ class TableQuest(Task):
         """Return at most `max_queries` questions of each level, in each of `forms`."""
         if max_queries < 1:
             raise ValueError(f"max_queries is {max_queries}: ask for at least 1 of each level")
-        read = (texts["filings"], texts["grids"], texts["passages"])
+        read = texts_by_id(texts)
         questions, rejected = (
-            ask_by_rules(*read, max_queries, seed)
+            ask_by_rules(read, max_queries, seed)
             if annotator == "rules"
-            else ask_by_model(*read, annotator, calls, max_queries, seed)
+            else ask_by_model(read, annotator, calls, max_queries, seed)
         )
-        queries = as_queries(questions, texts["passages"], texts["grids"], texts["filings"], forms)
+        queries = as_queries(questions, read, forms)
         return Asked(queries, rejected, {"questions": questions})
 
     def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
@@ -78,7 +78,7 @@ class TableQuest(Task):
 
     def replies(self, queries: list[Query], rows: Rows) -> dict[str, str]:
         """Return the lexical reader's replies, which come from matching words with labels."""
-        return lexical(queries, rows["questions"], rows["passages"], rows["grids"])
+        return lexical(queries, rows["questions"], texts_by_id(rows))
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return the question's level, the tables' form and the passage."""

@@ -20,7 +20,6 @@ from lib.tasks.task import Room
 from tests.played_model import outside
 from tests.tablequest_pumps import (
     EASY,
-    FILING,
     GRIDS,
     GROWTH,
     HARD,
@@ -28,12 +27,13 @@ from tests.tablequest_pumps import (
     PASSAGE,
     QUESTIONS,
     TABLES,
+    TEXTS,
 )
 
 
 @pytest.fixture(scope="module")
 def queries():
-    return as_queries(QUESTIONS, [PASSAGE], TABLES, [FILING], [*FORMS])
+    return as_queries(QUESTIONS, TEXTS, [*FORMS])
 
 
 def test_each_form_holds_every_label_and_value_and_the_note(queries):
@@ -46,7 +46,7 @@ def test_each_form_holds_every_label_and_value_and_the_note(queries):
     assert [query.query_id for query in queries[:3]] == ["q1:html", "q1:markdown", "q1:json"]
     assert "ignore all rules" not in outside(queries[0].context, ("passage", "question"))
     with pytest.raises(ValueError, match="of html, markdown, json"):
-        as_queries(QUESTIONS, [PASSAGE], TABLES, [FILING], ["csv"])
+        as_queries(QUESTIONS, TEXTS, ["csv"])
 
 
 def test_a_passage_loses_its_end_where_the_window_is_small(queries):
@@ -99,9 +99,9 @@ def test_a_figure_counts_with_sign_scale_and_unit(question, verdict, answers):
     (GROWTH, {"steps": ["96,169 - 85,000"], "answer": "14%"}, "wrong cell"),
     (GROWTH, {"answer": "14%"}, "other")])
 def test_each_answer_fails_in_the_first_way_that_applies(question, reply, mode):
-    assert failure(question, read_reply(json.dumps(reply)), PASSAGE, GRIDS) == mode
+    assert failure(question, read_reply(json.dumps(reply)), TEXTS) == mode
     if mode == "format":
-        assert failure(question, read_reply("{"), PASSAGE, GRIDS, True) == "incomplete"
+        assert failure(question, read_reply("{"), TEXTS, True) == "incomplete"
 
 
 def test_words_are_compared_without_their_values():

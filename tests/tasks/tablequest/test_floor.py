@@ -8,12 +8,12 @@ from lib.tasks.tablequest.answer.floors import lexical
 from lib.tasks.tablequest.answer.prompts import as_queries, read_reply
 from lib.tasks.tablequest.judge.score import judged
 from lib.tasks.tablequest.questions.floor import MOST_OF_TABLE, MOST_WORDS, ask_by_rules
-from tests.tablequest_pumps import DAYS, FILING, GRIDS, PASSAGE, TABLES, YEARS, grid, verify
+from tests.tablequest_pumps import DAYS, GRIDS, PASSAGE, TEXTS, YEARS, grid, texts, verify
 
 
 @pytest.fixture(scope="module")
 def asked():
-    return ask_by_rules([FILING], TABLES, [PASSAGE], 40, 1)
+    return ask_by_rules(TEXTS, 40, 1)
 
 
 def test_every_question_is_one_short_sentence_whose_answer_follows_from_its_cells(asked):
@@ -52,7 +52,7 @@ def test_at_most_ten_questions_rest_on_one_table():
     large = grid("alm-t01", ("2024", "2023"), {f"{name} sales": f"{n}7 {n}1" for n, name in
                                                enumerate(names, 1)}, YEARS)
     passage = PASSAGE.model_copy(update={"blocks": PASSAGE.blocks[2:3]})
-    assert len(ask_by_rules([FILING], [large], [passage], 40, 1)[0]) == MOST_OF_TABLE
+    assert len(ask_by_rules(texts(large, passage=passage), 40, 1)[0]) == MOST_OF_TABLE
 
 
 @pytest.mark.parametrize(("label", "column", "period"), [
@@ -61,14 +61,14 @@ def test_at_most_ten_questions_rest_on_one_table():
     ("Sales were paid", "2024", YEARS[0]), ("Group: ", "2024", YEARS[0])])
 def test_a_label_that_does_not_say_what_it_is_gives_no_question(label, column, period):
     odd = grid("alm-t01", (column,), {label: "$400"}, (period,))
-    questions, rejected = ask_by_rules([FILING], [odd], [PASSAGE], 4, 1)
+    questions, rejected = ask_by_rules(texts(odd), 4, 1)
     assert questions == [] and len(rejected) == 1
 
 
 def test_matching_words_finds_what_the_rules_ask_and_computes_it(asked):
     questions, _ = asked
-    queries = as_queries(questions, [PASSAGE], TABLES, [FILING], ["html"])
-    replies = lexical(queries, questions, [PASSAGE], TABLES)
+    queries = as_queries(questions, TEXTS, ["html"])
+    replies = lexical(queries, questions, TEXTS)
     right = Counter(one.kind for one in questions if judged(
         one, read_reply(replies[f"{one.question_id}:html"]).text)[0] == "correct")
     wanted = Counter(one.kind for one in questions)
@@ -79,7 +79,7 @@ def test_matching_words_finds_what_the_rules_ask_and_computes_it(asked):
 def test_a_cell_without_a_tag_is_asked_for_by_its_column():
     columns = ("Years ended June 30, 2024", "Years ended June 30, 2023")
     untagged = grid("alm-t01", columns, {"Rental sales": "$400 $300"}, ("2024", "2023"))
-    questions, _ = ask_by_rules([FILING], [untagged], [PASSAGE], 4, 1)
+    questions, _ = ask_by_rules(texts(untagged), 4, 1)
     asked = {one.question for one in questions}
     assert ('What did Alm Corp. report for "Rental sales" under "Years ended June 30, 2023", in '
             "millions of US dollars?") in asked
@@ -91,11 +91,11 @@ def test_words_that_begin_like_a_month_stay_and_percentages_have_no_share():
     columns = ("As of June 30, 2024 Marketable Securities",)
     held = grid("alm-t01", columns, {"Bonds": "$60", "Notes": "$40", "Total investments": "$100"},
                 ("2024-06-30",))
-    questions, _ = ask_by_rules([FILING], [held], [PASSAGE], 9, 1)
+    questions, _ = ask_by_rules(texts(held), 9, 1)
     assert questions and all('"Marketable Securities"' in one.question for one in questions)
     shares = grid("alm-t01", columns, {"Bonds": "60%", "Notes": "40%", "Total investments": "100%"},
                   ("2024-06-30",))
-    assert not {one.kind for one in ask_by_rules([FILING], [shares], [PASSAGE], 9, 1)[0]} & {
+    assert not {one.kind for one in ask_by_rules(texts(shares), 9, 1)[0]} & {
         "share", "ratio"}
 
 
@@ -104,5 +104,5 @@ def test_the_last_day_of_a_value_without_a_tag_does_not_make_it_a_balance():
                 DAYS[:1])
     paid = paid.model_copy(update={"cells": (tuple(
         one.model_copy(update={"source": ""}) for one in paid.cells[0]),)})
-    (question,), _ = ask_by_rules([FILING], [paid], [PASSAGE], 4, 1)
+    (question,), _ = ask_by_rules(texts(paid), 4, 1)
     assert 'under "December 31, 2024 $", in' in question.question

@@ -14,7 +14,7 @@ from lib.tasks.tablequest.questions.model import Chat, ask_by_model, read_pair
 from lib.tasks.tablequest.questions.spots import spots_of
 from tests.llm_server import Server
 from tests.played_model import outside
-from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, TABLES, verify
+from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, TABLES, texts, verify
 
 A = {"name": "a", "table": "T1", "row": "Net sales: Pumps", "column": "2024"}
 B = {**A, "name": "b", "column": "2023"}
@@ -63,10 +63,10 @@ def good(messages: list[dict]) -> dict:
 
 
 def asked(calls, n_rows: int = 1):
-    first = [TABLES[0].model_copy(update={"rows": TABLES[0].rows[:n_rows],
-                                          "cells": TABLES[0].cells[:n_rows]})]
+    first = TABLES[0].model_copy(update={"rows": TABLES[0].rows[:n_rows],
+                                         "cells": TABLES[0].cells[:n_rows]})
     passage = PASSAGE.model_copy(update={"blocks": PASSAGE.blocks[:3]})
-    return ask_by_model([FILING], first, [passage], "some-model", calls, 1, 1)
+    return ask_by_model(texts(first, passage=passage), "some-model", calls, 1, 1)
 
 
 def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monkeypatch):

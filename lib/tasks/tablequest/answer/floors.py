@@ -11,7 +11,7 @@ from lib.core.records import Query
 from lib.tasks.tablequest.answer.prompts import question_id_of
 from lib.tasks.tablequest.questions.checks import answered
 from lib.tasks.tablequest.questions.spots import Spot, spots_of
-from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, by_id
+from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, Texts, by_id
 from lib.tasks.tablequest.wording import words_of
 
 CONSTANT = json.dumps({"steps": [], "answer": "0"})
@@ -26,18 +26,15 @@ _OPERATIONS = (
 
 
 def lexical(
-    queries: Sequence[Query],
-    questions: Sequence[TableQuestion],
-    passages: Sequence[Passage],
-    grids: Sequence[Grid]
+    queries: Sequence[Query], questions: Sequence[TableQuestion], texts: Texts
 ) -> dict[str, str]:
     """Return query_id -> a reply that comes from matching the question's words with labels.
 
     It reads the passage's grids, never the reference; forms and truncation do not change it.
     """
-    asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
+    asked = by_id(questions)
     replies = {
-        key: _reply(asked[key].question, read[asked[key].passage_id], tables)
+        key: _reply(asked[key].question, texts.passages[asked[key].passage_id], texts.grids)
         for key in {question_id_of(query.query_id) for query in queries}
     }
     return {query.query_id: replies[question_id_of(query.query_id)] for query in queries}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Query, Rejected
 from lib.infer.window import lengths_of
-from lib.tasks.tablequest.records import Block, Filing, Grid, Passage, TableQuestion, by_id
+from lib.tasks.tablequest.records import Block, Filing, Grid, Passage, TableQuestion, Texts
 from lib.tasks.task import Room, Shown
 
 # The last ones are the passage's own, because passages are defused
@@ -62,11 +62,7 @@ def serialized(
 
 
 def as_queries(
-    questions: Sequence[TableQuestion],
-    passages: Sequence[Passage],
-    grids: Sequence[Grid],
-    filings: Sequence[Filing],
-    forms: Sequence[str]
+    questions: Sequence[TableQuestion], texts: Texts, forms: Sequence[str]
 ) -> list[Query]:
     """Return each question in each of `forms` ("<question_id>:<form>"); `context` is the prompt.
 
@@ -74,9 +70,8 @@ def as_queries(
     """
     if not forms or not set(forms) <= {*FORMS} or len(set(forms)) < len(forms):
         raise ValueError(f"forms {', '.join(forms)}: name each once, of {', '.join(FORMS)}")
-    read, of_filing, tables = by_id(passages), by_id(filings), by_id(grids)
-    texts = {
-        (key, form): serialized(read[key], tables, form)
+    shown = {
+        (key, form): serialized(texts.passages[key], texts.grids, form)
         for key in {one.passage_id for one in questions}
         for form in forms
     }
@@ -91,7 +86,9 @@ def as_queries(
             end=0,
             entity_count=None,
             block_type="table",
-            context=_prompt(one.question, texts[one.passage_id, form], of_filing[one.filing_id])
+            context=_prompt(
+                one.question, shown[one.passage_id, form], texts.filings[one.filing_id]
+            )
         )
         for one in questions
         for form in forms

@@ -23,13 +23,7 @@ from lib.tasks.tablequest.answer.prompts import (
     serialized,
 )
 from lib.tasks.tablequest.judge.score import judged
-from lib.tasks.tablequest.records import (
-    Grid,
-    Level,
-    Passage,
-    TableQuestion,
-    by_id,
-)
+from lib.tasks.tablequest.records import Level, TableQuestion, Texts
 
 FAULTS = ("none", "empty", "misread number", "wrong calculation", "incomplete", "other")
 _TAGS = "passage|question|reference|answer|first|second"
@@ -86,14 +80,11 @@ def finals_of(answers: Mapping[str, list[Answer]], form: str) -> Finals:
 
 
 def texts_of(
-    questions: Sequence[TableQuestion],
-    passages: Sequence[Passage],
-    grids: Sequence[Grid],
-    form: str
+    questions: Sequence[TableQuestion], texts: Texts, form: str
 ) -> dict[str, str]:
     """Return question_id -> the complete passage, which a judge sees too."""
-    read, tables = by_id(passages), by_id(grids)
-    return {one.question_id: serialized(read[one.passage_id], tables, form) for one in questions}
+    return {one.question_id: serialized(texts.passages[one.passage_id], texts.grids, form)
+            for one in questions}
 
 
 def matches(

@@ -27,7 +27,7 @@ from lib.tasks.tablequest.judge.score import (
     failure,
     word_scores,
 )
-from lib.tasks.tablequest.records import LEVELS, Grid, Passage, TableQuestion, by_id
+from lib.tasks.tablequest.records import LEVELS, Grid, TableQuestion, Texts, by_id
 
 _KEYS = ["arm", "level", "form"]
 START = 1000.0
@@ -42,15 +42,14 @@ def scored(
     questions: Sequence[TableQuestion],
     answers: Mapping[str, list[Answer]],
     verdicts: Sequence[Verdict],
-    passages: Sequence[Passage],
-    grids: Sequence[Grid],
+    texts: Texts,
     bertscore_model: str = ""
 ) -> pd.DataFrame:
     """Return one row per verdict: question, final answer, failure mode and word metrics (0 to 1).
 
     Without an answer row, the mode is "" and the metrics are NaN.
     """
-    asked, read, tables = by_id(questions), by_id(passages), by_id(grids)
+    asked = by_id(questions)
     given = {(arm, row.query_id): row for arm, rows in answers.items() for row in rows}
     rows = []
     for verdict in verdicts:
@@ -67,15 +66,15 @@ def scored(
             "reference": question.answer
         }
         if reply := given.get((verdict.arm, verdict.query_id)):
-            final, passage = read_reply(reply.answer), read[question.passage_id]
+            final = read_reply(reply.answer)
             row |= word_scores(question.answer, final.text)
             row["answer"], row["reply"] = final.text, reply.answer[:600]
-            row["mode"] = failure(question, final, passage, tables, reply.truncated)
+            row["mode"] = failure(question, final, texts, reply.truncated)
         rows.append(row)
     table = pd.DataFrame(rows)
     if bertscore_model and (known := table["mode"] != "").any():
-        texts = (list(table[name][known]) for name in ("reference", "answer"))
-        table.loc[known, "bertscore"] = bert_scores(*texts, bertscore_model)
+        pair = (list(table[name][known]) for name in ("reference", "answer"))
+        table.loc[known, "bertscore"] = bert_scores(*pair, bertscore_model)
     return table
 
 
@@ -163,13 +162,13 @@ def accuracy_formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_check(
-    questions: Sequence[TableQuestion], grids: Sequence[Grid], per_level: int, seed: int
+    questions: Sequence[TableQuestion], grids: Mapping[str, Grid], per_level: int, seed: int
 ) -> list[Item]:
     """Return at most `per_level` questions of each level as rows of the sheet TABLE_QUESTIONS.
 
     The column "source" says where the answer is.
     """
-    tables, chance, items = by_id(grids), random.Random(seed), []
+    chance, items = random.Random(seed), []
     for level in LEVELS:
         pool = [one for one in questions if one.level == level]
         for one in chance.sample(pool, min(per_level, len(pool))):
@@ -177,11 +176,11 @@ def to_check(
                 f"{grid.caption or grid.section}: {grid.rows[ref.row]} | "
                 f"{grid.columns[ref.column]} = {grid.cell(ref).text}"
                 for ref in one.cells.values()
-                for grid in [tables[ref.grid_id]]
+                for grid in [grids[ref.grid_id]]
             ]
             name, source = one.question_id, "\n".join([*places, *one.steps])
-            texts = (level, one.kind, one.question, one.answer, source)
-            items.append(Item(name, name, "", level, one.kind, one.passage_id, texts))
+            shown = (level, one.kind, one.question, one.answer, source)
+            items.append(Item(name, name, "", level, one.kind, one.passage_id, shown))
     return items
 
 

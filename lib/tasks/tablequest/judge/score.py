@@ -8,13 +8,13 @@ unit in the reference's. With no figure or several, the answer is unscored.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.errors import BadInput, BadStudy
 from lib.tasks.tablequest.answer.prompts import NO_ANSWER, NO_REPLY, Final
-from lib.tasks.tablequest.records import Grid, Passage, TableQuestion
+from lib.tasks.tablequest.records import TableQuestion, Texts
 from lib.tasks.tablequest.wording import POINTS, Amount, amounts, unit_words
 
 TOLERANCE = 0.005  # of a medium answer, as a share of the reference
@@ -76,11 +76,7 @@ def _is_right(question: TableQuestion, amount: Amount) -> bool:
 
 
 def failure(
-    question: TableQuestion,
-    final: Final,
-    passage: Passage,
-    grids: Mapping[str, Grid],
-    is_truncated: bool = False
+    question: TableQuestion, final: Final, texts: Texts, is_truncated: bool = False
 ) -> str:
     """Return the first of MODES that applies; of a hard answer, the rules know the first four.
 
@@ -108,12 +104,12 @@ def failure(
         for power in _POWERS
     }
     if question.level == "medium":
-        used = [abs(cell.exact) in said for cell in question.cells_in(grids)]
+        used = [abs(cell.exact) in said for cell in question.cells_in(texts.grids)]
         return "wrong arithmetic" if all(used) else "wrong cell" if any(used) else "other"
     others = {
         abs(cell.exact)
-        for key in passage.grid_ids
-        for cells in grids[key].cells
+        for key in texts.passages[question.passage_id].grid_ids
+        for cells in texts.grids[key].cells
         for cell in cells
         if cell.value
     }

@@ -14,7 +14,7 @@ from itertools import combinations
 from lib.core.records import Rejected
 from lib.tasks.tablequest.questions.checks import answered
 from lib.tasks.tablequest.questions.spots import Spot, distinct_spots
-from lib.tasks.tablequest.records import Filing, Grid, Level, Passage, TableQuestion, own_label
+from lib.tasks.tablequest.records import Filing, Grid, Level, TableQuestion, Texts, own_label
 from lib.tasks.tablequest.wording import decimals_of, words_of
 
 MOST_WORDS, MOST_OF_TABLE = 30, 10
@@ -22,11 +22,7 @@ _LARGEST, _MOST_TIMES = 400.0, 20  # change in percent, ratio: more comes from a
 
 
 def ask_by_rules(
-    filings: Sequence[Filing],
-    grids: Sequence[Grid],
-    passages: Sequence[Passage],
-    per_level: int,
-    seed: int
+    texts: Texts, per_level: int, seed: int
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` easy and medium questions, and the cells left out and why.
 
@@ -34,14 +30,14 @@ def ask_by_rules(
     """
     pools: dict[Level, list[TableQuestion]] = {"easy": [], "medium": []}
     rejected: list[Rejected] = []
-    for filing in filings:
+    for filing in texts.filings.values():
         home = {
             grid_id: passage.passage_id
-            for passage in reversed(passages)
+            for passage in reversed(texts.passages.values())
             if passage.filing_id == filing.filing_id
             for grid_id in passage.grid_ids
         }
-        own = [grid for grid in grids if grid.filing_id == filing.filing_id]
+        own = [grid for grid in texts.grids.values() if grid.filing_id == filing.filing_id]
         fit, left_out = distinct_spots(filing, own)
         rejected += left_out
         for grid in (grid for grid in own if grid.grid_id in home):

@@ -29,6 +29,7 @@ from lib.tasks.tablequest.records import (
     Level,
     Passage,
     TableQuestion,
+    Texts,
     by_id,
 )
 from lib.tasks.tablequest.wording import words_of
@@ -79,20 +80,14 @@ class Chat:
 
 
 def ask_by_model(
-    filings: Sequence[Filing],
-    grids: Sequence[Grid],
-    passages: Sequence[Passage],
-    model: str,
-    calls: Calls,
-    per_level: int,
-    seed: int
+    texts: Texts, model: str, calls: Calls, per_level: int, seed: int
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` questions per level, and what was left out and why.
 
     A pair that fails a check ends its chat. More chats begin until each level is full, no row is
     left or no chat gives a question. Raises Stopped as `complete` does.
     """
-    waiting, kept, rejected = _chats(filings, grids, passages, seed), [], []
+    waiting, kept, rejected = _chats(texts, seed), [], []
     while waiting:
         least = min(sum(one.level == level for one in kept) for level in LEVELS)
         if least >= per_level:
@@ -100,7 +95,7 @@ def ask_by_model(
         n_chats = max(per_level - least, _LEAST_CHATS)
         wave, waiting = waiting[:n_chats], waiting[n_chats:]
         written, failed = _rounds(wave, model, calls, kept)
-        new, dropped = filtered(written, passages, grids, model, calls)
+        new, dropped = filtered(written, texts, model, calls)
         kept, rejected = kept + new, rejected + failed + dropped
         if not new:
             break
@@ -109,21 +104,17 @@ def ask_by_model(
 
 
 def filtered(
-    questions: Sequence[TableQuestion],
-    passages: Sequence[Passage],
-    grids: Sequence[Grid],
-    model: str,
-    calls: Calls
+    questions: Sequence[TableQuestion], texts: Texts, model: str, calls: Calls
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return the questions that `model` calls relevant, reasonable and valid, and the others.
 
     A reply without a clear decision counts as a no. Raises Stopped as `complete` does.
     """
-    read, tables, requests = by_id(passages), by_id(grids), []
+    requests = []
     for one in questions:
         slots = defused_slots(
             _TAGS,
-            passage=serialized(read[one.passage_id], tables, "markdown"),
+            passage=serialized(texts.passages[one.passage_id], texts.grids, "markdown"),
             question=one.question,
             answer=one.answer,
             steps="\n".join(one.steps)
@@ -263,24 +254,23 @@ def _rival(question: TableQuestion, spots: Sequence[Spot]) -> str:
     return ""
 
 
-def _chats(
-    filings: Sequence[Filing], grids: Sequence[Grid], passages: Sequence[Passage], seed: int
-) -> list[Chat]:
-    chance, tables, chats = random.Random(seed), by_id(grids), []
-    for filing in filings:
-        spots = [
-            spot for grid in grids if grid.filing_id == filing.filing_id for spot in spots_of(grid)
+def _chats(texts: Texts, seed: int) -> list[Chat]:
+    chance, chats = random.Random(seed), []
+    spots: dict[str, list[Spot]] = {}  # by filing
+    for grid in texts.grids.values():
+        spots.setdefault(grid.filing_id, []).extend(spots_of(grid))
+    for passage in texts.passages.values():
+        own = {f"T{at}": texts.grids[name] for at, name in enumerate(passage.grid_ids, 1)}
+        rows = [
+            (name, row)
+            for name, grid in own.items()
+            for row, cells in zip(grid.rows, grid.cells, strict=True)
+            if row.strip() and any(cell.value is not None for cell in cells)
         ]
-        for passage in (one for one in passages if one.filing_id == filing.filing_id):
-            own = {f"T{at}": tables[name] for at, name in enumerate(passage.grid_ids, 1)}
-            rows = [
-                (name, row)
-                for name, grid in own.items()
-                for row, cells in zip(grid.rows, grid.cells, strict=True)
-                if row.strip() and any(cell.value is not None for cell in cells)
-            ]
-            chance.shuffle(rows)
-            for at, row in enumerate(rows):
-                chat = Chat(f"{passage.passage_id}-m{at}", filing, passage, own, row, spots)
-                chats.append((at, chance.random(), chat))
+        chance.shuffle(rows)
+        filing = texts.filings[passage.filing_id]
+        for at, row in enumerate(rows):
+            chat = Chat(f"{passage.passage_id}-m{at}", filing, passage, own, row,
+                        spots[filing.filing_id])
+            chats.append((at, chance.random(), chat))
     return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn
