@@ -44,6 +44,12 @@ class Grid(Record):
     cells: tuple[tuple[Cell, ...], ...]  # (rows, columns)
     html: str  # the cleaned table: only table, tr, th and td, with colspan and rowspan
 
+    @property
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the rows as texts, labels first."""
+        return [(label, *(cell.text for cell in cells))
+                for label, cells in zip(self.rows, self.cells, strict=True)]
+
     def cell(self, ref: "CellRef") -> Cell:
         """Return the cell at `ref`, whose `grid_id` must be this grid's."""
         return self.cells[ref.row][ref.column]

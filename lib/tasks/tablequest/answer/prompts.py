@@ -26,11 +26,8 @@ _CUT = re.compile(r"[\"'“]?answer[\"'”]?\s*:\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^
 
 
 def _as_json(grid: Grid, _: Block) -> str:
-    rows = [
-        [label, *(cell.text for cell in cells)]
-        for label, cells in zip(grid.rows, grid.cells, strict=True)
-    ]
-    lines = [json.dumps(row, ensure_ascii=False) for row in (["", *grid.columns], *rows)]
+    rows = (("", *grid.columns), *grid.lines)
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
     return "[" + ",\n ".join(lines) + "]"
 
 
@@ -198,8 +195,8 @@ def read_reply(reply: str | None) -> Final:
 
     A number is kept as written; thoughts up to </think> are ignored.
     """
-    text = (reply or "").rpartition("</think>")[2].strip()
-    if not text:
+    text = reply or ""
+    if not text.strip():
         return Final("", (), NO_REPLY)
     found = last_object(text, "answer")
     if not found:

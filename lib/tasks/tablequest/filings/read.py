@@ -170,7 +170,7 @@ class _Reading:
         return [Grid(
             grid_id=block.grid_id, filing_id=self.filing.filing_id, html=layout.html,
             section=" > ".join(block.path), caption=" ".join([caption, *layout.titles]).strip(),
-            unit_note=note, columns=layout.labels, rows=tuple(line.label for line in layout.lines),
+            unit_note=note, columns=layout.columns, rows=tuple(line.label for line in layout.lines),
             cells=cells_of(layout, self._tagged(layout), Context(
                 coin, read_note(note), read_note(near), read_note(major), most, caption, end, ends))
         ) for block, layout, caption, note, near in self.tables]

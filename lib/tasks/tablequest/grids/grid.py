@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from lib.core.text import pipe_row
 from lib.tasks.tablequest.grids.cells import MARK, YEAR, Placed, is_only_note, unit_note_in
 from lib.tasks.tablequest.records import Grid
 
@@ -41,14 +42,9 @@ class Layout(NamedTuple):
 
     titles: tuple[str, ...]  # above and left of the headers
     heads: tuple[Row, ...]  # of each column
-    labels: tuple[str, ...]  # of each column; "" where its rows may be others
+    columns: tuple[str, ...]  # each one's header cells, joined, without unit notes
     lines: tuple[Line, ...]
     html: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return each column's header cells, joined, without unit notes."""
-        return tuple(map(_column_label, self.heads))
 
 
 def kind_of(rows: Sequence[Row]) -> str:
@@ -87,12 +83,8 @@ def layouts_of(rows: Sequence[Row]) -> list[Layout]:
 
 def as_markdown(grid: Grid) -> str:
     """Return a Markdown table with complete labels and the values as printed."""
-    body = [(label, *(cell.text for cell in cells))
-            for label, cells in zip(grid.rows, grid.cells, strict=True)]
-    rows = [("", *grid.columns), ("---",) * (len(grid.columns) + 1), *body]
-    escaped = ([" ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|") for text in row]
-               for row in rows)
-    return "\n".join(f"| {' | '.join(row)} |" for row in escaped)
+    rows = [("", *grid.columns), ("---",) * (len(grid.columns) + 1), *grid.lines]
+    return "\n".join(pipe_row([re.sub(r"([\\|])", r"\\\1", text) for text in row]) for row in rows)
 
 
 def _layout(rows: Sequence[Row], left: int) -> Layout | None:
@@ -115,20 +107,13 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
         [cells[index] for _, cells in body if cells[index]], column, columns)]
     if not kept:
         return None
-    names, found = [_column_label(list(filter(None, column))) for column in columns], False
-    for index in kept:  # a list set in two panels: the right one has labels of its own
-        texts = [cells[index] for _, cells in body if cells[index]]
-        if found and names[index] in names[:index]:
-            names[index] = ""
-        found = found or index > kept[0] and 2 * len(texts) >= len(body) and not any(
-            cell.number for cell in texts)
     body = [(label, tuple(cells[index] for index in kept)) for label, cells in body]
     titles = [[cell for cell in row if cell.start < begin] for row in rows[:first]]
     shown = [(title, tuple(line[index] for index in kept))
              for title, line in zip(titles, above, strict=True)]
-    return Layout(tuple(cell.text for title in titles for cell in title),
-                  tuple(tuple(filter(None, columns[at])) for at in kept),
-                  tuple(names[at] for at in kept), tuple(_lines(body)),
+    heads = tuple(tuple(filter(None, columns[at])) for at in kept)
+    return Layout(tuple(cell.text for title in titles for cell in title), heads,
+                  tuple(map(_column_label, heads)), tuple(_lines(body)),
                   "<table>\n" + "\n".join([*(_html(*line, "th") for line in shown),
                                           *(_html(*line, "td") for line in body)]) + "\n</table>")
 

@@ -54,14 +54,11 @@ def scored(
     rows = []
     for verdict in verdicts:
         question = asked[question_id_of(verdict.query_id)]
-        row = {
-            "arm": verdict.arm,
+        row = verdict.model_dump() | {
             "level": question.level,
             "form": form_of(verdict.query_id),
             "cluster": question.passage_id,
             "mode": "",
-            "verdict": verdict.verdict,
-            "reason": verdict.reason,
             "question": question.question,
             "reference": question.answer
         }

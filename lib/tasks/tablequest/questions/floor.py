@@ -121,14 +121,15 @@ def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list
     for (row, column), total in at.items():
         if total.cell.unit == "%" or "total" not in words_of(own_label(total.row)):
             continue
-        parts, kind = [], (total.cell.unit, total.cell.period)
+        parts, rest = [], total.cell.exact
         for above in range(row - 1, -1, -1):
             cell = grid.cells[above][column]
-            if cell.value is None or cell.value < 0 or (cell.unit, cell.period) != kind:
+            if cell.value is None or cell.value < 0 or (cell.unit, cell.period) != (
+                    total.cell.unit, total.cell.period):
                 break
             parts.append(above)
-            rest = abs(sum(grid.cells[part][column].exact for part in parts) - total.cell.exact)
-            if len(parts) > 1 and rest <= total.cell.scale * 10 ** -decimals_of([total.cell]):
+            rest -= cell.exact
+            if len(parts) > 1 and abs(rest) <= total.cell.scale * 10 ** -decimals_of([total.cell]):
                 groups = words_of(" ".join(grid.rows[part].rpartition(": ")[0] for part in parts))
                 if groups <= words_of(total.row):
                     yield [at[part, column] for part in parts if (part, column) in at], total

@@ -24,7 +24,7 @@ def grids_of(html: str, intro: str = "") -> list[tuple[tuple[str, ...], list[lis
     context = Context("USD", note, note, Note(), 0, intro, None, {})
     for layout in layouts_of(read_rows(fragment_fromstring(html))):
         cells = cells_of(layout, {}, context)
-        found.append((layout.labels, [[line.label, *map(written, line_)] for line, line_ in zip(
+        found.append((layout.columns, [[line.label, *map(written, line_)] for line, line_ in zip(
             layout.lines, cells, strict=True)]))
     return found
 
@@ -142,13 +142,13 @@ def test_each_cell_has_the_unit_and_scale_that_a_reader_sees(name):
     assert [[cell.partition(" ")[2] for cell in cells] for _, *cells in rows] == expected
 
 
-def test_headers_that_change_begin_another_grid_and_panels_lose_only_their_label():
+def test_headers_that_change_begin_another_grid_and_panels_keep_theirs():
     changing = table(head("2031", "2030"), row("Sales", "$10", "$9"), head("2029", "2028"),
                      row("Sales", "$8", "$7"))
     assert [columns for columns, _ in grids_of(changing)] == [("2031", "2030"), ("2029", "2028")]
     panels = table(head("Stores", "State", "Stores", corner="State"),
                    row("Ohio", "7", "Utah", "9"), row("Iowa", "5", "Maine", "4"))
-    assert [columns for columns, _ in grids_of(panels)] == [("Stores", "State", "")]
+    assert [columns for columns, _ in grids_of(panels)] == [("Stores", "State", "Stores")]
 
 
 @pytest.mark.parametrize(("rows", "kind"), [
