@@ -157,11 +157,8 @@ def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
 def _shortened(query: Query, room: Room, most: int) -> Query | None:
     start = query.context.rindex(_START) + len(_START)
     end = query.context.rindex(_END)
-    ends = [
-        place
-        for place in range(start + 1, end)
-        if query.context[place].isspace() and not query.context[place - 1].isspace()
-    ]
+    ends = [gap.start() for gap in re.finditer(r"(?<=\S)\s", query.context[:end])
+            if gap.start() > start]
 
     def up_to(place: int) -> str:
         return query.context[:place] + query.context[end:]

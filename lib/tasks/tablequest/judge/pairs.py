@@ -95,15 +95,11 @@ def matches(
     If an arm has no row for a question, the match is unscored; equal answers tie without a judge.
     """
     pairs = [(one, *pair) for pair in combinations(finals, 2) for one in questions]
-    rounds = [
-        (one, finals[first].get(one.question_id), finals[second].get(one.question_id))
-        for one, first, second in pairs
-    ]
-    settled = [_settled(first, second) for _, first, second in rounds]
-    asked = [one for one, known in zip(rounds, settled, strict=True) if not known]
-    decided = iter(decide(asked) if asked else [])
+    rounds = [(one, *(finals[arm].get(one.question_id) for arm in arms)) for one, *arms in pairs]
+    decided = iter(decide([one for one in rounds if not _settled(*one[1:])]))
     found = []
-    for (question, first, second), known in zip(pairs, settled, strict=True):
+    for (question, first, second), (_, *answers) in zip(pairs, rounds, strict=True):
+        known = _settled(*answers)
         as_first, as_second = (known, known) if known else next(decided)
         verdict, is_flipped = combined(as_first[0], as_second[0])
         found.append(
@@ -225,27 +221,25 @@ def graded(
         for one, _, final in pairs
         if final.text
     ]
-    replies = iter(complete(asked, grader, calls) if asked else [])
+    replies = iter(complete(asked, grader, calls))
     return [
         Grade(
             **one.place,
             arm=arm,
             grader=grader,
-            **(_grade(next(replies)) if final.text else _graded(1, "empty", "no answer"))
+            **dict(zip(("grade", "fault", "words"), _grade(next(replies)) if final.text else (
+                1, "empty", "no answer"), strict=True))
         )
         for one, arm, final in pairs
     ]
 
 
-def _grade(reply: Reply) -> dict[str, object]:
+def _grade(reply: Reply) -> tuple[int | None, str, str]:
     found = {} if reply.reason else last_object(reply.text, "grade")
     grade, fault = str(found.get("grade")).strip(), str(found.get("fault")).strip().lower()
     if grade not in ("1", "2", "3"):
         why = reply.reason or f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}"
-        return _graded(None, "other", why)
+        return None, "other", why
     words = " ".join(str(found.get("words", "")).split())
-    return _graded(int(grade), fault if fault in FAULTS else "other", words)
+    return int(grade), fault if fault in FAULTS else "other", words
 
-
-def _graded(grade: int | None, fault: str, words: str) -> dict[str, object]:
-    return {"grade": grade, "fault": fault, "words": words}

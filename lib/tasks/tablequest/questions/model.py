@@ -122,7 +122,7 @@ def filtered(
         prompt = prompt_template("tablequest/filter").render(level=one.level, **slots)
         requests.append(Request.ask(prompt, max_tokens=_MAX_TOKENS))
     kept, dropped = [], []
-    replies = complete(requests, model, calls) if requests else []
+    replies = complete(requests, model, calls)
     for one, reply in zip(questions, replies, strict=True):
         if fault := _filter_fault(reply):
             reason = f"{fault} ({model})"
@@ -135,10 +135,12 @@ def filtered(
 def _filter_fault(reply: Reply) -> str:
     decided = {} if reply.reason else last_object(reply.text, *CRITERIA)
     for name in CRITERIA:
-        decision = decided.get(name)
-        if not isinstance(decision, dict) or decision.get("ok") is not True:
-            why = decision.get("reason") if isinstance(decision, dict) else reply.reason
-            return f"not {name}: {why or 'the reply holds no decision'}"
+        match decided.get(name):
+            case {"ok": True}:
+                continue
+            case {"reason": why}:
+                return f"not {name}: {why}"
+        return f"not {name}: {reply.reason or 'the reply holds no decision'}"
     return ""
 
 
@@ -151,7 +153,7 @@ def _rounds(
     questions, rejected = [], []
     for level in LEVELS:
         asked = [(chat, _request(chat, level)) for chat in chats]
-        replies = complete([request for _, request in asked], model, calls) if asked else []
+        replies = complete([request for _, request in asked], model, calls)
         chats = []
         for (chat, request), reply in zip(asked, replies, strict=True):
             try:

@@ -46,19 +46,10 @@ def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:
 def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the mean recall, its 95% interval over papers, and how many tables have none."""
     known = rows[rows.missing == ""]
-    ends = share_interval(known.recall.astype(float), known.paper) if len(known) else (np.nan,) * 2
-    return pd.DataFrame(
-        [
-            {
-                "tables": len(rows),
-                "n": len(known),
-                "recall": known.recall.mean(),
-                "low": ends[0],
-                "high": ends[1],
-                **rows.missing[rows.missing != ""].value_counts()
-            }
-        ]
-    )
+    ends = share_interval(known.recall.astype(float), known.paper)
+    counts = {"tables": len(rows), "n": len(known), "recall": known.recall.mean()}
+    why = rows.missing[rows.missing != ""].value_counts()
+    return pd.DataFrame([{**counts, "low": ends[0], "high": ends[1], **why}])
 
 
 def _tables(path: Path) -> list[tuple[str, str]]:
