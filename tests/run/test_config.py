@@ -162,6 +162,17 @@ def test_arms_together_are_one_stage_of_the_notebooks_that_answer_judge_and_comp
     assert study.arms_of("03_train") == study.trained == ["dapt", "dapt@2", "dapt-n", "dapt-n@2"]
 
 
+def test_arms_together_may_have_readers_and_examples_of_their_own(study_file):
+    study_file("source: tablequest\ntogether: true\narms: {base: , few: {04_infer: {shots: 2}}, "
+               "floor: {04_infer: {reader: rules}}}")
+    given = load_study("wrong").given("04_infer")
+    assert given["reader"] == {"base": "model", "few": "model", "floor": "rules"}
+    assert given["shots"] == {"base": 0, "few": 2, "floor": 0}
+    study_file("source: tablequest\narms: {few: {04_infer: {shots: 2}}}", name="apart")
+    apart = load_study("apart").given("04_infer", "few")
+    assert (apart["arms"], apart["shots"], "reader" in apart) == (["few"], 2, False)
+
+
 def test_only_a_study_with_dapt_a_is_augmented(study_file):
     study_file("source: lab\naugmenter: some-model", name="plain")
     study_file("source: lab\naugmenter: some-model\narms: [dapt-a, dapt]", name="more")

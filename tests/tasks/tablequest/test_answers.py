@@ -1,6 +1,7 @@
 """Prompts in each form, cut to a window; replies read leniently; figures judged."""
 
 import json
+import re
 
 import pytest
 
@@ -15,6 +16,7 @@ from lib.tasks.tablequest.answer.prompts import (
     serialized,
 )
 from lib.tasks.tablequest.judge.score import failure, judged, word_scores
+from lib.tasks.tablequest.task import TASK
 from lib.tasks.tablequest.wording import period_words, printed, unit_words
 from lib.tasks.task import Room
 from tests.played_model import outside
@@ -59,6 +61,23 @@ def test_a_passage_loses_its_end_where_the_window_is_small(queries):
     assert all(EASY.question in one.context and len(one.context.split()) <= 230 - 16
                for one in short.queries)
     assert [row.item for row in shown(100).too_long] == ["q1:html", "q1:markdown"]
+
+
+def test_a_few_shot_prompt_shows_solved_examples_in_its_form_and_cutting_keeps_them(queries):
+    cells = {"html": "<td>410</td>", "markdown": "| 410 |", "json": '"410"'}
+    shown = TASK.with_shots(queries, 2)
+    for query, few in zip(queries, shown, strict=True):
+        examples, own = few.context.rsplit("<passage>", 1)
+        assert query.context.endswith(f"<passage>{own}") and few.question == query.question
+        assert cells[few.query_id.partition(":")[2]] in examples
+        replies = re.findall(r"^JSON:\n(.+)", examples, re.M)
+        assert [read_reply(one).text for one in replies] == ["$410 million", "-8.0%"]
+    assert TASK.with_shots(queries, 1)[0].context.count("<passage>") == 2
+    short = cut_to_fit(shown[:1], Room(500, 10, lambda text: len(text.split()))).cut[0].context
+    assert EASY.question in short and short.count("JSON:\n{") == 2
+    assert len(short.split()) <= 490 - 16 < len(shown[0].context.split())
+    with pytest.raises(ValueError, match="shots is 3: there are 2"):
+        TASK.with_shots(queries, 3)
 
 
 @pytest.mark.parametrize(("reply", "text", "missing"), [

@@ -35,10 +35,11 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "aloud.md").write_text(PAPER, encoding="utf-8")
     task, arms = {"study": STUDY, "task": "tablequest"}, ["model", "constant"]
-    with played(reply_to, monkeypatch):
+    with played(reply_to, monkeypatch) as prompts:
         run_cells("01_annotate", **task, annotator=MODEL, max_queries=1, forms=["html"])
-        run_cells("04_infer", **task, arms=["model"], endpoint_model=MODEL)
-        run_cells("04_infer", **task, arms=["constant"], reader="constant")
+        run_cells("04_infer", **task, arms=arms, endpoint_model=MODEL,
+                  reader={"model": "model", "constant": "constant"})
+        run_cells("04_infer", **task, arms=["few-shot"], endpoint_model=MODEL, shots=1)
         run_cells("05_judge", **task, arms=arms)
         run_cells("06_tablequest", study=STUDY, arms=arms, grader=MODEL, citer=MODEL,
                   papers=str(tmp_path / "papers"))
@@ -47,6 +48,7 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
         sheet.write_text(text.replace(',""\n', ',"right"\n'), encoding="utf-8")
         run_cells("05_judge", **task, arms=arms, judge=MODEL)
         run_cells("06_tablequest", study=STUDY, arms=arms, judge=MODEL)
+    assert sum("Birch Mills Inc." in prompt for prompt in prompts) == 3
     data, figures = (tmp_path / name / STUDY for name in ("data", "figures"))
     assert [row["level"] for row in rows(data / "questions.jsonl")] == ["easy", "medium", "hard"]
     results = {name: table(figures / f"tablequest_{name}.csv") for name in FILES}
