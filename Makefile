@@ -24,7 +24,7 @@ RUN_STUDY = STUDY_PARENT=$$PPID STUDY_BASE="$(BASE)" exec "$(PYTHON)" -m lib.run
 PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help study look lab base test test-all bench clean environment
+.PHONY: help study look verify lab base test test-all bench clean environment
 .DEFAULT_GOAL := help
 
 help:  ## this menu
@@ -59,6 +59,9 @@ test: $(READY)  ## check style and layers, run the tests, including a small end-
 test-all: $(READY)  ## the same, with the slow tests and more examples per property
 	@"$(PYTHON)" -m ruff check lib tests benchmarks
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST)
+
+verify: $(READY)  ## compare the tables of STUDY with the committed ones in figures/exhibit
+	@"$(PYTHON)" -m lib.run.verify "$(STUDY)"
 
 bench: $(READY)  ## measure what benchmarks/README.md reports, and update it
 	@"$(PYTHON)" -m benchmarks
