@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lib.analyze.format import labelled
 from lib.analyze.tables import formatted_table
 from lib.core.artifacts import ARTIFACTS
 from lib.core.files import write_text
@@ -19,7 +20,7 @@ def show(
 
     Without `formatted`, its cells are those of `formatted_table`.
     """
-    formatted = formatted_table(numbers) if formatted is None else formatted
+    formatted = labelled(formatted_table(numbers) if formatted is None else formatted)
     pd.set_option("display.max_colwidth", None)  # else a notebook cuts cells at 50 characters
     lines = [list(formatted), ["---"] * len(formatted.columns), *formatted.values.tolist()]
     cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]

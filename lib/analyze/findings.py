@@ -5,8 +5,9 @@ from collections.abc import Iterable
 import pandas as pd
 
 from lib.analyze.format import one_line, percent
-from lib.core.arms import ALL, BASE, sorted_arms
+from lib.core.arms import ALL, BASE, arm_label, sorted_arms
 from lib.core.records import Answer, Query, Verdict
+from lib.core.structures import structure_label
 from lib.core.text import listed
 
 
@@ -17,13 +18,13 @@ def answer_to_question(table2: pd.DataFrame) -> str:
         return "There are no verdicts, so there is nothing to report."
     first = next((arm for arm in arms if arm != BASE), arms[0])
     others = [
-        f"with {arm} on {_accuracies(table2[table2.arm == arm], arm == BASE)}"
+        f"with {arm_label(arm)} on {_accuracies(table2[table2.arm == arm], arm == BASE)}"
         for arm in arms
         if arm != first
     ]
     second = f" For comparison: {'; '.join(others)}." if others else ""
     return (
-        f"The correct share of the answers [95% interval] is with {first} on "
+        f"The correct share of the answers [95% interval] is with {arm_label(first)} on "
         f"{_accuracies(table2[table2.arm == first])}.{second}"
     )
 
@@ -32,7 +33,7 @@ def _accuracies(table: pd.DataFrame, only_all: bool = False) -> str:
     cells = table[(table.n > 0) & ((table.structure == ALL) | (not only_all))]
     return listed(
         [
-            f"{row.structure} {percent(row.accuracy)}"
+            f"{structure_label(row.structure)} {percent(row.accuracy)}"
             + (
                 ""
                 if pd.isna(row.low)

@@ -4,6 +4,9 @@ import re
 
 import pandas as pd
 
+from lib.core.arms import arm_label
+from lib.core.structures import structure_label
+
 DASH = "–"  # an unknown value
 _ESTIMATES = ("estimate", "mean", "difference", "odds_ratio")  # whose ends are low and high
 
@@ -99,6 +102,13 @@ def compact(table: pd.DataFrame) -> pd.DataFrame:
             write = p_value if re.match("p(_|$)", name) else number
             cells[column] = [write(value) for value in table[column]]
     return pd.DataFrame(cells)
+
+
+def labelled(table: pd.DataFrame) -> pd.DataFrame:
+    """Replace names of structures and arms, as columns or cells, by what a person reads."""
+    def label(name: object) -> object:
+        return arm_label(structure_label(name)) if isinstance(name, str) else name
+    return table.map(label).rename(columns=label)
 
 
 def one_line(text: str) -> str:

@@ -8,6 +8,7 @@ ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
 RAW, REWRITTEN, AUGMENTED, MIXED, REPLAYED, REPLIES = TEXTS = (
     "raw", "rewritten", "augmented", "mixed", "replayed", "replies")
 _TEXTS_OF = {"dapt": RAW, "dapt-n": REWRITTEN, "dapt-a": AUGMENTED}  # unless a study names others
+_LABELS = {"dapt": "raw text", "dapt-n": "rewritten text", "dapt-a": "augmented text"}
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 
@@ -21,6 +22,12 @@ def split_arm(name: str) -> tuple[str, int]:
     if not found:
         raise ValueError(f"{name!r} is not an arm's name: write dapt, or dapt@2 for a second seed")
     return found["arm"], int(found["number"] or 1)
+
+
+def arm_label(name: str) -> str:
+    """Return what a person reads for an arm: "raw text, seed 2" for dapt@2; others as they are."""
+    arm, _, number = name.partition("@")
+    return _LABELS.get(arm, arm) + (f", seed {number}" if number else "")
 
 
 def is_trained(name: str) -> bool:

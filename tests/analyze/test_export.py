@@ -17,7 +17,7 @@ def root(tmp_path, monkeypatch):
 def test_numbers_are_the_csv_and_formatted_cells_the_rest(root):
     numbers = pd.DataFrame({"arm": ["base"], "a_b": [0.1234]})
     formatted = pd.DataFrame({"a_b": ["12% | – a"]})
-    assert show("s", "human", numbers, formatted) is formatted
+    pd.testing.assert_frame_equal(show("s", "human", numbers, formatted), formatted)
     folder = root / "figures/s"
     assert (folder / "human.csv").read_text() == "arm,a_b\nbase,0.1234\n"
     assert (folder / "human.md").read_text() == "| a_b |\n| --- |\n| 12% \\| – a |\n"

@@ -18,9 +18,9 @@ from lib.analyze.figures.style import (
     right_of,
     styled,
 )
-from lib.analyze.format import in_points
+from lib.analyze.format import in_points, labelled
 from lib.analyze.stats import ALPHA
-from lib.core.arms import ALL, BASE
+from lib.core.arms import ALL, BASE, arm_label
 from lib.core.structures import STRUCTURES, structure_label
 from lib.judge.pairs import OUTCOMES
 from lib.retention.records import label_of
@@ -44,7 +44,7 @@ def draw_preferences(table4: pd.DataFrame) -> Drawn:
     labels = dict(
         zip(
             OUTCOMES,
-            (f"{row.first_arm} (A) is better", f"{row.second_arm} (B) is better", "tie"),
+            [f"{arm_label(arm)} is better" for arm in (row.first_arm, row.second_arm)] + ["tie"],
             strict=True,
         )
     )
@@ -54,7 +54,8 @@ def draw_preferences(table4: pd.DataFrame) -> Drawn:
 
 def draw_paired(table: pd.DataFrame) -> Drawn:
     """Draw paired differences, one panel per pair of arms; filled if the arms differ."""
-    shown = table[table.n > 0].assign(pair=lambda rows: rows.second + " – " + rows["first"])
+    shown = labelled(table[table.n > 0])
+    shown["pair"] = shown["second"] + " – " + shown["first"]
     return draw_forest(
         shown,
         ("difference_points", "low_points", "high_points"),
@@ -67,7 +68,7 @@ def draw_paired(table: pd.DataFrame) -> Drawn:
 
 def draw_seeds(table: pd.DataFrame) -> Drawn:
     """Draw accuracy by structure, averaged over each arm's seeds."""
-    shown = table[table.n > 0].copy()
+    shown = labelled(table[table.n > 0])
     shown[["mean", "low", "high"]] *= 100
     return draw_forest(
         shown,
@@ -85,7 +86,7 @@ def draw_retention(table3: pd.DataFrame) -> Drawn:
     ]
     named = shown.assign(task=[f"{label_of(row.task)} (n = {row.n})" for row in shown.itertuples()])
     return draw_forest(
-        named,
+        labelled(named),
         ("difference_points", "low_points", "high_points"),
         "task",
         series="arm",
@@ -99,7 +100,7 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
     parts = dict(list(table.groupby(panel, sort=False))) if panel else {"": table}
     present = [name for name in (*STRUCTURES, ALL) if table.n[table.structure == name].sum()]
     groups = list(table[group].unique())
-    figure, drawn = panels(len(parts), 2.8, names=parts, sharey=True)
+    figure, drawn = panels(len(parts), 2.8, names=map(arm_label, parts), sharey=True)
     for axes, part in zip(drawn, parts.values(), strict=False):
         n = part.groupby("structure").n.max()
         for index, name in enumerate(groups):
@@ -112,7 +113,7 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
                 100 * cells.low,
                 100 * cells.high,
                 width=0.92 * 0.8 / len(groups),
-                label=name,
+                label=arm_label(name),
                 index=index,
             )
         ticks = [structure_label(name) + (f"\n(n = {n[name]})" if len(parts) < 3 else "")

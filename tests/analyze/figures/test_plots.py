@@ -35,7 +35,7 @@ def test_bars_are_the_tables_cells():
     pair = paper_table4()[:24]
     figure, _ = draw_preferences(pair)
     assert [len(heights(axes)) for axes in figure.axes] == [12, 12]
-    assert [text.get_text() for text in figure.legends[0].get_texts()][0] == "base (A) is better"
+    assert [text.get_text() for text in figure.legends[0].get_texts()][0] == "base is better"
 
 
 def test_an_arm_without_a_verdict_gives_an_empty_figure():
@@ -56,4 +56,4 @@ def test_forests_draw_every_known_interval_and_fill_what_differs():
     assert len(hollow) == (table[table.n > 0].differs == 0).sum()
     seeds = spread(rows)
     figure, _ = draw_seeds(seeds)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["base", "dapt"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["base", "raw text"]
