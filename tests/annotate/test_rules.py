@@ -38,8 +38,14 @@ def asked(body: str, title: str = "Orsa R-9") -> dict[str, str]:
     ("| Method | Path | Scope |\n|--|--|--|\n| GET | /a | read.a |\n| GET | /b | read.b |",
      {'what is the scope for the method "GET" and the path "/a"?': "read.a",
       'what is the scope for the method "GET" and the path "/b"?': "read.b"}),
-    ("| Parameter | Value | Unit |\n|--|--|--|\n| Mass | 2 | kg |\n| Colour | n/a | |",
-     {"what is the mass, in kg?": "2"}),
+    ("| Option | Default | Kind |\n|--|--|--|\n| `a` | 1 | `int` |\n| `b` | 2 | `str` |",
+     {'what is the default value for the option "a"?': "1",
+      'what is the default value for the option "b"?': "2",
+      'what is the kind for the option "a"?': "int",
+      'what is the kind for the option "b"?': "str"}),
+    # columns that are named after what is compared
+    ("| Feature | `zell` | jetLib | Orsa |\n|--|--|--|--|\n| Speed | 3 | 4 | 6 |\n"
+     "| Size | 5 | 7 | 8 |", {}),
     # brackets in code are no footnote; a mark behind plain text may be one
     ("| Field | Type |\n|--|--|\n| name | `char[230]` |\n| size | int[1] |\n| kind | `bool` |",
      {'what is the type for the field "name"?': "char[230]",
@@ -55,20 +61,17 @@ def asked(body: str, title: str = "Orsa R-9") -> dict[str, str]:
     ("| Port | Class |\n|--|--|\n| 80 | A |\n| 80 | B |", {}),
     ("## Supported platforms\n\n- Linux\n- QNX 7.1", {"what are the supported platforms?":
                                                       "Linux\nQNX 7.1"}),
-    ("## Setup\n\nYou need the following tools:\n\n- torque wrench\n- 4 mm hex key",
-     {'Under "Setup" which tools are needed?': "torque wrench\n4 mm hex key"}),
     ("The X7 gateway supports the following formats:\n\n- `gelf`: with tags\n- `raw`: without",
      {"which formats does the X7 gateway support?": "gelf\nraw"}),
     ("The following backends are supported on Linux:\n\n- sqlite\n- memory",
      {"which backends are supported on Linux?": "sqlite\nmemory"}),
-    ("ActivationInfo contains:\n\n- Name: of the thing\n- Labels: of the thing",
-     {"what does ActivationInfo contain?": "Name\nLabels"}),
     ("Packages are produced for the following systems:\n\n- Linux\n- QNX",
      {"for which systems are packages produced?": "Linux\nQNX"}),
-    ("## Metrics\n\n- disk\n  - tags:\n    - host\n    - path\n  - total (integer)\n",
-     {'Under "Metrics" what are the tags of "disk"?': "host\npath"}),
     ("## Changes\n\n- Fix a leak\n- Add a lid", {}), ("It may:\n\n- leak\n- burn", {}),
-    ("## Related links\n\n- Orsa\n- Zell", {}), ("## Platforms\n\n- Linux\n  - Debian\n- QNX", {}),
+    ("## Related links\n\n- Orsa\n- Zell", {}), ("## What's on the page\n\n- Bar\n- Sidebar", {}),
+    ("## Notable changes\n\n- http\n- tls", {}), ("## Goroutines\n\n- Count\n- Growth", {}),
+    ("## Supported kinds\n\n- Added support for X\n- Y", {}),
+    ("## Build tools\n\n- [Install the kit](a)\n- [Check the pump](b)", {}),
 ])
 def test_tables_and_lists_are_asked_about_where_header_or_lead_in_name_what_they_hold(
         body, expected):
@@ -78,16 +81,6 @@ def test_tables_and_lists_are_asked_about_where_header_or_lead_in_name_what_they
 
 
 @pytest.mark.parametrize(("sentence", "question", "answer"), [
-    ("Access tokens expire after 45 minutes.", "after how long do access tokens expire?",
-     "45 minutes"),
-    ("The TLS session times out after 15 minutes.", "after how long does the TLS session time out?",
-     "15 minutes"),
-    ("The X7 gateway supports up to 64 nodes.", "how many nodes does the X7 gateway support?",
-     "up to 64"),
-    ("Backups are kept for 30 days.", "for how long are backups kept?", "30 days"),
-    ("The X7 was released in September 2022.", "when was the X7 released?", "September 2022"),
-    ("The TLS plugin was removed in 2.1.0.", "in which version was the TLS plugin removed?",
-     "2.1.0"),
     ("The default port of the X7 is 8443.", "what is the default port of the X7?", "8443"),
     ("The X7 boot loader can be entered by holding S1.",
      "how can the X7 boot loader be entered?", "by holding S1"),
@@ -98,12 +91,8 @@ def test_tables_and_lists_are_asked_about_where_header_or_lead_in_name_what_they
      "OpenSSL 3 or later"),
     ("The X7 gateway uses the Orsa API to read meters.",
      "what does the X7 gateway use to read meters?", "the Orsa API"),
-    ("This plugin gathers metrics from TLS servers.", "what does the plugin gather?",
-     "metrics from TLS servers"),
     ("The X7 drivers are managed by the Orsa operator.", "what are the X7 drivers managed by?",
      "the Orsa operator"),
-    ("The pump tank holds 36 hours of data.", "how many hours of data does the pump tank hold?",
-     "36"),
 ])
 def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
     assert ask_sentence(sentence, "the document Orsa plugin")[:2] == (question, answer)
@@ -119,18 +108,30 @@ def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
     "The X7 pump was bought by Orsa Corp in 2012.", "The X7 gateway has a limit of 3 if idle.",
     "The X7 key is mapped in the card into a token.", "X7 tokens expire after 5 minutes if idle.",
     "The X7 panel is the most popular of all panels.",
-    "The X7 gateway does not support up to 64 nodes."])
+    "The X7 gateway does not support up to 64 nodes.", "The TLS plugin was removed in 2.1.0.",
+    "This plugin gathers metrics from TLS servers.", "Orsa exposes a list of meters.",
+    "The pump key is an identifier that describes a meter.",
+    "The id 108 is assigned by Orsa to the first pump.",
+    "The X7 uses a pump for the flow, which is metered."])
 def test_a_sentence_that_a_question_could_not_say_in_whole_is_not_asked(sentence):
     assert ask_sentence(sentence) is None
+
+
+@pytest.mark.parametrize(("sentence", "subject"), [
+    ("Pump encryption requires a meter code.", "pump encryption"),
+    ("Orsa encryption requires a meter code.", "Orsa encryption")])
+def test_a_sentence_begins_in_lower_case_if_its_document_knows_no_such_name(sentence, subject):
+    found = asked(f"A valve reads any pump code or Orsa code, not orsa files.\n\n{sentence}")
+    assert [f"what does {subject} require?" in question for question in found] == [True]
 
 
 def test_three_questions_at_most_have_the_same_answer_and_no_two_answers():
     rows = "\n".join(f"| k{n} | {n % 2} |" for n in range(12))
     found = asked(f"| Key | Default |\n|--|--|\n{rows}")
     assert Counter(found.values()) == {"0": 3, "1": 3}
-    text = "# {}\n\n## Limits\n\nThe TLS plugin was removed in {}.\n"
-    queries, rejected = annotate([made(text.format("Orsa", "2.1.0"), "a"),
-                                  made(text.format("Orsa", "2.2.0"), "b")], by_rules)
+    text = "# {}\n\n## Limits\n\nThe default port of the X7 is {}.\n"
+    queries, rejected = annotate([made(text.format("Orsa", "8443"), "a"),
+                                  made(text.format("Orsa", "8444"), "b")], by_rules)
     assert not queries and {row.reason for row in rejected} == {
         "the question has another answer elsewhere in the documents"}
 
@@ -169,7 +170,7 @@ def check(queries: list[Query], documents: list[Document]) -> None:
 
 
 PIECES = [
-    "# Orsa R-9\n\n", "## Limits\n\n", "The TLS plugin was removed in 2.1.0. ", "It is big. ",
+    "# Orsa R-9\n\n", "## Limits\n\n", "The default port of the X7 is 8443. ", "It is big. ",
     "\n\n", "- Port: 1\n", "- key\n", "Tools:\n\n", "Orsa X7 supports the following tools:\n\n",
     "| Name | Value |\n|---|---|\n| Mass | 1 kg |\n", "\n```\ncode\n```\n", "* a: b, c\n  * d\n",
     "| Port | Class |\n|--|--|\n| 80 | A |\n| 81 | B |\n", "> quoted\n", "* `x`: y\n"]

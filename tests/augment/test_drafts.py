@@ -14,9 +14,10 @@ RECORD = """# Corvane P-417
 
 The default port of Corvane P-417 is 8443. It hums.
 
-| Property | Value |
+| Part | Mass |
 | --- | --- |
-| Mass | 2 kg |
+| lid | 2 kg |
+| hub | 4 kg |
 
 ## Ports
 

@@ -1,8 +1,7 @@
-"""Ask for all entries of a list by its heading, its lead-in or the item above them (paper, 3.1)."""
+"""Ask for all entries of a list by its heading or its lead-in (paper, 3.1)."""
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 
 from lib.annotate.constraints import Candidate
 from lib.core.text import is_plural
@@ -31,57 +30,44 @@ _TERM = re.compile(
     r"(?:\s*\([^()\n]*\))?(?:\s*:|\s+[-–—]+|\.)?(?:\s+\S|\s*$)", re.S)
 _COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|several|some|\d+) "
 # of a lead-in: who, verb and what
-_COUNTED = rf"(?:following (?:{_COUNT})?|{_COUNT})"
+_COUNTED = rf"(?:the following (?:{_COUNT})?|(?:the )?{_COUNT})"
 _HAS = re.compile(
     r"(?P<who>.+?) (?:(?P<modal>can|may|must|should|MUST|SHOULD|MAY) )?(?:also |currently |now )?"
-    rf"(?P<verb>[a-z]{{3,}}) (?:all of |one of |any of )?(?:the )?{_COUNTED}(?P<what>.+?)", re.S)
+    rf"(?P<verb>[a-z]{{3,}}) (?:all of |one of |any of )?{_COUNTED}(?P<what>.+?)", re.S)
 _IN = re.compile(r"(?P<who>.+?) (?P<be>is|are|was|were) (?P<done>.+?) (?P<prep>in|for|on|to|by|"
-                 rf"from|with|at) (?:the )?{_COUNTED}(?P<what>.+)", re.S)
-_ARE = re.compile(rf"(?:The )?{_COUNTED}(?P<what>.+?) (?P<be>are|can be|must be|have|support|"
+                 rf"from|with|at) {_COUNTED}(?P<what>.+)", re.S)
+_ARE = re.compile(rf"{_COUNTED}(?P<what>.+?) (?P<be>are|can be|must be|have|support|"
                   r"now have) (?P<rest>.+)", re.S | re.I)
 _ARE_THE = tuple(re.compile(pattern, re.S | re.I) for pattern in (
     rf"(?:There|These|Here) are (?:currently |the |following |{_COUNT})*(?P<what>.+?)",
     rf"(?:The |Its |currently |{_COUNT})*(?P<what>.+?) (?:are|include|are as follows|"
     r"are the following|are currently|include the following)",
     r"(?P<what>.+)"))
-_NEED = re.compile(rf"(?:You|We) (?:will )?need (?:the |following |{_COUNT})*(?P<what>.+?)",
-                   re.S | re.I)
 _VERBS = ("contains|includes|supports|provides|requires|needs|consists|comprises|accepts|"
           "defines|offers")
 ELSEWHERE = re.compile(r"\b(?:documents?|documentation|docs|guides?|pages?|sections?|chapter|"
                         r"examples?|tutorials?|proposal|specification)\b", re.I)
-_GENERIC = re.compile(
-    r"(?:more |further |other |additional |see |related |next |key |main |breaking |known |new )*"
-    r"(?:readings?|resources|references|links|steps|notes|changes|fixes|bugs?|improvements|contents?|"
-    r"questions|tasks|goals|non-goals|issues|highlights|topics|details|thoughts|reasons|examples|"
-    r"considerations|updates|docs|documents|mitigations|alternatives|possibilities|others?|news|"
-    r"benefits|advantages|points|use cases|features|best practices|basics|things|"
-    r"specifications|announcements|contributors|conclusions|instructions|limitations|"
-    r"results|remarks)", re.I)
+# nouns whose lists are what a writer says, not what a thing has
+_GENERIC = frozenset("""
+readings resources references links steps notes changes fixes bugs improvements contents questions
+tasks goals issues highlights topics details thoughts reasons examples considerations updates docs
+documents alternatives possibilities others benefits advantages points cases features practices
+basics things announcements contributors conclusions instructions limitations results remarks
+commits differences deprecations""".split())
+_SINGLE = frozenset("""parameters options settings fields values arguments properties methods
+requirements prerequisites""".split())  # one word that names what the section has
 
 
 def ask_list(site: Site) -> Iterator[Candidate]:
-    """Yield the question for all entries of a list and of each list inside it, if each is a short
-    name and the lead-in says of what."""
+    """Yield the question for all entries of a list, if each is a short name and the lead-in
+    says of what."""
     items, block = site.block.items, site.block
     is_led = 0 < len(site.lead.split()) <= MAX_LEAD_WORDS and not is_foreign(site.lead)
     answer = _entities(site, [item for item in items if not item.depth]) if is_led else ""
     core, rule = _question(site) if answer else ("", "")
-    is_vague = any(item.depth for item in items) and len(site.lead.split()) < 2
-    if core and not is_vague and not _goes_on(site):
+    if core and not _goes_on(site):
         place = site.place(without=site.lead if site.lead_start < 0 else "")
         yield Candidate(place + core, answer, "list", block.start, block.end, rule=rule)
-    for at, item in enumerate(items):
-        what = item.text.rstrip(" :")
-        outer = [one for one in items[:at] if one.depth < item.depth][-1:]
-        if not outer or not re.fullmatch(r"[A-Za-z ]+", what) or not _is_class(what):
-            continue
-        below = list(takewhile(lambda one, depth=item.depth: one.depth > depth, items[at + 1:]))
-        inner = [one for one in below if one.depth == item.depth + 1]
-        name = _entities(site, outer, least=1)
-        if name and (answer := _entities(site, inner)):
-            yield Candidate(f'{site.place()}what are the {in_sentence(what)} of "{name}"?', answer,
-                            "list", item.start, below[-1].end, rule="list: nested")
 
 
 # after a paragraph or a table another part of the list may follow
@@ -90,8 +76,8 @@ def _goes_on(site: Site) -> bool:
     return site.lead_start < 0 and re.search(r"^ {0,3}(?:[-*+]|\d+[.)]) ", rest, re.M) is not None
 
 
-def _entities(site: Site, items: Sequence[Item], least: int = 2) -> str:
-    if not least <= len(items) <= MAX_ITEMS:
+def _entities(site: Site, items: Sequence[Item]) -> str:
+    if not 2 <= len(items) <= MAX_ITEMS:
         return ""
     raw = [site.text[item.start:item.end] for item in items]
     found = [_TERM.match(text) for text in raw]
@@ -99,11 +85,12 @@ def _entities(site: Site, items: Sequence[Item], least: int = 2) -> str:
         return ""
     if all(found):
         names = [next(filter(None, match.groups())).strip(" :*`") for match in found]
-    elif all(_is_entry(item.text) for item in items):
-        names = [item.text.rstrip(".,;").strip() for item in items]
+        is_safe = all(match["code"] or match["key"] or _is_entry(name)
+                      for match, name in zip(found, names, strict=True))
     else:
-        return ""
-    is_safe = all(re.search(r"[^\W_]", name) and len(name.split()) <= MAX_ITEM_WORDS
+        names = [item.text.rstrip(".,;").strip() for item in items]
+        is_safe = all(map(_is_entry, names))
+    is_safe = is_safe and all(re.search(r"[^\W_]", name) and len(name.split()) <= MAX_ITEM_WORDS
                   and not is_foreign(name) for name in names)
     return "\n".join(names) if is_safe and len(set(map(folded, names))) == len(names) else ""
 
@@ -111,32 +98,32 @@ def _entities(site: Site, items: Sequence[Item], least: int = 2) -> str:
 # "See the guide" and "it is open" are no entries
 def _is_entry(text: str) -> bool:
     own = text.rstrip(".,;").split()
-    is_plain = not re.search(r"[:!?]|\.\s|https?://|\[[ xX]\]|^\(|(?:and|or)$", text.strip(".,; "))
+    is_plain = not re.search(r"[:!?]|\.\s|https?://|\[[ xX]\]|^\(|\b(?:and|or)$",
+                             text.strip(".,; "))
     is_name = not CLAUSAL.intersection(word.lower() for word in own) and (
         len(own) < 4 or re.match(r"(?:an?|the|one|\d+|[A-Z]\w*[A-Z\d])\b", text, re.I) is not None
         or is_noun_phrase(text.rstrip(".,;")))
-    is_order = re.match(r"(?:add|allow|build|bump|change|check|click|compile|configure|create|"
-                        r"deploy|disable|drop|enable|ensure|fix|implement|improve|install|learn|"
-                        r"make|move|open|read|remove|rename|replace|run|see|select|set|start|stop|"
-                        r"support|update|upgrade|use|verify|write)s? \w", text, re.I)
+    is_order = re.match(r"(?-i:[A-Z][a-z]+ed [a-z])|(?:add|allow|build|bump|change|check|click|"
+                        r"compile|configure|create|deploy|disable|drop|enable|ensure|fix|"
+                        r"implement|improve|install|learn|make|move|open|read|remove|rename|"
+                        r"replace|run|see|select|set|start|stop|support|update|upgrade|use|"
+                        r"verify|write)s? \w", text, re.I)
     return 0 < len(own) <= MAX_ITEM_WORDS and is_plain and is_name and not is_order
 
 
 def _question(site: Site) -> tuple[str, str]:
     lead, about = site.lead.rstrip(" :").replace(" (s)", ""), f"{site.section} {site.document}"
     if site.lead_start < 0:
-        return (f"what are the {in_sentence(lead)}?" if _is_class(lead) else "", "list: heading")
-    for ask in (_of_in, _of_have, _of_are, _of_verb, _of_noun):
+        return (f"what are the {in_sentence(lead)}?" if _is_whole(lead) else "", "list: heading")
+    for ask in (_of_in, _of_have, _of_are, _of_noun):
         if core := ask(lead, about):
             return core, "list: lead-in"
     return "", ""
 
 
 def _of_noun(lead: str, about: str) -> str:
-    if (need := _NEED.fullmatch(lead)) and _is_class(need["what"]):
-        return f"which {need['what']} are needed?"
     found = (match["what"] for pattern in _ARE_THE if (match := pattern.fullmatch(lead)))
-    what = next(filter(_is_class, found), "")
+    what = next(filter(_is_whole, found), "")
     return f"what are the {in_sentence(what)}?" if what else ""
 
 
@@ -171,22 +158,19 @@ def _of_are(lead: str, about: str) -> str:
     return f"which {match['what']} {match['be']} {match['rest']}?" if is_whole else ""
 
 
-# "ActivationInfo contains:"
-def _of_verb(lead: str, about: str) -> str:
-    match = re.fullmatch(rf"(?P<who>.+?) (?P<verb>{_VERBS})(?P<of> of)?", lead)
-    who = subject_of(match["who"], about) if match else ""
-    asked = does(match["who"], who, match["verb"]) if who else ""
-    return f"what {asked}{match['of'] or ''}?" if asked else ""
-
-
 def _is_class(phrase: str) -> bool:
     own = words(phrase)
-    is_named = len(own) > 1 or bool(own) and (singular(own[0]) not in VAGUE or own[0] in (
-        "parameters", "options", "settings", "fields", "values"))
-    return is_named and is_plural(phrase) and is_noun_phrase(phrase) and len(own) <= 8 and not (
-        _GENERIC.fullmatch(phrase)
-        or re.search(rf"^(?:examples?|sample) |\b(?:following|support|{_VERBS})\b| {_COUNT}",
+    is_named = 1 < len(own) <= 8 or len(own) == 1 and (
+        own[0] in _SINGLE or singular(own[0]) not in VAGUE)
+    return is_named and is_plural(phrase) and is_noun_phrase(phrase) and not (
+        own[-1] in _GENERIC or {"all", "following", "support", *CLAUSAL}.intersection(own)
+        or re.search(rf"^(?:examples?|sample|\w+ing) |[(]|\b(?:{_VERBS})\b| {_COUNT}",
                      phrase, re.I))
+
+
+# a class that says enough without a verb
+def _is_whole(phrase: str) -> bool:
+    return _is_class(phrase) and (len(words(phrase)) > 1 or phrase.lower() in _SINGLE)
 
 
 def does(phrase: str, subject: str, verb: str, modal: str = "") -> str:
@@ -210,15 +194,10 @@ def lowered(subject: str) -> str:
 
 
 def subject_of(phrase: str, about: str) -> str:
-    """Return a specific subject as it reads inside a question, "" if it is not clear.
-
-    "This plugin" is "the plugin" in a document whose name, `about`, says that it is on one.
-    """
+    """Return a specific subject as it reads inside a question, "" if it is not clear."""
     own = phrase.split()
     if re.match(r"\w+ly\b|(?:Figure|Table|Step) \d", phrase) or ELSEWHERE.search(phrase):
         return ""
-    if own[0] == "This" and len(own) == 2 and singular(own[1]) in map(singular, words(about)):
-        return f"the {own[1]}"
-    is_class = len(own) == 1 and own[0].istitle() and is_plural(own[0]) and (
+    is_class = len(own) == 1 and own[0].isalpha() and is_plural(own[0]) and (
         singular(own[0]) not in VAGUE and is_noun_phrase(own[0]))
     return lowered(phrase) if is_class or is_specific(phrase, about) else ""

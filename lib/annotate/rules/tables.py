@@ -8,47 +8,25 @@ from lib.annotate.constraints import Candidate
 from lib.documents.phrases import folded, in_sentence, is_attribute, is_foreign, is_value
 from lib.documents.sites import Site, row_key
 
-# headers of a table that lists one thing's properties: property, value and perhaps unit
-_PROPERTY = re.compile(r"(?:property|parameter|aspect|attribute|setting|item|characteristic|"
-                       r"specification|quantity|)(?: name)?", re.I)
-_VALUE = re.compile(r"(?:value|entry|setting|data|rating|)", re.I)
 _DEFAULT = re.compile(r"\(?defaults?(?: values?| settings?)?\)?", re.I)
-_EXTREMES = {"min": "minimum", "max": "maximum", "typ": "typical value"}
 _FLAG = re.compile(r"(?:yes|no|true|false|y|n|x|on|off|required|optional|✓|✗)", re.I)
 # "Version" of an option is since when it exists, and "Status" may be anything
 _AMBIGUOUS = re.compile(r"versions?|releases?|since|status|(?:full )?name|#|no\.?|id", re.I)
-_UNIT = re.compile(r"units?", re.I)
 _NAME = re.compile(r"names?|", re.I)  # a header that says nothing of what its column names
 
 
 def ask_table(site: Site) -> Iterator[Candidate]:
-    """Yield a question about each cell of a column that names an attribute.
-
-    Of a table with the columns property and value, the attribute is the row's label.
-    """
-    header = [_label(cell.text) for cell in site.block.header]
+    """Yield a question about each cell of a column that names an attribute."""
+    header = [" ".join(cell.text.replace("; ", " ").split()).rstrip(":")
+              for cell in site.block.header]
     if len(header) < 2 or is_foreign(" ".join(header)):
         return
     width = row_key(site.block)
-    if width == 1 and _PROPERTY.fullmatch(header[0]) and _VALUE.fullmatch(header[1]) and (
-            len(header) == 2 or len(header) == 3 and _UNIT.fullmatch(header[2])):
-        yield from _properties(site, has_unit=len(header) == 3)
-        return
     if not width or not all(_is_key(name) for name in header[:width]):
         return
     for at, name in enumerate(header):
         if at >= width and header.count(name) == 1:
             yield from _column(site, header, width, at)
-
-
-def _properties(site: Site, *, has_unit: bool) -> Iterator[Candidate]:
-    for row in site.block.rows:
-        cells = [cell.text for cell in row]
-        if len(cells) < 2 or not is_attribute(cells[0]) or not _is_answer(site, row[1]):
-            continue
-        unit = f", in {cells[2]}" if has_unit and len(cells) > 2 and cells[2] else ""
-        core = f"what is the {in_sentence(cells[0])}{unit}?"
-        yield _asked(site, row, core, cells[1], "properties")
 
 
 def _column(site: Site, header: list[str], width: int, at: int) -> Iterator[Candidate]:
@@ -57,7 +35,11 @@ def _column(site: Site, header: list[str], width: int, at: int) -> Iterator[Cand
     of = "of" if width == 1 and _NAME.fullmatch(header[0]) else "for"
     label = "default value" if is_default else in_sentence(name)
     values = Counter(row[at].text for row in rows)
-    is_open = _AMBIGUOUS.fullmatch(name) or folded(name) in folded(" ".join(header[:width]))
+    raw = site.text[site.block.header[at].start:site.block.header[at].end]
+    is_name = folded(name) in folded(site.document) or re.search(  # of what is compared
+        r"[`\[]|[A-Z]\Z|[a-z][A-Z]\w*\Z", raw)
+    is_open = is_name or _AMBIGUOUS.fullmatch(name) or (
+        folded(name) in folded(" ".join(header[:width])))
     if not is_default and (not is_attribute(name) or is_open or len(values) < 2
                            or all(map(_FLAG.fullmatch, filter(None, values)))):
         return
@@ -67,22 +49,14 @@ def _column(site: Site, header: list[str], width: int, at: int) -> Iterator[Cand
         if is_known or not _is_answer(site, row[at]) or not all(map(_is_name, keys)):
             continue
         which = " and ".join(_called(one, key) for one, key in zip(header, keys, strict=False))
-        yield _asked(site, row, f"what is the {label} {of} {which}?", value, "cells")
+        first, last = site.block.header[0], site.block.header[-1]
+        yield Candidate(f"{site.place()}what is the {label} {of} {which}?", value, "table",
+                        row[0].start, row[-1].end, header=site.text[first.start:last.end],
+                        rule="table: default" if is_default else "table: cells")
 
 
 def _called(header: str, key: str) -> str:
     return f'"{key}"' if _NAME.fullmatch(header) else f'the {in_sentence(header)} "{key}"'
-
-
-def _asked(site: Site, row: tuple, core: str, answer: str, rule: str) -> Candidate:
-    header = site.block.header
-    return Candidate(site.place() + core, answer, "table", row[0].start, row[-1].end,
-                     header=site.text[header[0].start:header[-1].end], rule=f"table: {rule}")
-
-
-def _label(header: str) -> str:
-    text = " ".join(header.replace("; ", " ").split()).rstrip(":")
-    return _EXTREMES.get(text.lower().rstrip("."), text)
 
 
 def _is_key(name: str) -> bool:
