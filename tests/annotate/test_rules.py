@@ -38,11 +38,6 @@ def asked(body: str, title: str = "Orsa R-9") -> dict[str, str]:
     ("| Method | Path | Scope |\n|--|--|--|\n| GET | /a | read.a |\n| GET | /b | read.b |",
      {'what is the scope for the method "GET" and the path "/a"?': "read.a",
       'what is the scope for the method "GET" and the path "/b"?': "read.b"}),
-    ("| Option | Default | Kind |\n|--|--|--|\n| `a` | 1 | `int` |\n| `b` | 2 | `str` |",
-     {'what is the default value for the option "a"?': "1",
-      'what is the default value for the option "b"?': "2",
-      'what is the kind for the option "a"?': "int",
-      'what is the kind for the option "b"?': "str"}),
     # columns that are named after what is compared
     ("| Feature | `zell` | jetLib | Orsa |\n|--|--|--|--|\n| Speed | 3 | 4 | 6 |\n"
      "| Size | 5 | 7 | 8 |", {}),
@@ -117,12 +112,10 @@ def test_a_sentence_that_a_question_could_not_say_in_whole_is_not_asked(sentence
     assert ask_sentence(sentence) is None
 
 
-@pytest.mark.parametrize(("sentence", "subject"), [
-    ("Pump encryption requires a meter code.", "pump encryption"),
-    ("Orsa encryption requires a meter code.", "Orsa encryption")])
-def test_a_sentence_begins_in_lower_case_if_its_document_knows_no_such_name(sentence, subject):
-    found = asked(f"A valve reads any pump code or Orsa code, not orsa files.\n\n{sentence}")
-    assert [f"what does {subject} require?" in question for question in found] == [True]
+def test_a_sentence_begins_in_lower_case_if_its_document_knows_no_such_name():
+    known = "A valve reads any pump code or Orsa code, not orsa files.\n\n"
+    assert set(asked(known + "Pump use requires a meter code. Orsa use requires a pump code.")) == {
+        "what does pump use require?", "what does Orsa use require?"}
 
 
 def test_three_questions_at_most_have_the_same_answer_and_no_two_answers():
