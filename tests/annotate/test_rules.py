@@ -81,11 +81,6 @@ def test_tables_and_lists_are_asked_about_where_header_or_lead_in_name_what_they
      "how can the X7 boot loader be entered?", "by holding S1"),
     ("The HX-20 meter is a clamp-on device for liquids.", "what is the HX-20 meter?",
      "a clamp-on device for liquids"),
-    ("The flow limit defaults to 5 l/s.", "what does the flow limit default to?", "5 l/s"),
-    ("TLS encryption requires OpenSSL 3 or later.", "what does TLS encryption require?",
-     "OpenSSL 3 or later"),
-    ("The X7 gateway uses the Orsa API to read meters.",
-     "what does the X7 gateway use to read meters?", "the Orsa API"),
     ("The X7 drivers are managed by the Orsa operator.", "what are the X7 drivers managed by?",
      "the Orsa operator"),
 ])
@@ -114,8 +109,9 @@ def test_a_sentence_that_a_question_could_not_say_in_whole_is_not_asked(sentence
 
 def test_a_sentence_begins_in_lower_case_if_its_document_knows_no_such_name():
     known = "A valve reads any pump code or Orsa code, not orsa files.\n\n"
-    assert set(asked(known + "Pump use requires a meter code. Orsa use requires a pump code.")) == {
-        "what does pump use require?", "what does Orsa use require?"}
+    told = "Pump use is planned by the meter desk. Orsa use is planned by the pump desk."
+    assert set(asked(known + told)) == {"what is pump use planned by?",
+                                        "what is Orsa use planned by?"}
 
 
 def test_three_questions_at_most_have_the_same_answer_and_no_two_answers():

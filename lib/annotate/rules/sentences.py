@@ -1,4 +1,4 @@
-"""Ask one plain clause for its fact: what a thing is, does or needs (paper, 3.1).
+"""Ask one plain clause for its fact: what a thing is, what does it, how it is done (paper, 3.1).
 
 A clause is never cut: each of its words is in the question or in the answer, so no condition is
 lost. Subjects are specific noun phrases, answers noun phrases or figures.
@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from lib.annotate.constraints import MAX_SHORT_WORDS, Candidate
-from lib.annotate.rules.lists import ELSEWHERE, does, subject_of
+from lib.annotate.rules.lists import ELSEWHERE, subject_of
 from lib.documents.blocks import sentences
 from lib.documents.phrases import folded, is_noun_phrase, is_series
 from lib.documents.sites import Site
@@ -19,14 +19,6 @@ MIN_DEFINITION = 4  # words
 _NUMBER = r"(?:\d[\d,.]*|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _DONE = r"(?P<done>\w{2,}ed|built|written|sent|set|read|held|kept|found|given|made|run|shown)"
 _REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
-_VERBS = (r"requires?|represents?|specif(?:y|ies)|defines?|determines?|controls?|describes?|"
-          r"indicates?|measures?|returns?|stores?|collects?|gathers?|reads?|writes?|"
-          r"sends?|implements?|exposes?|creates?|adds?|sets?|removes?|generates?|accepts?|"
-          r"monitors?|exports?|handles?|configures?|replaces?|extends?|refers? to|maps? to|"
-          r"corresponds? to|defaults? to|depends? on|consists? of|listens? on|stands? for")
-_USES = re.compile(r"(?P<s>.+?) (?P<verb>uses?|supports?) (?P<v>.+?) (?P<end>(?:to [a-z]+|for) .+)",
-                   re.S)
-_DOES = re.compile(rf"(?P<s>.+?) (?P<verb>{_VERBS}) (?P<v>.+)", re.S)
 _PRAISED = re.compile(
     r"(?:an?|the) (?:[\w-]+ ){0,3}?(?:most|more|best|better|good|great|large|small|simple|easy|"
     r"fast|powerful|popular|preferred|recommended|ideal|important|useful|convenient|common|"
@@ -117,34 +109,8 @@ def _how(clause: str, about: str) -> Found | None:
     return f"how {modal} {subject} {be}{be and ' '}{match['done']}?", match["v"]
 
 
-# "CephFS encryption requires Linux 6.6", "The flow limit defaults to 5 l/s"
-def _does(clause: str, about: str) -> Found | None:
-    match = _DOES.fullmatch(clause)
-    subject = subject_of(match["s"], about) if match else ""
-    is_narrow = re.search(r"[ _.\d]|^[a-z]+[A-Z]", subject)  # much is said of what one word names
-    if not is_narrow or not _is_answer(match["v"]):
-        return _uses(clause, about)
-    verb, _, prep = match["verb"].partition(" ")
-    is_noun = not verb.endswith("s") and re.search(r" (?:with|to|in|of|on|for) ", match["s"])
-    if is_noun or not re.search(r" |\d", match["v"]):
-        return None
-    asked = does(match["s"], subject, verb)
-    return (f"what {asked}{prep and ' '}{prep}?", match["v"]) if asked else None
-
-
-# What it is used or supported for makes one answer of several
-def _uses(clause: str, about: str) -> Found | None:
-    match = _USES.fullmatch(clause)
-    subject = subject_of(match["s"], about) if match else ""
-    if not subject or not is_series(match["v"]) or _VAGUE.match(match["v"]) or (
-            not _is_plain(match["end"])):
-        return None
-    asked = does(match["s"], subject, match["verb"])
-    return (f"what {asked} {match['end']}?", match["v"]) if asked else None
-
-
 _FAMILIES: tuple[Callable[[str, str], Found | None], ...] = (
-    _how, _done, _does, _is)
+    _how, _done, _is)
 
 
 # no word of another clause or of another sentence
