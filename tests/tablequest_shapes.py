@@ -20,7 +20,6 @@ class Shape:
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]  # label, then "value unit scale", "" or "'words'" per cell
     intro: str
-    before: tuple[str, ...]  # the columns of the table right before
 
 
 def read_shape(path: Path) -> Shape:
@@ -28,10 +27,8 @@ def read_shape(path: Path) -> Shape:
     comment, html = path.read_text(encoding="utf-8").removeprefix("<!--\n").split("\n-->\n")
     head_, rows = comment.split("\nrows:\n")
     named = dict(line.partition(":")[::2] for line in head_.splitlines())
-    before = parts(named["before"]) if "before" in named else ()
     return Shape(named["name"].strip(), html.replace("\n", ""), parts(named["columns"]),
-                 [parts(line) for line in rows.splitlines()], named.get("intro", "").strip(),
-                 before)
+                 [parts(line) for line in rows.splitlines()], named.get("intro", "").strip())
 
 
 def parts(line: str) -> tuple[str, ...]:

@@ -168,9 +168,6 @@ def test_arms_together_may_have_readers_and_examples_of_their_own(study_file):
     given = load_study("wrong").given("04_infer")
     assert given["reader"] == {"base": "model", "few": "model", "floor": "rules"}
     assert given["shots"] == {"base": 0, "few": 2, "floor": 0}
-    study_file("source: tablequest\narms: {few: {04_infer: {shots: 2}}}", name="apart")
-    apart = load_study("apart").given("04_infer", "few")
-    assert (apart["arms"], apart["shots"], "reader" in apart) == (["few"], 2, False)
 
 
 def test_only_a_study_with_dapt_a_is_augmented(study_file):

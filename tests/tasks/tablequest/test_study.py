@@ -49,6 +49,7 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
         run_cells("05_judge", **task, arms=arms, judge=MODEL)
         run_cells("06_tablequest", study=STUDY, arms=arms, judge=MODEL)
     assert sum("Birch Mills Inc." in prompt for prompt in prompts) == 3
+    assert not any("Elder Ferries" in prompt for prompt in prompts)
     data, figures = (tmp_path / name / STUDY for name in ("data", "figures"))
     assert [row["level"] for row in rows(data / "questions.jsonl")] == ["easy", "medium", "hard"]
     results = {name: table(figures / f"tablequest_{name}.csv") for name in FILES}

@@ -139,10 +139,7 @@ def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Documen
         texts[passage.filing_id] += [f"## {passage.section}", *(
             f"### {block.text}" if block.kind == "heading" else block.text
             for block in passage.blocks)]
-    documents = []
-    for filing in filings:
-        title = " ".join(filter(None, (filing.company, filing.form, filing.period)))
-        text = "\n\n".join([f"# {title}", *texts[filing.filing_id]]) + "\n"
-        documents.append(Document(document_id=filing.filing_id, title=title, path=filing.path,
-                                  text=text))
-    return documents
+    titles = [" ".join(f"{one.company} {one.form} {one.period}".split()) for one in filings]
+    return [Document(document_id=one.filing_id, title=title, path=one.path,
+                     text="\n\n".join([f"# {title}", *texts[one.filing_id]]) + "\n")
+            for one, title in zip(filings, titles, strict=True)]

@@ -28,8 +28,6 @@ from lib.tasks.tablequest.records import Level, TableQuestion, Texts
 FAULTS = ("none", "empty", "misread number", "wrong calculation", "incomplete", "other")
 _TAGS = "passage|question|reference|answer|first|second"
 _VERDICT = re.compile(r"(better|grade)(?=[\W_]{0,9}:)", re.I)  # an answer's own '"grade": 3'
-_AS_FIRST = {"first": "A", "second": "B", "tie": "tie"}  # with the first arm's answer shown first
-_AS_SECOND = {"first": "B", "second": "A", "tie": "tie"}
 
 Finals = Mapping[str, Mapping[str, Final]]  # arm -> question_id -> final answer
 Round = tuple[TableQuestion, Final, Final]  # a question and the answers of two arms
@@ -157,7 +155,7 @@ def by_model(model: str, calls: Calls, texts: Mapping[str, str]) -> Decide:
         ]
         replies = complete(requests, model, calls)
         return [
-            (_decision(one, _AS_FIRST), _decision(other, _AS_SECOND))
+            (_decision(one, "AB"), _decision(other, "BA"))
             for one, other in zip(replies[::2], replies[1::2], strict=True)
         ]
 
@@ -186,11 +184,13 @@ def as_text(steps: Sequence[str], answer: str) -> str:
     )
 
 
-def _decision(reply: Reply, words: Mapping[str, str]) -> Decision:
+def _decision(reply: Reply, shown: str) -> Decision:
+    # `shown` has the arms in the order of their answers
     if reply.reason:
         return "unscored", f"no complete reply, {reply.reason}"
     found = last_object(reply.text, "better")
     word = str(found.get("better")).strip().lower()
+    words = {"first": shown[0], "second": shown[1], "tie": "tie"}
     if word not in words:
         return "unscored", f'"better" is neither first, second nor tie: {reply.text[-200:]!r}'
     return words[word], " ".join(str(found.get("rationale", "")).split()) or "no rationale"

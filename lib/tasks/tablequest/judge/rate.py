@@ -83,8 +83,9 @@ def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
 def word_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return mean word metrics by arm, level and form; n counts the answers."""
     names = [name for name in (*WORD_METRICS, "bertscore") if name in rows]
-    means = rows.groupby(_KEYS, sort=False)[names].mean()
-    means.insert(0, "n", rows.groupby(_KEYS, sort=False)["f1"].count())
+    groups = rows.groupby(_KEYS, sort=False)
+    means = groups[names].mean()
+    means.insert(0, "n", groups.f1.count())
     return means.reset_index()
 
 
