@@ -42,7 +42,11 @@ def figures_path(study: str, *parts: str) -> Path:
 
 def _below(*parts: str) -> Path:
     path = output_root().joinpath(*parts)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be written ({error.strerror}): set STUDY_ROOT to a "
+                      "folder that you may write to", str(path.parent)) from error
     return path
 
 

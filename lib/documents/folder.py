@@ -25,6 +25,8 @@ from lib.documents.language import language_of
 
 TEXT = (".md", ".txt")
 SUFFIXES = (*TEXT, *ENDINGS)
+_NEWER = {".doc": ".docx", ".rtf": ".docx", ".odt": ".docx", ".xls": ".xlsx", ".ods": ".xlsx",
+          ".ppt": ".pptx", ".odp": ".pptx"}
 MAX_DOCUMENT_BYTES = 5_000_000  # of text
 MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
 
@@ -127,7 +129,9 @@ def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
                 yield path, "a link that leaves the folder: put the file itself there"
             elif path.name in names:
                 is_document = path.name.lower().endswith(endings)
-                yield path, "" if is_document else f"not {one_of(endings)}"
+                newer = _NEWER.get(path.suffix.lower(), "")
+                yield path, "" if is_document else f"save it as {newer}" if newer in endings else (
+                    f"not {one_of(endings)}")
             elif path.is_symlink():  # such links may form loops
                 yield path, "link to a folder"
         folders[:] = [name for name in folders if not name.startswith(".")]

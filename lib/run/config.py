@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained, repeated, split_arm, texts_of
 from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY, output_root
+from lib.core.text import choices
 from lib.documents.folder import list_files, one_of
 from lib.run.own import ControlledStudy, ReplicatesStudy
 from lib.run.parameters import checked, notebook_path, parameters_of
@@ -201,16 +202,18 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
     says what is legal, and the error of `list_files` for a folder without documents.
     """
     if name not in studies():
-        raise BadStudy(f"no study is called {name!r}: choose {', '.join(studies())}, "
-                       "or write studies/<name>.yaml")
+        raise BadStudy(f"no study is called {name!r}: write studies/<name>.yaml, or "
+                       f"{choices(name, studies())}")
     where = f"studies/{name}.yaml"
     try:
         keys = yaml.safe_load((REPOSITORY / where).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadStudy(f"{where} is not YAML: {error}") from error
+        mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
+        line = f", line {mark.line + 1}" if mark else ""
+        raise BadStudy(f"{where}{line}: not YAML: {problem or error}") from error
     source = keys.get("source") if isinstance(keys, dict) else keys
     if source not in [*KINDS]:
-        raise BadStudy(f"{where}, source: {source!r} is not one of {', '.join(KINDS)}")
+        raise BadStudy(f"{where}, source: {source!r} is unknown; {choices(source, KINDS)}")
     model = OWN.get(source, Study)
     try:
         study = model(**{**keys, "name": name})
@@ -240,7 +243,7 @@ def _explained(error: ValidationError, model: type[BaseModel]) -> str:
     match first["type"]:
         case "extra_forbidden":
             legal = [key for key in model.model_fields if key not in ("name", "folder")]
-            return f": {first['loc'][-1]!r} is unknown; choose among {', '.join(legal)}"
+            return f": {first['loc'][-1]!r} is unknown; {choices(first['loc'][-1], legal)}"
         case "value_error":
             return f"{place}, {first['ctx']['error']}"
         case _:

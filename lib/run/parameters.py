@@ -9,6 +9,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY
+from lib.core.text import choices
 
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
@@ -63,7 +64,7 @@ def checked(notebook: Path, given: dict[str, object]) -> dict[str, object]:
     for name, value in given.items():
         where = f"notebook {notebook.stem}, parameter {name}"
         if name not in declared:
-            raise BadStudy(f"{where}: unknown; it has {', '.join(declared)}")
+            raise BadStudy(f"{where}: unknown; {choices(name, declared)}")
         annotation = declared[name].annotation
         try:
             kind = TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)

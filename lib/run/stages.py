@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from lib.core.paths import figures_path
+from lib.core.text import choices
 from lib.llm.calls import SETTINGS, settings_of
 from lib.tasks.kinds import Kind, Stage, kinds
 
@@ -110,7 +111,7 @@ def choose(where: str, names: list[str], legal: tuple[str, ...]) -> None:
     """Raise ValueError for the first name that is not legal."""
     for name in names:
         if name not in legal:
-            raise ValueError(f"{where}: {name!r} is unknown; choose among {', '.join(legal)}")
+            raise ValueError(f"{where}: {name!r} is unknown; {choices(name, legal)}")
 
 
 def check_parameters(where: str, given: dict[str, dict], legal: tuple[str, ...],

@@ -25,7 +25,7 @@ from lib.core.paths import (
 )
 from lib.core.process import be_parent, die_with_parent
 from lib.report.page import ending
-from lib.run.config import FOLDER_VARIABLE, LABORATORY, AnyStudy, Study, load_study
+from lib.run.config import BASE_VARIABLE, FOLDER_VARIABLE, LABORATORY, AnyStudy, Study, load_study
 from lib.run.look import look_at, printed
 
 _SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
@@ -102,6 +102,9 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
     """
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # with 0, Snakemake hangs
         raise BadStudy(f"{jobs!r} is not a number of cores: give JOBS=2, or JOBS=all")
+    if (base := os.environ.get(BASE_VARIABLE)) not in (None, "", LABORATORY):
+        raise BadStudy(f"BASE={base} is unknown: give BASE={LABORATORY}, or name a base_model in "
+                       f"studies/{name}.yaml")
     study = load_study(name, folder)
     if isinstance(study, Study) and not study.base_model:
         print(printed(look_at(Path(study.folder))), end="\n\n", flush=True)

@@ -34,8 +34,8 @@ def study_file(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("line", "message"), [
     ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, llm"),
-    ("source: web", "source: 'web' is not one of lab, documents"),
-    ("source: [lab]", "source: ['lab'] is not one of lab, documents"),
+    ("source: web", "source: 'web' is unknown; choose among lab, documents"),
+    ("source: [lab]", "source: ['lab'] is unknown; choose among lab, documents"),
     ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
     ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among retention"),
     ("variants: ledger", "variants: 'ledger': Input should be a valid list"),
@@ -53,7 +53,7 @@ def study_file(tmp_path, monkeypatch):
     ("notebooks: {00_documents: {}}", "'00_documents' is unknown"),
     ("notebooks: {03_train: 5}", "notebooks, 03_train: 5: Input should be a valid dictionary"),
     ("notebooks: {03_train: {arm: dapt}}", "03_train: arm is set by the study's own keys"),
-    ("notebooks: {03_train: {epoch: 3}}", "parameter epoch: unknown; it has study, arm"),
+    ("notebooks: {03_train: {epoch: 3}}", "zero_stage. Did you mean epochs?"),
     ("notebooks: {03_train: {learning_rate: 5e-6}}",
      "'5e-6' is not float, but text: in YAML write 5.0e-6"),
     ("notebooks: {03_train: {epochs: 2.5}}", "epochs: 2.5 is not int"),
@@ -64,7 +64,7 @@ def study_file(tmp_path, monkeypatch):
     ("llm: {max_cost: 2}", "llm, max_cost: Unexpected keyword argument; choose among max_cost_usd"),
     ("llm: {mode: slow}", "llm, mode: Input should be 'direct' or 'batch'"),
     ("llm: {stages: {5_judge: {}}}", "llm, stages: '5_judge' is unknown; choose among 00_lab"),
-    ("notebooks: {", "is not YAML")])
+    ("notebooks: {", "wrong.yaml, line 2: not YAML: "), ("seed: 1", "Did you mean seeds?")])
 def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, message):
     study_file(line if line.startswith("source") else f"source: lab\n{line}")
     with pytest.raises(BadStudy) as error:
@@ -194,13 +194,13 @@ def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(stud
 
 
 def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
-    with pytest.raises(BadStudy, match="no study is called 'tinny': choose "):
+    with pytest.raises(BadStudy, match="no study is called 'tinny': write"):
         load_study("tinny")
     study_file("source: lab\n", "a b")
     with pytest.raises(BadStudy, match="name: 'a b': String should match pattern"):
         load_study("a b")
     study_file("", "latin").write_bytes(b"source: lab # caf\xe9\n")
-    with pytest.raises(BadStudy, match="studies/latin.yaml is not YAML: 'utf-8' codec"):
+    with pytest.raises(BadStudy, match="studies/latin.yaml: not YAML: 'utf-8' codec"):
         load_study("latin")
 
 

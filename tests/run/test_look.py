@@ -18,7 +18,7 @@ def test_a_look_counts_tokens_questions_and_dollars_and_escapes_what_documents_s
     assert look.structures.tokens.min() == 0 < look.structures.tokens["table"]
     assert look.structures.questions.sum() == len(look.queries)
     text = printed(look)
-    assert "1 of 2 files" in text and "left out: old.doc" in text
+    assert "1 of 2 files" in text and "left out: old.doc: save it as .docx" in text
     assert "No document has a list: it cannot be compared." in text
     assert float(look.costs.dollars["normalize"]) < float(look.costs.dollars["judge"])
     html = page(look)
@@ -47,3 +47,12 @@ def test_a_study_of_documents_without_a_base_stops_after_the_look(tmp_path, monk
     study = load_study("documents", str(EXAMPLE))
     assert (study.base_model, study.caution) == ("data/lab/models/base", FOR_SHOW)
     assert study.given("06_analyze")["caution"] == FOR_SHOW
+
+
+def test_a_wrong_base_and_a_folder_that_cannot_be_written_are_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv(BASE_VARIABLE, "lab")
+    assert study_main(["documents", "--documents", str(EXAMPLE)]) == 2
+    assert "BASE=lab is unknown: give BASE=laboratory" in capsys.readouterr().err
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path / "file"))
+    assert main([]) == 2 and "set STUDY_ROOT to a folder" in capsys.readouterr().err

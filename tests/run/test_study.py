@@ -228,7 +228,7 @@ def test_a_killed_kernel_is_named(house):
 
 def test_a_parameter_that_the_notebook_lacks_is_refused(house):
     ran = run_notebook(house, "00_lab", given='{"study": "a", "sed": 1}')
-    assert ran.returncode == 1 and "parameter sed: unknown; it has study, seed" in ran.stdout
+    assert ran.returncode == 1 and "parameter sed: unknown; choose among study, seed" in ran.stdout
     assert not (house.root / "data").exists()
 
 
