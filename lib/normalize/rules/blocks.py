@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from lib.core.text import listed
-from lib.documents.inline import ended, readable, unquoted
+from lib.documents.inline import ended, plain, unquoted
 from lib.documents.phrases import in_sentence, is_attribute, is_value
 from lib.documents.sites import Site, row_key
 
@@ -80,4 +80,4 @@ def _clause(name: str, cell: str) -> str:
 
 
 def _words(site: Site, start: int, end: int) -> str:
-    return readable(unquoted(site.text[start:end].replace("\\|", "|")))
+    return plain(unquoted(site.text[start:end].replace("\\|", "|")), targets=True)
