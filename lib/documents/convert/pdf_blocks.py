@@ -12,7 +12,7 @@ from lib.documents.convert.pdf_lines import Grid, Line, segments, words_text
 _BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
 _SURE_BULLET = "•◦▪‣●○■"
 _BLANK = 1.2  # of the font size, between cells of a row
-_NUMBER = re.compile(r"\(?(\d{1,3}|[a-z])[.)]")
+_NUMBER = re.compile(r"\(?(\d{1,3})[.)]")
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 
 
@@ -49,7 +49,6 @@ class _Reader:
                 self.levels.append(size)
         self.stack: list[tuple[float, float]] = []
         self.pieces: list[tuple[Piece, list[Line]]] = []
-        self.grid: Grid | None = None  # the last one
 
     def finished(self) -> list[Piece]:
         for piece, lines in self.pieces:
@@ -72,13 +71,12 @@ class _Reader:
             return
         if line.mono and line.bullet is None and not goes_on:
             kind = "code"
-        elif not goes_on and line.size <= 1.08 * self.body and len(
-                segments(line, _BLANK * line.size)) > 1:
+        elif not goes_on and len(segments(line, _BLANK * line.size)) > 1:
             kind = "doubtful"
         else:
             level = self._level(line, goes_on)
             kind = "heading" if level else "prose"
-        if goes_on and kind == "prose" or self._continues(line, kind):
+        if goes_on or self._continues(line, kind):
             self.pieces[-1][1].append(line)
         elif kind == "heading":
             self.stack = []
@@ -88,10 +86,8 @@ class _Reader:
 
     def table(self, grid: Grid) -> None:
         before = self.pieces[-1][0] if self.pieces else Piece("prose")
-        if before.kind == "table" and (before.rows[0] == grid.rows[0] or (
-                grid.page > self.grid.page and len(grid.rows[0]) == len(before.rows[0])
-                and abs(grid.x0 - self.grid.x0) + abs(grid.x1 - self.grid.x1) < 4)):
-            rows = grid.rows[before.rows[0] == grid.rows[0]:]
+        if before.kind == "table" and before.rows[0] == grid.rows[0]:  # on the next page
+            rows = grid.rows[1:]
             if rows and not rows[0][0]:  # the rest of a row that the page cut
                 cut, *rows = rows
                 before.rows[-1] = [" ".join(filter(None, pair))
@@ -99,7 +95,7 @@ class _Reader:
             before.rows += rows
         else:
             self._begin("table", grid, rows=grid.rows)
-        self.grid, self.stack = grid, []
+        self.stack = []
 
     def _begin(self, kind: str, part: Line | Grid, **fields) -> None:
         self.pieces.append((Piece(kind, **fields),
@@ -130,33 +126,26 @@ class _Reader:
         if piece.kind == "doubtful":
             return is_page and 0 < gap < (3 if kind == "doubtful" else self.pitch + 0.35)
         if kind == piece.kind == "heading":
-            return is_page and abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6 and (
-                line.face == before.face or line.size > 1.08 * self.body)
-        return kind == piece.kind == "code" and abs(line.size - before.size) <= 0.5 and (
-            not is_page or gap <= 3.2)
+            return is_page and abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6
+        return kind == piece.kind == "code"
 
     def _level(self, line: Line, goes_on: bool) -> int:
-        if line.mono or line.bullet is not None or not re.search(r"\w", line.text):
-            return 0
         for level, size in enumerate(self.levels, 1):
             if line.size > size - 0.4:
                 return level
         families = {re.split("[-,]", face)[0] for face in (line.face, self.face)}
         is_set_off = line.bold or line.face and len(families) == 2
-        if goes_on or not is_set_off or line.size < self.body - 0.1 or (
-                line.text[-1] in ".:;," or len(line.text) > 100):
+        if goes_on or not is_set_off or line.size < self.body - 0.1 or line.text[-1] in ".:;,":
             return 0
         return len(self.levels) + 1 + (not line.bold)
 
     def _is_item(self, line: Line, goes_on: bool) -> bool:
         if line.bullet is not None or len(line.words) < 2:
             return line.bullet is not None
-        mark, text = line.words[:2]
+        mark = line.words[0]
         if _BULLET.fullmatch(mark.text):
             return not goes_on or mark.text in _SURE_BULLET
-        is_next = self.stack and abs(mark.x0 - self.stack[-1][0]) < 4
-        return bool(_NUMBER.fullmatch(mark.text)) and (not goes_on or is_next) and (
-            text.x0 - mark.x1 > 0.2 * line.size)
+        return not goes_on and bool(_NUMBER.fullmatch(mark.text))
 
     def _item(self, line: Line) -> None:
         is_drawn, number = line.bullet is not None, None
@@ -164,7 +153,7 @@ class _Reader:
         while self.stack and mark < self.stack[-1][1] - 3:
             self.stack.pop()
         if not is_drawn and (found := _NUMBER.fullmatch(line.words[0].text)):
-            number = int(found[1]) if found[1].isdecimal() else ord(found[1]) - ord("a") + 1
+            number = int(found[1])
         self._begin("item", line, depth=len(self.stack), number=number)
         self.stack.append((mark, text))
 

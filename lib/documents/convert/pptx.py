@@ -39,20 +39,9 @@ def _shapes(shapes, title=None) -> Iterator[Piece]:
         if hasattr(shape, "shapes"):  # a group
             yield from _shapes(shape.shapes)
         elif getattr(shape, "has_table", False):
-            yield table(_rows(shape.table))
+            yield table([[inline(cell.text) for cell in row.cells] for row in shape.table.rows])
         elif shape.has_text_frame:
             yield from _paragraphs(shape.text_frame, kind in ("BODY", "OBJECT"))
-
-
-# a merged cell's text is in each place that it covers
-def _rows(grid) -> list[list[str]]:
-    rows = [[inline(cell.text) for cell in row.cells] for row in grid.rows]
-    for at, row in enumerate(grid.rows):
-        for column, cell in enumerate(row.cells):
-            if cell.is_merge_origin:
-                for line in rows[at:at + cell.span_height]:
-                    line[column:column + cell.span_width] = [rows[at][column]] * cell.span_width
-    return rows
 
 
 def _paragraphs(frame, bullets: bool) -> Iterator[Piece]:

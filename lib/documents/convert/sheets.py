@@ -10,12 +10,10 @@ from itertools import groupby
 from lib.core.errors import BadInput
 from lib.documents.convert.html import decoded
 from lib.documents.convert.markdown import Converted, Piece, inline, table, write_markdown
-from lib.documents.convert.package import opened, part
+from lib.documents.convert.package import opened
 
 MOST_CELLS = 2_000_000  # of a sheet, blank ones included
 
-_FORMULA_WITHOUT_VALUE = re.compile(rb"</f>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>|"
-                                    rb"<f\b[^>]*/>\s*(?:<v\s*/>)?\s*</c>")
 _NUMBER_FORMAT = re.compile(r"(#,##)?0(?:\.(0+))?(%)?")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 
@@ -24,17 +22,14 @@ def read_xlsx(raw: bytes) -> Converted:
     """Convert an XLSX file: the values that its visible cells show. Raises BadInput."""
     from openpyxl import load_workbook
 
-    package = opened(raw, "xl/workbook.xml", "XLSX")
-    unknown = sum(len(_FORMULA_WITHOUT_VALUE.findall(part(package, name)))
-                  for name in package.namelist() if name.startswith("xl/worksheets/sheet"))
+    opened(raw, "xl/workbook.xml", "XLSX")
     pieces: list[Piece] = []
     for sheet in load_workbook(io.BytesIO(raw), data_only=True, keep_links=False).worksheets:
         if sheet.sheet_state == "visible":
             content = list(_pieces(_grid(sheet)))
             heading = Piece("heading", inline(sheet.title), level=2)
             pieces += [heading, *content] if content else []
-    doubt = f"{unknown} formulas without a stored value: open and save it in a spreadsheet program"
-    return write_markdown(pieces, doubt if unknown else "")
+    return write_markdown(pieces)
 
 
 def read_csv(raw: bytes) -> Converted:
@@ -90,11 +85,9 @@ def _grid(sheet) -> list[list[str]]:
 
 def _shown(cell) -> str:
     value = cell.value
-    if isinstance(value, bool):
-        return str(value).upper()
     if isinstance(value, datetime.datetime):
         return value.isoformat(" ", "minutes").removesuffix(" 00:00")
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         if form := _NUMBER_FORMAT.fullmatch(cell.number_format or ""):
             comma, places, percent = "," * bool(form[1]), len(form[2] or ""), form[3] or "f"
             return f"{value:{comma}.{places}{percent}}"
