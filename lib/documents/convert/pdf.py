@@ -14,8 +14,15 @@ from itertools import groupby
 
 from lib.core.errors import BadInput
 from lib.documents.convert.markdown import Converted, write_markdown
-from lib.documents.convert.pdf_blocks import pieces_of
-from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, segments, words_text
+from lib.documents.convert.pdf_blocks import (
+    Grid,
+    Line,
+    Word,
+    lines_of,
+    pieces_of,
+    segments,
+    words_text,
+)
 
 LEAST_WORDS = 5  # a page, on average: else it is a scan
 
