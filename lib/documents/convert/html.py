@@ -33,7 +33,7 @@ _DIRECTIVE = re.compile(r"^[ \t]*\.\. +([A-Za-z][\w:+-]*)::", re.M)
 _ROLE = re.compile(r":([A-Za-z][\w:+.-]*):`")
 _TARGET = re.compile(r"(.+?)\s*<[^<>]*>", re.S)
 _CODE_IN_LINK = re.compile(r"```([^`]+)`` <[^<>]+>`__?")  # as pandoc writes it; docutils has none
-_NO_TEXT = ("toctree", "index", "highlight", "currentmodule", "module", "default-domain")
+_SILENT = ("toctree", "index", "highlight", "currentmodule", "module", "default-domain")
 _SETTINGS = {  # no file is included, no raw HTML passed on, no configuration read
     "file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True,
     "halt_level": 5, "report_level": 5, "doctitle_xform": False, "initial_header_level": 1,
@@ -186,7 +186,7 @@ def _register(text: str) -> None:
 
         def run(self):
             node = nodes.container()
-            if self.name not in _NO_TEXT:
+            if self.name not in _SILENT:
                 node += [nodes.paragraph("", one) for one in self.arguments]
                 self.state.nested_parse(self.content, self.content_offset, node)
             return [node]

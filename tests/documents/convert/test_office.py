@@ -81,7 +81,7 @@ def test_slides_have_titles_bullets_with_levels_tables_and_prose():
     slide.notes_slide.notes_text_frame.text = "Say that both run."
     made = office.read_pptx(bytes_of(deck))
     assert made.markdown == ("# Pumps\n\n- Two pumps\n  - One spare\n\n# Limits\n\n"
-                             "| Pump | Flow |\n|---|---|\n| both | both |\n\nBelow.\n\n"
+                             "| Pump | Flow |\n|---|---|\n| both |  |\n\nBelow.\n\n"
                              "Say that both run.\n")
 
 
