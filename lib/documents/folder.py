@@ -118,8 +118,7 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
 
 # Each file and each entry that is not followed, with the reason why it is not read
 def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
-    closed: list[OSError] = []
-    for place, folders, names in os.walk(folder, onerror=closed.append):
+    for place, folders, names in os.walk(folder):
         for path in [Path(place, name) for name in [*folders, *names]]:
             if path.name.startswith("."):
                 yield path, "hidden"
@@ -131,8 +130,6 @@ def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
             elif path.is_symlink():  # such links may form loops
                 yield path, "link to a folder"
         folders[:] = [name for name in folders if not name.startswith(".")]
-    for error in closed:
-        yield Path(error.filename), f"cannot be listed ({error.strerror})"
 
 
 def _left_out(path: Path, folder: Path, reason: str) -> Rejected:

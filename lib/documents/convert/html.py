@@ -5,7 +5,7 @@ import re
 from urllib.parse import unquote
 
 from lib.core.errors import BadInput
-from lib.documents.convert.elements import HEADINGS, INLINE, n_words, walked
+from lib.documents.convert.elements import HEADINGS, n_words, walked
 from lib.documents.convert.markdown import Converted, write_markdown
 from lib.documents.convert.package import opened, part, xml
 
@@ -119,8 +119,6 @@ def _is_furniture(element) -> bool:
     tokens = f"{element.get('class', '')} {'' if of_heading else element.get('id', '')}".split()
     if any(_MARK.fullmatch(re.sub(r"[-_]", "", token).lower()) for token in tokens):
         return True
-    if element.tag in INLINE:
-        return False
     return any(_FURNITURE.fullmatch(part.lower())
                for token in tokens for part in _SEGMENT.findall(token))
 
@@ -129,9 +127,7 @@ def _main(root):
     for path in ("//main|//*[@role='main']", "//*[@itemprop='articleBody']", "//article"):
         found = root.xpath(path)
         if len(found) == 1 and n_words(found[0]) * 3 > n_words(root):
-            inner = found[0].xpath(".//article|.//*[@itemprop='articleBody']")
-            bodies = [one for one in inner if n_words(one) * 3 > n_words(found[0]) * 2]
-            return bodies[-1] if bodies else found[0]
+            return found[0]
     return root
 
 
