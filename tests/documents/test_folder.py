@@ -145,9 +145,3 @@ def test_the_fingerprint_follows_names_and_contents_only(tmp_path):
     (tmp_path / "a.pdf").unlink()
     (tmp_path / "b.md").rename(tmp_path / "c.md")
     assert len({first, second, fingerprint(tmp_path)}) == 3
-
-
-def test_every_real_document_is_read(documents_folder):
-    reading = read_folder(documents_folder)
-    assert len(reading.documents) == 6 and not reading.rejected
-    assert all(document.title for document in reading.documents)

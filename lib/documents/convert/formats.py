@@ -23,8 +23,7 @@ MOST_MEMORY = 2_000_000_000  # bytes of address space
 
 _READERS = {".html": html.read, ".htm": html.read, ".xhtml": html.read, ".docx": docx.read,
             ".pdf": pdf.read, ".xlsx": office.read_xlsx, ".csv": office.read_csv,
-            ".tsv": office.read_csv, ".pptx": office.read_pptx, ".epub": html.read_epub,
-            ".rst": html.read_rst}
+            ".tsv": office.read_csv, ".pptx": office.read_pptx, ".epub": html.read_epub}
 ENDINGS = tuple(_READERS)
 _REFUSED_EVENTS = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork",
                    "os.spawn", "pty.", "ftplib.", "urllib.", "http.", "webbrowser.")

@@ -1,4 +1,4 @@
-"""XLSX, PPTX, EPUB and RST: small files made by their libraries or by hand."""
+"""XLSX, PPTX and EPUB: small files made by their libraries or by hand."""
 
 import datetime
 import io
@@ -91,13 +91,3 @@ def test_a_book_is_read_in_the_order_of_its_spine_without_title_page_and_content
     book = zipped(**{"META-INF/container.xml": CONTAINER, "book/a.opf": OPF}, **parts)
     made = html.read_epub(book)
     assert made.markdown == "# a\n\nWords.\n\n# b 1\n\nWords.\n"
-
-
-def test_rst_keeps_the_text_of_roles_and_directives_that_only_sphinx_knows():
-    text = ("Pumps\n=====\n\nUse :ref:`the pump <p7>` with :opt:`--fast` or ``-f``.\n\n"
-            ".. toctree::\n\n   other\n\n.. versionadded:: 3.2\n   It starts.\n\n"
-            ".. include:: /etc/hostname\n\n.. raw:: html\n\n   <p>raw</p>\n\n"
-            "=====  =====\nCode   Limit\n=====  =====\nE1     3 bar\n=====  =====\n")
-    assert html.read_rst(text.encode()).markdown == (
-        "# Pumps\n\nUse the pump with `--fast` or `-f`.\n\n3.2 It starts.\n\n"
-        "| Code | Limit |\n|---|---|\n| E1 | 3 bar |\n")
