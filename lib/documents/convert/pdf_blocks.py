@@ -269,8 +269,6 @@ class _Reader:
         self.stack.append((mark, text))
 
     def _depth(self, line: Line) -> int:
-        before = self.pieces[-1][1][-1:] if self.pieces else []
-        is_moved = before and (line.page != before[0].page or line.top < before[0].top)
-        while self.stack and not is_moved and line.x0 < self.stack[-1][1] - 4:
+        while self.stack and line.x0 < self.stack[-1][1] - 4:
             self.stack.pop()
         return len(self.stack)
