@@ -67,7 +67,7 @@ def one_process(factor: int) -> dict[str, float]:
     from lib.annotate.rules.engine import by_rules as ask
     from lib.documents.folder import read_folder
     from lib.normalize.rewrite import lost_tokens, normalize
-    from lib.normalize.rules.engine import by_rules as rewrite
+    from lib.normalize.rules import by_rules as rewrite
     from lib.normalize.segments import segment
 
     tokenizer = _tokenizer()

@@ -8,9 +8,8 @@ from operator import attrgetter
 
 from markdown_it import MarkdownIt
 
-from lib.documents.dialects import NEWLINE, commonmark
 from lib.documents.inline import Span, plain, trimmed
-from lib.documents.reader import Block, Reader
+from lib.documents.reader import NEWLINE, Block, Reader, commonmark
 
 CONTENT = ("prose", "list", "table")  # kinds of block of which a document needs one
 

@@ -19,7 +19,7 @@ from lib.core.files import write_text
 from lib.core.records import Document, Rejected
 from lib.documents.blocks import CONTENT, Block, front_title, parse, title_heading
 from lib.documents.convert.formats import ENDINGS, Worker
-from lib.documents.convert.html import with_pipe_tables
+from lib.documents.convert.html import decoded
 from lib.documents.convert.markdown import Converted
 from lib.documents.language import language_of
 
@@ -120,8 +120,7 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
 
 # Each file and each entry that is not followed, with the reason why it is not read
 def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
-    closed: list[OSError] = []
-    for place, folders, names in os.walk(folder, onerror=closed.append):
+    for place, folders, names in os.walk(folder):
         for path in [Path(place, name) for name in [*folders, *names]]:
             if path.name.startswith("."):
                 yield path, "hidden"
@@ -135,8 +134,6 @@ def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
             elif path.is_symlink():  # such links may form loops
                 yield path, "link to a folder"
         folders[:] = [name for name in folders if not name.startswith(".")]
-    for error in closed:
-        yield Path(error.filename), f"cannot be listed ({error.strerror})"
 
 
 def _left_out(path: Path, folder: Path, reason: str) -> Rejected:
@@ -164,7 +161,8 @@ def _found(rows: list[Rejected]) -> str:
 def _markdown(path: Path, worker: Worker) -> Converted:
     ending = path.suffix.lower()
     if ending in TEXT:
-        return Converted(with_pipe_tables(_decoded(_bytes(path))))
+        text = decoded(_bytes(path))
+        return Converted(text.replace("\r\n", "\n").replace("\r", "\n"))
     _check(path, MAX_FILE_BYTES)
     result = worker.converted(path, ending)
     n_bytes = len(result.markdown.encode())
@@ -207,20 +205,6 @@ def _check(path: Path, limit: float) -> None:
         path.open("rb").close()
     except OSError as error:
         raise BadInput(f"cannot be read ({error.strerror})") from error
-
-
-# every line break becomes a line feed
-def _decoded(raw: bytes) -> str:
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise BadInput("UTF-16, not UTF-8: save it as UTF-8")
-    if b"\0" in raw:
-        raise BadInput(f"binary (a zero byte at position {raw.index(0)})")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        byte = f"byte 0x{raw[error.start]:02x} at position {error.start}"
-        raise BadInput(f"not UTF-8 ({byte}): save it as UTF-8") from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _title(blocks: Sequence[Block], name: str) -> str:

@@ -10,7 +10,6 @@ from lib.documents.blocks import Block, sentences, title_heading
 from lib.documents.phrases import folded
 
 MAX_KEY = 3  # columns that together name a row
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w.-]*\w(?: [A-Z]\w+)?")
 _GENERIC = frozenset("""
 about and api changelog changes config configuration docs documentation faq features general getting
 guide home index information installation introduction manual notes of options overview readme
@@ -58,7 +57,7 @@ def sites(document: Document, blocks: Sequence[Block], product: str = "") -> Ite
 def products(documents: Sequence[Document]) -> dict[str, str]:
     """Return folder -> the product that its documents are about, "" if none is clear.
 
-    It is the name that most of them use in their sentences, or that their folder is called after.
+    It is what their folder is called after, as most of them write it.
     """
     folders = defaultdict(list)
     for document in documents:
@@ -82,7 +81,7 @@ def row_key(block: Block) -> int:
 
 
 def _product(folder: str, texts: list[str]) -> str:
-    joined, used = "\n".join(texts), Counter()
+    joined = "\n".join(texts)
     parts = [part for part in re.split(r"[-_. ]+", folder) if part]
     for length in range(len(parts), 0, -1):
         called = re.compile(rf"(?<![\w/.-]){'[-_. ]?'.join(map(re.escape, parts[:length]))}"
@@ -91,10 +90,7 @@ def _product(folder: str, texts: list[str]) -> str:
             forms = Counter(called.findall(joined))
             return max(forms, key=lambda form: (
                 form != form.lower() and 5 * forms[form] > forms.total(), forms[form]))
-    for text in texts:
-        used.update(name for name, count in Counter(_NAME.findall(text)).items() if count > 1)
-    name, count = max(used.items(), key=lambda item: (item[1], item[0]), default=("", 0))
-    return name if len(texts) > 2 and 2 * count >= len(texts) else ""
+    return ""
 
 
 def _is_generic(name: str) -> bool:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from lib.core.values import Token, solid, tokens
-from lib.judge.matching import HARD, content, find, is_rival, may_share, without_asked
+from lib.judge.matching import content, find, is_rival, may_share, without_asked
 from lib.judge.spellings import table_of
 from lib.judge.words import OPENERS, TURNS, Question, key, sort_of
 
 _LONGEST = 5  # words of an item between commas
 _BETWEEN = frozenset(("and", "&", "+", "plus", "/", ",", ";", "|"))
 _SEQUENCE = frozenset("then after before followed first last next finally second third".split())
-_WHOLE = frozenset("all every each both everything".split())
 _RUNS = frozenset("to through thru until".split())
 
 
@@ -26,9 +25,8 @@ class ListMatch:
     surplus: list[str]
     missing: list[str]
     unclear: list[str] = field(default_factory=list)  # neither items nor words of the question
-    replaced: list[str] = field(default_factory=list)  # values of the kind of a missing one
     order: list[int] = field(default_factory=list)
-    fault: str = ""  # cells of one row in another: "swapped", or "apart" if that is uncertain
+    fault: str = ""  # "swapped": cells of one row are in another, "turned": which comes first?
 
 
 @dataclass
@@ -75,13 +73,7 @@ def rows_of(reference: str, question: Question, entity_count: int | None) -> lis
 
 # The items between commas, semicolons and "and", outside brackets
 def _parts(reference: str) -> list[str]:
-    depth, parts = 0, [""]
-    for piece in re.split(r"([()\[\];]|,(?!\d)|\band\b)", reference):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(piece, 0)
-        if not depth and piece in (",", ";", "and"):
-            parts.append("")
-        else:
-            parts[-1] += piece
+    parts = re.split(r"(?:;|,(?!\d)|\band\b)(?![^(\[]*[)\]])", reference)
     return [part.strip(" .") for part in parts if part.strip(" .")]
 
 
@@ -95,20 +87,16 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
     missing = [row[0] if cells.index(row[0]) not in named else
                next(cell for cell in row if cells.index(cell) not in named)
                for row in rows if not {cells.index(cell) for cell in row} <= named]
-    lacking = [token for place, phrase in enumerate(phrases) if place not in named
-               for token in phrase]
-    surplus, unclear, replaced = _others(
-        _pieces(found, owners), question, lacking, max(map(len, phrases)) + 1)
-    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, unclear, replaced,
+    surplus, unclear = _others(_pieces(found, owners), question, max(map(len, phrases)) + 1)
+    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, unclear,
                      *_arrangement(rows, cells, owners, phrases if not missing else []))
 
 
-# Pieces that are other items, that cannot be told, and values in place of those that are lacking
-def _others(pieces: list[_Piece], question: Question, lacking: list[Token],
-            longest: int) -> tuple[list[str], list[str], list[str]]:
+# Pieces that are other items, and pieces that cannot be told
+def _others(pieces: list[_Piece], question: Question,
+            longest: int) -> tuple[list[str], list[str]]:
     surplus: list[str] = []
     unclear: list[str] = []
-    replaced: list[str] = []
     has_begun = False
     is_lined = any(piece.mark == "\n" and piece.has_item for piece in pieces)
     is_told = False  # an item stands in this line
@@ -117,10 +105,8 @@ def _others(pieces: list[_Piece], question: Question, lacking: list[Token],
         is_led = piece.mark == ":" and not has_begun
         has_begun |= piece.has_item
         turn = next((token for token in rest if token.word in TURNS | _RUNS), None)
-        if turn or lacking and rest and any(token.word in _WHOLE for token in piece.tokens):
-            unclear.append(turn.text if turn else piece.text())
-        elif rest and all(_is_other(token, lacking) for token in rest):
-            replaced += [token.text for token in rest]
+        if turn:
+            unclear.append(turn.text)
         elif rest and not is_led:
             new = [key(token) not in question.keys for token in solid(piece.tokens)]
             is_listed = has_begun or piece.mark in (",", ";", "|", "and") or all(new)
@@ -128,13 +114,7 @@ def _others(pieces: list[_Piece], question: Question, lacking: list[Token],
                 piece.tokens[0].word not in OPENERS and sum(new) <= longest)
             (surplus if is_item else unclear).append(piece.text())
         is_told = piece.mark != "\n" and (is_told or piece.has_item)
-    return surplus, unclear, replaced
-
-
-# Another value of a kind that is lacking
-def _is_other(token: Token, lacking: list[Token]) -> bool:
-    return any(sort_of(one) in HARD and is_rival(one, token) for one in lacking) and not any(
-        may_share(one, token) for one in lacking)
+    return surplus, unclear
 
 
 def _owners(phrases: list[list[Token]], found: list[Token],
@@ -178,16 +158,15 @@ def _arrangement(rows: Sequence[Sequence[str]], cells: list[str], owners: list[i
     is_turned = any(stream.index(first) > stream.index(second) and any(
         is_rival(one, other) for one in phrases[first] for other in phrases[second])
         for row in wanted for first, second in pairwise(row))  # which is old, which is new?
-    return order, _misplaced(wanted, stream) or ("apart" if is_turned else "")
+    if not _is_together(wanted, stream):
+        return order, "swapped"
+    return order, "turned" if is_turned else ""
 
 
-# "" if the cells of each row are together, "swapped" if they are with those of others, else "apart"
-def _misplaced(wanted: list[list[int]], stream: list[int]) -> str:
-    is_paired = False
+# True if the cells of each row stand together, above or below one that tells the rows apart
+def _is_together(wanted: list[list[int]], stream: list[int]) -> bool:
     for column in range(min(map(len, wanted))):
         keys = [row[column] for row in wanted]
-        if len(set(keys)) < len(keys):
-            continue
         for flow in (stream, stream[::-1]):
             groups: dict[int, list[int]] = {}
             last = None
@@ -196,23 +175,21 @@ def _misplaced(wanted: list[list[int]], stream: list[int]) -> str:
                 if last is not None:
                     groups.setdefault(last, []).append(one)
             if all(sorted(set(groups.get(row[column], ()))) == sorted(set(row)) for row in wanted):
-                return ""
-            is_paired |= flow[0] in keys and all(
-                len(set(groups.get(row[column], ()))) == len(set(row)) for row in wanted)
-    return "swapped" if is_paired else "apart"
+                return True
+    return False
 
 
 def decide(found: ListMatch, answer: list[Token], question: Question) -> tuple[str, str]:
     """Return the verdict on a match, and the reason."""
-    missing, surplus, others = found.missing, found.surplus, found.replaced
+    missing, surplus = found.missing, found.surplus
     reason = (f"{found.n_named} of {found.n_wanted} items"
               + (f"; missing {missing[0]!r}" if missing else "")
-              + (f"; surplus {(surplus + others)[0][:60]!r}" if surplus + others else ""))
+              + (f"; surplus {surplus[0][:60]!r}" if surplus else ""))
     if found.unclear:
         return "unscored", f"{reason}; says more than can be judged: {found.unclear[0][:60]!r}"
-    if not missing and not surplus + others:
+    if not missing and not surplus:
         return _complete(found, answer, question)
-    if not missing or found.n_named and not surplus + others or others:
+    if not missing or found.n_named and not surplus:
         return "incorrect", reason
     own, lost = ([token for text in texts for token in question.read(text)
                   if token.is_solid and not question.allows(token)] for texts in (surplus, missing))
@@ -225,7 +202,7 @@ def decide(found: ListMatch, answer: list[Token], question: Question) -> tuple[s
 def _complete(found: ListMatch, answer: list[Token], question: Question) -> tuple[str, str]:
     if found.fault:
         verdict = "incorrect" if found.fault == "swapped" else "unscored"
-        return verdict, "cells of one row in another"
+        return verdict, f"the cells of a row are {found.fault}"
     if question.is_ordered and any(token.word in _SEQUENCE for token in answer):
         return "unscored", "says the order in words"
     if question.is_ordered and found.order != sorted(found.order):

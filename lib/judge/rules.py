@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from lib.core.records import Query
 from lib.core.values import folded, solid, tokens
 from lib.judge.lists import ListMatch, decide, match, rows_of
-from lib.judge.matching import respelled
-from lib.judge.scalars import judge_sign, judge_value
+from lib.judge.matching import judge_sign, judge_value, respelled
 from lib.judge.spellings import MOST_READ, readings, table_of, unified
 from lib.judge.words import Question, key, question_of, sign_of
 

@@ -1,6 +1,5 @@
 """One spelling and one layout for what an answer can write in several ways."""
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -30,7 +29,6 @@ _CLOSING = re.compile(
     r"(?<=[.!?\n]) ?(?:please )?(?:let me know|feel free|i hope|hope this|is there anything"
     r"|anything else|if you (?:need|have|want))[^\n\d]{0,120}\s*\Z", re.I)
 _NEW_TOPIC = re.compile(r"\s*(?:#|(?:question|answer|note|source|q|a)\s*:)|.*\?\s*$", re.I)
-_LABEL = re.compile(r"^(?:final )?answer: *", re.I)
 _BAR = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
 
 
@@ -93,9 +91,9 @@ def _one_range(match: re.Match) -> str:
 
 
 def readings(answer: str) -> Iterator[list[str]]:
-    """Yield the lines that may be the answer: those of JSON, of a table, of each of its columns."""
+    """Yield the lines that may be the answer: those of a table, of each of its columns."""
     text = _CLOSING.sub("", _COURTESY.sub("", answer[:MOST_READ].strip())).strip()
-    lines = _in_json(text) or [line.strip() for line in unified(text).splitlines()]
+    lines = [line.strip() for line in unified(text).splitlines()]
     rows = table_of(lines)
     if rows:
         yield [" | ".join(row) for row in rows[1]]
@@ -110,27 +108,8 @@ def readings(answer: str) -> Iterator[list[str]]:
         if place and _NEW_TOPIC.match(line):
             break
         pieces = _IN_LINE.split(line) if re.match(r"\(?1[.)] ", line) else [line]
-        kept += [_LABEL.sub("", _MARKER.sub("", piece.lstrip("# "))) for piece in pieces if piece]
+        kept += [_MARKER.sub("", piece.lstrip("# ")) for piece in pieces if piece]
     yield kept
-
-
-def _in_json(text: str) -> list[str]:
-    try:
-        value = json.loads(_FENCE.sub("", text))
-    except ValueError:
-        return []
-    return [unified(line) for line in _flat(value)] if isinstance(value, list | dict) else []
-
-
-def _flat(value: object) -> list[str]:
-    if isinstance(value, dict) and any(isinstance(one, list) for one in value.values()):
-        return [line for one in value.values() for line in _flat(one)]
-    if isinstance(value, dict):
-        return [f"{key}: {one}" for key, one in value.items()]
-    if isinstance(value, list):
-        return [" | ".join(map(str, one.values() if isinstance(one, dict) else one))
-                if isinstance(one, dict | list) else str(one) for one in value]
-    return [str(value)]
 
 
 def table_of(lines: list[str]) -> tuple[list[str], list[list[str]]] | None:

@@ -25,7 +25,7 @@ def normalize(segments: list[Segment], documents: list[Document],
               rewrite: Rewrite) -> list[Normalized]:
     """Return one row per segment, in order; one without a rewrite gives the reason.
 
-    `rewrite` is `lib.normalize.rules.engine.by_rules` or `lib.normalize.model.by_model(…)`.
+    `rewrite` is `lib.normalize.rules.by_rules` or `lib.normalize.model.by_model(…)`.
     Raises KeyError naming a document that is not in `documents`, and whatever `rewrite` raises.
     """
     by_id = {document.document_id: document for document in documents}

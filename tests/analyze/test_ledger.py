@@ -25,7 +25,7 @@ from lib.lab.documents import make_records
 from lib.lab.engines import ask_facts, rewrite_facts
 from lib.lab.products import make_products
 from lib.normalize.rewrite import normalize
-from lib.normalize.rules.engine import by_rules as rewrite_by_rules
+from lib.normalize.rules import by_rules as rewrite_by_rules
 from lib.normalize.segments import segment
 from lib.train.checkpoints import data_hash
 from lib.train.packing import pack

@@ -14,18 +14,8 @@ TEXTS = {
     "fr": "La pompe est arrêtée par la commande quand la pression dans la conduite est trop "
           "basse. Elle ne peut être remise en marche que si la vanne est ouverte à la main par un "
           "technicien.",
-    "es": "La bomba se para por el control cuando la presión en la línea es más baja que dos "
-          "bares. No se puede poner en marcha hasta que la válvula se abra a mano por un técnico.",
-    "fi": "Pumppu pysähtyy kun paine on liian matala ja se voi käynnistyä uudelleen kun venttiili "
-          "on avattu käsin. Jos paine ei ole riittävä, se on tarkistettava niin että laite ei ole "
-          "vaarassa, mutta myös putki on tarkistettava.",
     "ja": "配管の圧力が２バールを下回ると、ポンプはコントローラによって停止します。"
           "再起動するには、手でバルブを開ける必要があります。",
-    "zh": "当管道压力低于两巴时，控制器会关闭水泵。只有在手动打开阀门之后，"
-          "才能再次启动水泵。请在维护之前断开电源。请不要在运行期间打开外壳。",
-    "ko": "배관의 압력이 이 바 아래로 떨어지면 펌프는 제어기에 의해 "
-          "정지됩니다. 밸브를 손으로 열어야만 다시 시작할 수 있습니다. "
-          "점검하기 전에 전원을 분리하십시오. 운전 중에는 덮개를 열지 마십시오.",
     "ru": "Насос отключается контроллером, если давление в линии падает ниже двух бар. Его можно "
           "снова запустить только после того, как клапан будет открыт вручную. Перед обслуживанием "
           "отключите питание и подождите десять минут.",

@@ -60,8 +60,7 @@ def test_what_could_be_the_same_in_other_words_is_unscored_with_a_reason(questio
 LAYOUTS = {
     "bullets": lambda items: "\n".join(f"- {item}" for item in items),
     "numbers": lambda items: "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1)),
-    "commas": ", ".join, "semicolons": "; ".join, "JSON": json.dumps,
-    "JSON by key": lambda items: json.dumps({"parts": items}),
+    "commas": ", ".join, "semicolons": "; ".join,
     "and": lambda items: listed(list(items)),
     "a sentence": lambda items: f"The Corvane P-417 contains {listed(list(items))}.",
     "a lead-in": lambda items: f"The parts are: {listed(list(items))}.",
@@ -102,7 +101,7 @@ def test_a_list_has_one_verdict_in_every_layout(names, name, data):
 
 VALUE_LAYOUTS = (
     "- {}", "1. {}", "Default port: {}", "| Default port | {} |", "| Default port |\n|---|\n| {} |",
-    "`{}`", "It is **{}**.", "The default port of Corvane P-417 is {}.", '{{"port": "{}"}}',
+    "`{}`", "It is **{}**.", "The default port of Corvane P-417 is {}.",
     "{}\nQuestion: What is the memory?\nAnswer: 4711", "Answer: {}")
 
 

@@ -9,7 +9,7 @@ from lib.core.records import Document, Normalized, Segment
 from lib.documents.folder import read_folder
 from lib.normalize.audit import audit, kinds_table
 from lib.normalize.rewrite import normalize
-from lib.normalize.rules.engine import by_rules
+from lib.normalize.rules import by_rules
 from lib.normalize.segments import segment as cut_into_segments
 from tests.normalize.paraphrases import PAIRS
 from tests.normalize.test_rewrite import TOKENIZER

@@ -11,7 +11,7 @@ from lib.core.records import Document, Segment
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
 from lib.normalize.rewrite import lost_tokens, normalize
-from lib.normalize.rules.engine import by_rules
+from lib.normalize.rules import by_rules
 from lib.normalize.segments import WORDLESS, segment
 
 TOKENIZER = train_tokenizer(

@@ -205,9 +205,9 @@ def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
 
 
 @pytest.mark.parametrize(("folder", "message"), [
-    ("", ".rst files: make study STUDY=mine DOCUMENTS=path"),
+    ("", ".epub files: make study STUDY=mine DOCUMENTS=path"),
     ("nowhere", "nowhere does not exist: name a folder"),
-    ("studies", "or .rst file in studies")])
+    ("studies", "or .epub file in studies")])
 def test_a_study_of_ones_own_documents_wants_a_folder_with_some(study_file, tmp_path, monkeypatch,
                                                                 folder, message):
     monkeypatch.chdir(tmp_path)

@@ -57,8 +57,8 @@ def _with_whole_code(pieces: list[Piece]) -> Iterator[Piece]:
 
 class _Reader:
     def __init__(self, styles, numbering):
-        self.styles = {} if styles is None else {style.get(_W + "styleId"): style
-                                                 for style in styles}
+        self.styles = {style.get(_W + "styleId"): style for style in
+                       ([] if styles is None else styles)}
         self.numbering = numbering
         self.counts: dict[str, dict[int, int]] = defaultdict(dict)
         self.begun: set[tuple[str, int]] = set()

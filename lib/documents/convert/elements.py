@@ -33,9 +33,7 @@ def is_data(element) -> bool:
         return False
     if element.xpath(".//table|.//h1|.//h2|.//h3|.//h4|.//h5|.//h6"):
         return False
-    rows = element.xpath(".//tr")
-    return bool(element.xpath(".//th")) or (
-        len(rows) > 1 and max(map(len, rows)) > 1 and not element.xpath(".//pre"))
+    return bool(element.xpath(".//th|.//tr[count(td) > 1]"))
 
 
 class _Walker:
@@ -96,13 +94,10 @@ class _Walker:
         number = _integer(element, "start")
         for child in element:
             if child.tag == "li":
-                number = _integer(child, "value", number)
                 self.item(child, number if element.tag == "ol" else None)
                 number += 1
-            else:  # a list right below a list is not allowed, and common
-                self.depth += child.tag in _LISTS
+            else:
                 self.block(child)
-                self.depth -= child.tag in _LISTS
         self.flush()
 
     def table(self, element) -> None:
@@ -122,7 +117,7 @@ def grid(element) -> tuple[list[list[str]], int]:
         for cell in line.iterchildren("td", "th"):
             while (at, column) in cells:
                 column += 1
-            wide, high = (_integer(cell, name, most=2) for name in ("colspan", "rowspan"))
+            wide, high = (_integer(cell, name) for name in ("colspan", "rowspan"))
             text = _cell(cell)
             for down in range(min(high or len(lines), len(lines) - at)):
                 for right in range(wide):
@@ -138,9 +133,9 @@ def grid(element) -> tuple[list[list[str]], int]:
     return rows, n_heads or int(not named_by_row)
 
 
-def _integer(element, name: str, default: int = 1, most: int = 8) -> int:
-    value = element.get(name, "").strip()
-    return int(value) if value.isdecimal() and len(value) <= most else default
+def _integer(element, name: str) -> int:
+    value = element.get(name, "")
+    return int(value) if re.fullmatch("[0-9]{1,2}", value) else 1
 
 
 # Blocks inside it are separated by <br>

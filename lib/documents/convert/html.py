@@ -1,12 +1,11 @@
-"""Read HTML and EPUB: the document without the site around it, as pieces in reading order."""
+"""Read HTML and EPUB without the site around the document."""
 
 import posixpath
 import re
-from contextlib import suppress
 from urllib.parse import unquote
 
 from lib.core.errors import BadInput
-from lib.documents.convert.elements import HEADINGS, INLINE, is_data, n_words, walked
+from lib.documents.convert.elements import HEADINGS, n_words, walked
 from lib.documents.convert.markdown import Converted, write_markdown
 from lib.documents.convert.package import opened, part, xml
 
@@ -30,9 +29,6 @@ _MARK = re.compile(r"(?:header|hash|anchor|perma)link|skiptocontent|linenos?|sro
 _HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden|position\s*:\s*fixed)", re.I)
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_CODE_OR_TABLE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}).*?^ {0,3}(?P=fence)|"
-                            r"^ {0,3}<table\b(?:(?!<table\b).)*?</table>", re.I | re.M | re.S)
-_CONTAINERS = frozenset("html body div section main article center form table tbody tr td".split())
 
 
 def read(raw: bytes) -> Converted:
@@ -42,20 +38,6 @@ def read(raw: bytes) -> Converted:
     main, titles = _main(root), list(root.iter("h1"))
     is_outside = len(titles) == 1 and next(main.iter("h1"), None) is None
     return write_markdown([*(walked(titles[0]) if is_outside else []), *walked(main)])
-
-
-def with_pipe_tables(markdown: str) -> str:
-    """Write the HTML tables of a Markdown text as Markdown, but those that arrange the page."""
-    def piped(found: re.Match) -> str:
-        if found["fence"]:
-            return found[0]
-        with suppress(BadInput):
-            pieces = walked(tree(found[0]))
-            if pieces and pieces[-1].kind == "table" and len(pieces[-1].rows[0]) > 1:
-                return write_markdown(pieces).markdown
-        return found[0]
-
-    return _CODE_OR_TABLE.sub(piped, markdown)
 
 
 def tree(text: str):
@@ -127,8 +109,6 @@ def _is_furniture(element) -> bool:
     tokens = f"{element.get('class', '')} {'' if of_heading else element.get('id', '')}".split()
     if any(_MARK.fullmatch(re.sub(r"[-_]", "", token).lower()) for token in tokens):
         return True
-    if element.tag in INLINE:
-        return False
     return any(_FURNITURE.fullmatch(part.lower())
                for token in tokens for part in _SEGMENT.findall(token))
 
@@ -137,21 +117,8 @@ def _main(root):
     for path in ("//main|//*[@role='main']", "//*[@itemprop='articleBody']", "//article"):
         found = root.xpath(path)
         if len(found) == 1 and n_words(found[0]) * 3 > n_words(root):
-            inner = found[0].xpath(".//article|.//*[@itemprop='articleBody']")
-            bodies = [one for one in inner if n_words(one) * 3 > n_words(found[0]) * 2]
-            return bodies[-1] if bodies else found[0]
-    place = root
-    while True:
-        parts = [one for one in place if 2 * _own_words(one) > n_words(one)]
-        if (len(parts) != 1 or parts[0].tag not in _CONTAINERS or is_data(parts[0])
-                or _own_words(parts[0]) * 10 < _own_words(place) * 7):
-            return place
-        place = parts[0]
-
-
-# Words that are not in a link
-def _own_words(element) -> int:
-    return n_words(element) - sum(map(n_words, element.iter("a")))
+            return found[0]
+    return root
 
 
 def read_epub(raw: bytes) -> Converted:

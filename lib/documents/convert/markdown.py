@@ -12,10 +12,11 @@ _INLINE = re.compile(
     r"|\[(?=.*\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _START = re.compile(r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=]+\s*$|~~~|:?-+:?\s*\|)")
 _NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
-# "11/25/26, 4:01 AM" and "file:///tmp/a.html 1/3", which browsers print on each page
+# "11/25/26, 4:01 AM", "file:///tmp/a.html 1/3" and "Page 1 of 1", which are printed on pages
 FURNITURE = re.compile(
     r"\d{1,2}[/.]\d{1,2}[/.]\d{2,4},? \d{1,2}:\d\d(?: ?[AP]M)?\b.*"
-    r"|(?:file|https?)://\S+(?:\s+\d+(?:\s*(?:/|of)\s*\d+)?)?", re.I)
+    r"|(?:file|https?)://\S+(?:\s+\d+(?:\s*(?:/|of)\s*\d+)?)?"
+    r"|(?:page )?\d+ ?(?:/|of) ?\d+|page \d+", re.I)
 
 
 @dataclass

@@ -14,16 +14,20 @@ from itertools import groupby
 
 from lib.core.errors import BadInput
 from lib.documents.convert.markdown import Converted, write_markdown
-from lib.documents.convert.pdf_blocks import pieces_of
-from lib.documents.convert.pdf_lines import Grid, Line, Word, lines_of, segments, words_text
+from lib.documents.convert.pdf_blocks import (
+    Grid,
+    Line,
+    Word,
+    lines_of,
+    pieces_of,
+    segments,
+    words_text,
+)
 
 LEAST_WORDS = 5  # a page, on average: else it is a scan
 
 _MONOSPACE = re.compile(r"mono|courier|consol|menlo|typewriter|cmtt|inconsolata|fixed|code", re.I)
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
-_PAGE_NUMBER = re.compile(r"(?:page|sheet|p\.?|seite)?\s*[-–]?\s*\d{1,4}\s*[-–]?"
-                          r"(?:\s*(?:of|/|von)\s*\d{1,4})?", re.I)
-_UNKNOWN = re.compile(r"\(cid:\d+\)")  # a glyph of which the font does not say the letter
 _MARGIN = 0.13  # of a page's height, where headers and footers are
 
 
@@ -52,16 +56,13 @@ def read(raw: bytes) -> Converted:
     if len(words) < LEAST_WORDS * len(pages):
         raise BadInput(f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
                        "recognition over it")
-    letters = "".join(words)
-    if letters.count("\ufffd") > 0.2 * len(letters):
+    if 2 * sum(word.startswith("(cid:") for word in words) > len(words):
         raise BadInput("most of its text has no letters: its fonts do not say which they are")
-    n_bare = sum(not page.words and not page.grids for page in pages)
-    doubt = f"no text on {n_bare} of {len(pages)} pages" if n_bare > 0.1 * len(pages) else ""
     _drop_furniture(pages)
     gutter = _gutter(pages)
     left = min((word.x0 for page in pages for word in page.words), default=0)
     return write_markdown(pieces_of([part for page in pages
-                                     for part in _ordered(page, gutter, left)]), doubt)
+                                     for part in _ordered(page, gutter, left)]))
 
 
 def _pages(raw: bytes) -> list[Page]:
@@ -88,11 +89,8 @@ def _pages(raw: bytes) -> list[Page]:
 
 
 def _page(page) -> Page:
-    places = {(one["text"], round(one["x0"]), round(one["top"])) for one in page.chars}
-    if len(places) < 0.95 * len(page.chars):  # bold text that is printed twice
-        page = page.dedupe_chars()
     found = page.extract_words(x_tolerance_ratio=0.15, extra_attrs=["fontname", "size", "upright"])
-    words = [Word(_UNKNOWN.sub("\ufffd", one["text"]), one["x0"], one["x1"], one["top"],
+    words = [Word(one["text"], one["x0"], one["x1"], one["top"],
                   one["bottom"], one["size"], bool(_MONOSPACE.search(one["fontname"])),
                   bool(_BOLD.search(one["fontname"])), one["fontname"].split("+")[-1])
              for one in found if one["upright"]]
@@ -139,8 +137,7 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
                if line.bottom < page.height * _MARGIN or line.top > page.height * (1 - _MARGIN)]
     seen = Counter(_key(line) for _, line in margins)
     for page, line in margins:
-        is_alone = len(pages) == 1 and _PAGE_NUMBER.fullmatch(line.text)
-        if is_alone or seen[_key(line)] >= max(2, len(pages) * 0.4):
+        if seen[_key(line)] >= max(2, len(pages) * 0.4):
             _remove(page, line.words)
 
 

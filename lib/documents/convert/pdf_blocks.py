@@ -1,19 +1,132 @@
-"""Make paragraphs, headings, lists and code of the lines of a PDF."""
+"""Lines of a PDF's pages, and the paragraphs, headings, lists and code that they make."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 from statistics import median
 
-from lib.documents.convert.markdown import Piece
-from lib.documents.convert.pdf_lines import Grid, Line, segments, words_text
+from lib.documents.convert.markdown import Piece, code_span, inline
 
+_UNSPACED = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}")  # Chinese, Japanese
+_CUT_WORD = re.compile(r"[^\W\d_]+[-\u2010\u00ad]$")
 _BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
 _SURE_BULLET = "•◦▪‣●○■"
 _BLANK = 1.2  # of the font size, between cells of a row
-_NUMBER = re.compile(r"\(?(\d{1,3}|[a-z])[.)]")
+_NUMBER = re.compile(r"\(?(\d{1,3})[.)]")
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word and its box in points."""
+
+    text: str
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    size: float
+    mono: bool
+    bold: bool
+    face: str  # the font's name
+
+
+@dataclass
+class Line:
+    """Words from left to right; `bullet` is the x of a mark that is drawn left of them."""
+
+    words: list[Word]
+    page: int
+    bullet: float | None = None
+
+    def __post_init__(self):
+        widest = max(self.words, key=lambda word: word.x1 - word.x0)
+        self.size = round(max((word.size for word in self.words if not word.mono),
+                              default=widest.size), 1)
+        self.x0, self.x1 = self.words[0].x0, max(word.x1 for word in self.words)
+        self.top = min(word.top for word in self.words)
+        self.bottom = max(word.bottom for word in self.words)
+        self.middle = (widest.top + widest.bottom) / 2
+        self.mono = all(word.mono for word in self.words)
+        self.bold = all(word.bold for word in self.words)
+        faces = {word.face for word in self.words}
+        self.face = faces.pop() if len(faces) == 1 else ""  # "" of several
+        self.text = " ".join(word.text for word in self.words)
+
+
+@dataclass
+class Grid:
+    """A table with rulings."""
+
+    rows: list[list[str]]
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    page: int
+
+
+def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]],
+             page: int) -> list[Line]:
+    """Group words by their baseline, from top to bottom."""
+    rows: list[list[Word]] = []
+    for word in sorted(words, key=lambda one: one.top + one.bottom):
+        for row in rows[-3:]:
+            apart = abs(word.top + word.bottom - row[0].top - row[0].bottom) / 2
+            if apart < 0.4 * min(word.size, row[0].size):
+                row.append(word)
+                break
+        else:
+            rows.append([word])
+    lines = [Line(sorted(row, key=lambda one: one.x0), page) for row in rows]
+    for line in lines:
+        line.bullet = max((x for x, y in bullets if line.x0 - 30 < x < line.x0
+                           and abs(y - line.middle) < 0.5 * line.size), default=None)
+    return sorted(lines, key=lambda one: one.top)
+
+
+def segments(line: Line, least: float) -> list[list[Word]]:
+    """Cut a line where the blank is at least `least` wide."""
+    parts = [[line.words[0]]]
+    for word in line.words[1:]:
+        if word.x0 - parts[-1][-1].x1 >= least:
+            parts.append([])
+        parts[-1].append(word)
+    return parts
+
+
+def words_text(lines: Sequence[Sequence[Word]], known: frozenset[str] = frozenset()) -> str:
+    """Return lines of words as one paragraph of inline Markdown.
+
+    A hyphen at the end of a line is removed, unless the word with it is among the `known`;
+    monospaced words become code.
+    """
+    runs: list[tuple[bool, str]] = []
+    for words, following in pairwise([*lines, ()]):
+        for before, word in pairwise([None, *words]):
+            glued = before and word.x0 - before.x1 < 0.12 * word.size  # a word in several fonts
+            runs.append((word.mono, "" if glued or not before else " "))
+            runs.append((word.mono, word.text))
+        if following:
+            mono, text = runs.pop()
+            kept, glue = _joined(text, following[0].text, known)
+            runs += [(mono, kept), (following[0].mono, glue)]
+    shown = ""
+    for mono, group in groupby(runs, key=lambda run: run[0]):
+        text = "".join(part for _, part in group)
+        shown += " " * text[:1].isspace() + (code_span(text) if mono else inline(text))
+    return " ".join(shown.split())
+
+
+def _joined(text: str, following: str, known: frozenset[str]) -> tuple[str, str]:
+    if _CUT_WORD.search(text) and following[:1].islower():
+        is_whole = text.lower() + re.match(r"[\w-]*", following)[0].lower() in known
+        return (text if is_whole else text[:-1]), ""
+    is_glued = re.search(r"\w[-/]$", text) and following[:1].isalnum() or _UNSPACED.fullmatch(
+        text[-1:] + following[:1])
+    return text, "" if is_glued else " "
 
 
 def pieces_of(flow: Sequence[Line | Grid]) -> list[Piece]:
@@ -49,14 +162,11 @@ class _Reader:
                 self.levels.append(size)
         self.stack: list[tuple[float, float]] = []
         self.pieces: list[tuple[Piece, list[Line]]] = []
-        self.grid: Grid | None = None  # the last one
 
     def finished(self) -> list[Piece]:
         for piece, lines in self.pieces:
-            if piece.kind == "code":
-                piece.text = _code(lines)
-            elif piece.kind == "doubtful" and len(lines) > 1:
-                piece.text = "\n".join(_spaced(line) for line in lines)
+            if piece.kind == "code" or piece.kind == "doubtful" and len(lines) > 1:
+                piece.text = "\n".join(line.text for line in lines)
             elif lines:
                 is_marked = piece.kind == "item" and lines[0].bullet is None
                 rows = [lines[0].words[is_marked:], *(line.words for line in lines[1:])]
@@ -72,13 +182,12 @@ class _Reader:
             return
         if line.mono and line.bullet is None and not goes_on:
             kind = "code"
-        elif not goes_on and line.size <= 1.08 * self.body and len(
-                segments(line, _BLANK * line.size)) > 1:
+        elif not goes_on and len(segments(line, _BLANK * line.size)) > 1:
             kind = "doubtful"
         else:
             level = self._level(line, goes_on)
             kind = "heading" if level else "prose"
-        if goes_on and kind == "prose" or self._continues(line, kind):
+        if goes_on or self._continues(line, kind):
             self.pieces[-1][1].append(line)
         elif kind == "heading":
             self.stack = []
@@ -88,10 +197,8 @@ class _Reader:
 
     def table(self, grid: Grid) -> None:
         before = self.pieces[-1][0] if self.pieces else Piece("prose")
-        if before.kind == "table" and (before.rows[0] == grid.rows[0] or (
-                grid.page > self.grid.page and len(grid.rows[0]) == len(before.rows[0])
-                and abs(grid.x0 - self.grid.x0) + abs(grid.x1 - self.grid.x1) < 4)):
-            rows = grid.rows[before.rows[0] == grid.rows[0]:]
+        if before.kind == "table" and before.rows[0] == grid.rows[0]:  # on the next page
+            rows = grid.rows[1:]
             if rows and not rows[0][0]:  # the rest of a row that the page cut
                 cut, *rows = rows
                 before.rows[-1] = [" ".join(filter(None, pair))
@@ -99,7 +206,7 @@ class _Reader:
             before.rows += rows
         else:
             self._begin("table", grid, rows=grid.rows)
-        self.grid, self.stack = grid, []
+        self.stack = []
 
     def _begin(self, kind: str, part: Line | Grid, **fields) -> None:
         self.pieces.append((Piece(kind, **fields),
@@ -130,33 +237,26 @@ class _Reader:
         if piece.kind == "doubtful":
             return is_page and 0 < gap < (3 if kind == "doubtful" else self.pitch + 0.35)
         if kind == piece.kind == "heading":
-            return is_page and abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6 and (
-                line.face == before.face or line.size > 1.08 * self.body)
-        return kind == piece.kind == "code" and abs(line.size - before.size) <= 0.5 and (
-            not is_page or gap <= 3.2)
+            return is_page and abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6
+        return kind == piece.kind == "code"
 
     def _level(self, line: Line, goes_on: bool) -> int:
-        if line.mono or line.bullet is not None or not re.search(r"\w", line.text):
-            return 0
         for level, size in enumerate(self.levels, 1):
             if line.size > size - 0.4:
                 return level
         families = {re.split("[-,]", face)[0] for face in (line.face, self.face)}
         is_set_off = line.bold or line.face and len(families) == 2
-        if goes_on or not is_set_off or line.size < self.body - 0.1 or (
-                line.text[-1] in ".:;," or len(line.text) > 100):
+        if goes_on or not is_set_off or line.size < self.body - 0.1 or line.text[-1] in ".:;,":
             return 0
         return len(self.levels) + 1 + (not line.bold)
 
     def _is_item(self, line: Line, goes_on: bool) -> bool:
         if line.bullet is not None or len(line.words) < 2:
             return line.bullet is not None
-        mark, text = line.words[:2]
+        mark = line.words[0]
         if _BULLET.fullmatch(mark.text):
             return not goes_on or mark.text in _SURE_BULLET
-        is_next = self.stack and abs(mark.x0 - self.stack[-1][0]) < 4
-        return bool(_NUMBER.fullmatch(mark.text)) and (not goes_on or is_next) and (
-            text.x0 - mark.x1 > 0.2 * line.size)
+        return not goes_on and bool(_NUMBER.fullmatch(mark.text))
 
     def _item(self, line: Line) -> None:
         is_drawn, number = line.bullet is not None, None
@@ -164,30 +264,11 @@ class _Reader:
         while self.stack and mark < self.stack[-1][1] - 3:
             self.stack.pop()
         if not is_drawn and (found := _NUMBER.fullmatch(line.words[0].text)):
-            number = int(found[1]) if found[1].isdecimal() else ord(found[1]) - ord("a") + 1
+            number = int(found[1])
         self._begin("item", line, depth=len(self.stack), number=number)
         self.stack.append((mark, text))
 
     def _depth(self, line: Line) -> int:
-        before = self.pieces[-1][1][-1:] if self.pieces else []
-        is_moved = before and (line.page != before[0].page or line.top < before[0].top)
-        while self.stack and not is_moved and line.x0 < self.stack[-1][1] - 4:
+        while self.stack and line.x0 < self.stack[-1][1] - 4:
             self.stack.pop()
         return len(self.stack)
-
-
-def _spaced(line: Line) -> str:
-    parts = segments(line, _BLANK * line.size)
-    return "   ".join(" ".join(word.text for word in part) for part in parts)
-
-
-def _code(lines: Sequence[Line]) -> str:
-    lead = min(line.x0 for line in lines)
-    wide = median((word.x1 - word.x0) / len(word.text) for line in lines for word in line.words)
-    text = ""
-    for line in lines:
-        row = ""
-        for word in line.words:
-            row = (row + " " * bool(row)).ljust(round((word.x0 - lead) / wide)) + word.text
-        text += row + "\n"
-    return text

@@ -5,7 +5,7 @@ from lib.annotate.rules.sentences import ask_prose
 from lib.annotate.rules.tables import ask_table
 from lib.core.structures import Structure, register
 from lib.lab import documents as lab
-from lib.normalize.rules.blocks import keep, rewrite_list, rewrite_table
+from lib.normalize.rules import keep, rewrite_list, rewrite_table
 
 STRUCTURES = register(
     Structure(

@@ -29,14 +29,6 @@ def test_a_page_becomes_its_document_without_the_site_around_it():
         "```\npump --start 7\n  --fast\n```\n")
 
 
-def test_the_document_is_found_by_its_words_where_no_element_names_it():
-    links = "<p>Contents</p>" + "".join(f"<p><a href='{n}'>Chapter {n}</a></p>" for n in range(9))
-    body = "".join(f"<p>Valve {n} opens at {n} bar and closes below it.</p>" for n in range(9))
-    page = f"<body><div><div>{links}</div><div><h2>Valves</h2>{body}</div></div></body>"
-    made = html.read(page.encode()).markdown
-    assert made.startswith("## Valves\n\nValve 0 opens") and "Chapter" not in made
-
-
 def test_text_that_looks_like_markdown_stays_text():
     page = ("<p># no heading</p><p>- no item</p><p>3. no step</p><p>*a* _b_ a_b [c](d) &lt;e&gt; "
             "`f` \\* &amp;amp; ---</p><p>+</p><p>===</p><pre>```\nx</pre>")
@@ -57,26 +49,6 @@ def test_headers_of_several_rows_are_joined_and_a_table_for_layout_is_none():
     assert [block.kind for block in blocks] == ["heading", "prose", "table", "table"]
     assert [cell.text for cell in blocks[2].header] == ["Unit", "Flow low", "Flow high"]
     assert [cell.text for cell in blocks[3].header] == ["", ""]
-
-
-TABLE = ('<table>\n<thead><tr><th>Pump</th><th>Flow<br>max</th></tr></thead>\n<tbody>\n'
-         '<tr><td rowspan="2"><b>R-9</b></td><td>5 l/min</td></tr>\n\n'
-         '<tr><td>6 l/min<br>7 l/min</td></tr>\n<tr><td colspan=2>both &lt; 8</td></tr></table>')
-
-
-def test_an_html_table_inside_markdown_is_written_as_a_pipe_table():
-    text = html.with_pipe_tables(f"Words.\n\n{TABLE}\n<p>after</p>\n\n```\n{TABLE}\n```\n")
-    assert text == ("Words.\n\n| Pump | Flow max |\n|---|---|\n| R-9 | 5 l/min |\n"
-                    "| R-9 | 6 l/min<br>7 l/min |\n| both < 8 | both < 8 |\n\n<p>after</p>\n\n"
-                    f"```\n{TABLE}\n```\n")
-
-
-@pytest.mark.parametrize("page", [
-    "<table><tr><td><table><tr><td>a</td><td>b</td></tr></table></td></tr></table>",
-    "<table><tr><td>never closed", "<table><tr><td>only one column</td></tr></table>",
-    "<table></table>"])
-def test_a_layout_and_a_broken_table_inside_markdown_stay_html(page):
-    assert html.with_pipe_tables(page) == page
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])

@@ -1,4 +1,4 @@
-"""Read XLSX, CSV and TSV: a table for each block of cells between blank rows and columns."""
+"""Read PPTX as a section a slide, XLSX and CSV as a table for each block of cells."""
 
 import csv
 import datetime
@@ -10,31 +10,77 @@ from itertools import groupby
 from lib.core.errors import BadInput
 from lib.documents.convert.html import decoded
 from lib.documents.convert.markdown import Converted, Piece, inline, table, write_markdown
-from lib.documents.convert.package import opened, part
+from lib.documents.convert.package import opened
 
 MOST_CELLS = 2_000_000  # of a sheet, blank ones included
 
-_FORMULA_WITHOUT_VALUE = re.compile(rb"</f>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>|"
-                                    rb"<f\b[^>]*/>\s*(?:<v\s*/>)?\s*</c>")
 _NUMBER_FORMAT = re.compile(r"(#,##)?0(?:\.(0+))?(%)?")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_FURNITURE = ("DATE", "FOOTER", "SLIDE_NUMBER")
+
+
+def read_pptx(raw: bytes) -> Converted:
+    """Convert a PPTX file; pictures, dates, footers and slide numbers are left out.
+
+    Raises BadInput.
+    """
+    from pptx import Presentation
+
+    opened(raw, "ppt/presentation.xml", "PPTX")
+    pieces = []
+    for slide in Presentation(io.BytesIO(raw)).slides:
+        if slide.element.get("show") == "0":
+            continue
+        title = slide.shapes.title
+        of_slide = [Piece("heading", inline(title.text_frame.text))] if title is not None else []
+        of_slide += _shapes(slide.shapes, title)
+        if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
+            of_slide += _text(notes, False)
+        pieces += [piece for piece in of_slide if piece.text.strip() or piece.rows]
+    return write_markdown(pieces)
+
+
+def _shapes(shapes, title=None) -> Iterator[Piece]:
+    for shape in sorted(shapes, key=lambda one: ((one.top or 0) // 300_000, one.left or 0)):
+        kind = shape.placeholder_format.type.name if shape.is_placeholder else ""
+        if kind in _FURNITURE or title is not None and shape.shape_id == title.shape_id:
+            continue
+        if hasattr(shape, "shapes"):  # a group
+            yield from _shapes(shape.shapes)
+        elif getattr(shape, "has_table", False):
+            yield table([[inline(cell.text) for cell in row.cells] for row in shape.table.rows])
+        elif shape.has_text_frame:
+            yield from _text(shape.text_frame, kind in ("BODY", "OBJECT"))
+
+
+def _text(frame, bullets: bool) -> Iterator[Piece]:
+    counts: dict[int, int] = {}
+    for paragraph in frame.paragraphs:
+        marks = {one.tag.removeprefix(_A) for one in paragraph._p.findall(f"{_A}pPr/*")}
+        level, numbered = paragraph.level, "buAutoNum" in marks
+        text = inline(paragraph.text)
+        if "buNone" in marks or not (bullets or numbered or "buChar" in marks):
+            counts.clear()
+            yield Piece("prose", text)
+        elif text:
+            counts = {depth: n for depth, n in counts.items() if depth <= level}
+            counts[level] = counts.get(level, 0) + 1
+            yield Piece("item", text, depth=level, number=counts[level] if numbered else None)
 
 
 def read_xlsx(raw: bytes) -> Converted:
     """Convert an XLSX file: the values that its visible cells show. Raises BadInput."""
     from openpyxl import load_workbook
 
-    package = opened(raw, "xl/workbook.xml", "XLSX")
-    unknown = sum(len(_FORMULA_WITHOUT_VALUE.findall(part(package, name)))
-                  for name in package.namelist() if name.startswith("xl/worksheets/sheet"))
+    opened(raw, "xl/workbook.xml", "XLSX")
     pieces: list[Piece] = []
     for sheet in load_workbook(io.BytesIO(raw), data_only=True, keep_links=False).worksheets:
         if sheet.sheet_state == "visible":
             content = list(_pieces(_grid(sheet)))
             heading = Piece("heading", inline(sheet.title), level=2)
             pieces += [heading, *content] if content else []
-    doubt = f"{unknown} formulas without a stored value: open and save it in a spreadsheet program"
-    return write_markdown(pieces, doubt if unknown else "")
+    return write_markdown(pieces)
 
 
 def read_csv(raw: bytes) -> Converted:
@@ -90,11 +136,9 @@ def _grid(sheet) -> list[list[str]]:
 
 def _shown(cell) -> str:
     value = cell.value
-    if isinstance(value, bool):
-        return str(value).upper()
     if isinstance(value, datetime.datetime):
         return value.isoformat(" ", "minutes").removesuffix(" 00:00")
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         if form := _NUMBER_FORMAT.fullmatch(cell.number_format or ""):
             comma, places, percent = "," * bool(form[1]), len(form[2] or ""), form[3] or "f"
             return f"{value:{comma}.{places}{percent}}"
