@@ -26,7 +26,7 @@ from lib.documents.language import language_of
 TEXT = (".md", ".txt")
 SUFFIXES = (*TEXT, *ENDINGS)
 _NEWER = {".doc": ".docx", ".rtf": ".docx", ".odt": ".docx", ".xls": ".xlsx", ".ods": ".xlsx",
-          ".ppt": ".pptx", ".odp": ".pptx"}
+          ".ppt": ".pptx", ".odp": ".pptx", ".rst": ".html"}
 MAX_DOCUMENT_BYTES = 5_000_000  # of text
 MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
 
