@@ -5,7 +5,10 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from html import unescape
 
+import pandas as pd
+
 from lib.core.records import Document, Normalized, Segment
+from lib.core.structures import STRUCTURES, structure_of
 from lib.documents.blocks import parse
 from lib.documents.inline import untagged
 
@@ -84,3 +87,17 @@ def _bare(text: str) -> str:
 def _folded(word: str) -> str:
     word = re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", word)
     return unicodedata.normalize("NFKC", word).casefold().strip(".:!?_-–—=~#\\")
+
+
+def words_by_structure(segments: list[Segment], rewrites: list[Normalized]) -> pd.DataFrame:
+    """Count the words of each structure that are kept as they are, rewritten, or in no rewrite."""
+    counts = {name: dict.fromkeys(("kept", "rewritten", "lost"), 0) for name in STRUCTURES}
+    for segment, rewrite in zip(segments, rewrites, strict=True):
+        text = " ".join(rewrite.text.split())
+        for block in parse(segment.text):
+            if structure := structure_of(block.kind):
+                words = segment.text[block.start:block.end].split()
+                is_kept = " ".join(words) in text
+                fate = "lost" if rewrite.dropped else "kept" if is_kept else "rewritten"
+                counts[structure.name][fate] += len(words)
+    return pd.DataFrame(counts).T.rename_axis("structure")

@@ -3,9 +3,12 @@
 from functools import cache
 from pathlib import Path
 
+import jinja2
+
 from lib.core.files import write_text
 from lib.core.paths import REPOSITORY, data_path, figures_path, shown
 
+_SHOWN = (".svg", ".pdf", ".png", ".md", ".tex", ".csv")
 _TEMPLATE = REPOSITORY / "lib" / "report" / "template"  # code folded, light and dark, printable
 
 
@@ -28,12 +31,28 @@ def _exporter():
                         exclude_input_prompt=True, exclude_output_prompt=True)
 
 
+def write_index(folder: Path) -> Path:
+    """Write `folder`/index.html, which lists its figures and tables, the papers' own first."""
+    names = sorted({path.stem for path in folder.iterdir() if path.suffix in _SHOWN},
+                   key=lambda name: (not name.startswith(("table", "paper")), name))
+    files = {name: {ending[1:]: f"{name}{ending}" for ending in _SHOWN
+                    if (folder / f"{name}{ending}").exists()} for name in names}
+    captions = {name: (folder / f"{name}.txt").read_text(encoding="utf-8")
+                for name in names if (folder / f"{name}.txt").exists()}
+    template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
+        (_TEMPLATE / "files.html.j2").read_text(encoding="utf-8"))
+    style = (_TEMPLATE / "style.css.j2").read_text(encoding="utf-8")
+    return write_text(folder / "index.html", template.render(
+        study=folder.name, files=files, captions=captions, style=style))
+
+
 def ending(study: str, analysis: str, table: Path) -> str:
     """Write the report; return the answer, the main table (Markdown) and where everything is."""
     report = figures_path(study, "report.html")
     page = data_path(study, "notebooks", f"{analysis}.html")
     write_text(report, page.read_text(encoding="utf-8"))
-    places = {"report": report, "notebooks": page.parent, "tables": report.parent,
+    index = write_index(report.parent)
+    places = {"report": report, "notebooks": page.parent, "tables": index,
               "provenance": data_path(study, "run.json"),
               "to change it": REPOSITORY / "studies" / f"{study}.yaml"}
     lines = [f"{name + ':':14}{shown(path)}" for name, path in places.items()]

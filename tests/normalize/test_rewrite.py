@@ -10,7 +10,7 @@ from lib.core.paths import REPOSITORY
 from lib.core.records import Document, Segment
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
-from lib.normalize.rewrite import lost_tokens, normalize
+from lib.normalize.rewrite import lost_tokens, normalize, words_by_structure
 from lib.normalize.rules import by_rules
 from lib.normalize.segments import WORDLESS, segment
 
@@ -142,6 +142,18 @@ def test_no_number_is_lost_or_repeated_wherever_the_cuts_fall(generated, limit):
     assert [row.segment_id for row in rewrites] == [one.segment_id for one in segments]
     assert all(bool(row.text) != bool(row.dropped) for row in rewrites)
     assert rewrites == normalize(segments, [document], by_rules)
+
+
+def test_words_are_counted_by_what_became_of_their_structure():
+    text = "A pump runs.\n\n- red\n- blue\n\n| a | b |\n| - | - |\n| 1 | 2 |\n"
+    document = Document(document_id="d", title="Orsa", path="d.md", text=text)
+    segments = segment([document], TOKENIZER, 700)
+    rows = normalize(segments, [document], by_rules)
+    fates = words_by_structure(segments, rows)
+    assert fates.loc["natural"].tolist() == [3, 0, 0]
+    assert fates.loc["tabular"].kept == 0 < fates.loc["tabular"].rewritten
+    dropped = [row.model_copy(update={"text": "", "dropped": "no"}) for row in rows]
+    assert words_by_structure(segments, dropped).loc["natural"].tolist() == [0, 0, 3]
 
 
 @pytest.fixture(scope="module")

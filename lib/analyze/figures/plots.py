@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from lib.analyze.figures.style import (
     COLORS,
     bars,
+    fill,
     forest,
     legend,
     marker,
@@ -125,6 +126,20 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
     drawn[0].set(ylabel=label, ylim=(0, top if top > 0 else 100))
     legend(figure, drawn[0])
     return figure
+
+
+@styled
+def draw_stacks(table: pd.DataFrame, label: str) -> Drawn:
+    """Draw counts: a horizontal bar per row of `table`, a part of it per column."""
+    named, left = labelled(table), 0
+    figure, (axes,) = panels(1, 0.9 + 0.24 * len(named))
+    for index, column in enumerate(named):
+        axes.barh(range(len(named)), named[column], left=left, label=column, **fill(index))
+        left = left + named[column].to_numpy()
+    name_rows(axes, [arm_label(structure_label(name)) for name in named.index])
+    axes.set_xlabel(label)
+    legend(figure, axes)
+    return figure, table.reset_index()
 
 
 @styled

@@ -15,16 +15,19 @@ from matplotlib.figure import Figure
 from lib.analyze.format import DASH
 from lib.core.files import replacing, write_text
 from lib.core.paths import figures_path
+from lib.core.text import choices
 
-WIDTH = 6.3  # inches: the text width of an A4 page
+COLUMNS = {"single": 3.35, "double": 6.3}  # inches: 8.5 cm, and the text width of an A4 page
 STYLE = {
+    "figure.figsize": (COLUMNS["double"], 3),
+    "svg.hashsalt": "",  # equal figures have equal ids
     "lines.linewidth": 1.2,
     "lines.markersize": 4.8,
-    "font.size": 9,
-    "axes.labelsize": 9,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "hatch.linewidth": 0.6,
@@ -41,15 +44,24 @@ HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 INTERVAL = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9, "capsize": 2.5}
 THIN = {"elinewidth": 0.7, "capsize": 1.5}  # style for many closely spaced `intervals`
+_DARK = ("<style>@media (prefers-color-scheme: dark) {svg {filter: invert(.92) hue-rotate(180deg)}}"
+         "</style><defs>")
 styled = mpl.rc_context(STYLE)  # decorates every function that draws
 
 
+def use_column(name: str) -> None:
+    """Draw the figures that follow as wide as one of COLUMNS. Raises ValueError for another."""
+    if name not in COLUMNS:
+        raise ValueError(f"column {name!r} is unknown; {choices(name, COLUMNS)}")
+    STYLE["figure.figsize"] = (COLUMNS[name], 3)
+
+
 def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
-    """Write figures/<study>/<name> as PDF and PNG and its numbers as CSV; return the PNG's path."""
+    """Write figures/<study>/<name> as PDF, SVG, PNG, its numbers as CSV; return the PNG's path."""
+    # without a date, equal numbers give equal files
+    stamps = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
     with mpl.rc_context(STYLE):
-        for ending in ("pdf", "png"):
-            # without a date, equal numbers give equal files
-            stamp = {"CreationDate": None} if ending == "pdf" else {}
+        for ending, stamp in stamps.items():
             with replacing(figures_path(study, f"{name}.{ending}")) as temporary:
                 figure.savefig(temporary, format=ending, metadata=stamp)
     csv = plotted.to_csv(index=False, lineterminator="\n")
@@ -57,24 +69,34 @@ def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
 
 
 def show_figure(path: Path, alt: str) -> HTML:
-    """Display the PNG at `path` as an <img> with the text `alt`, which any HTML page keeps."""
-    data = base64.b64encode(path.read_bytes()).decode()
-    return HTML(f'<img src="data:image/png;base64,{data}" alt="{html.escape(alt)}" width="720">')
+    """Display the figure saved at `path`, light or dark as the reader's system; `alt` describes it.
+
+    A caption of `alt` and the numbers of cases goes beside it, as <name>.txt.
+    """
+    table = pd.read_csv(path.with_suffix(".csv"))
+    sizes = sorted({int(n) for n in table.get("n", pd.Series(dtype=float)).dropna()})
+    n = f" n = {sizes[0]}" + f" to {sizes[-1]}" * (len(sizes) > 1) + "." if sizes else ""
+    write_text(path.with_suffix(".txt"), f"{alt.rstrip('.')}.{n}\n")
+    svg = path.with_suffix(".svg").read_text(encoding="utf-8").replace("<defs>", _DARK, 1)
+    data = base64.b64encode(svg.encode()).decode()
+    return HTML(f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(alt)}" '
+                'width="720">')
 
 
 def panels(
     n: int, height: float, *, names: Iterable[str] = (), in_column: bool = False, **options
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure of the page's width and `height` inches with n panels in a row or a column.
+    """Return a figure of the column's width and `height` inches with n panels in a row or a column.
 
     `names` appear above the panels; `options` (sharex, width_ratios, …) go to `Figure.subplots`.
     """
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    width, _ = STYLE["figure.figsize"]
+    figure = Figure(figsize=(width, height), layout="constrained")
     shape = (max(1, n), 1) if in_column else (1, max(1, n))
     drawn = list(figure.subplots(*shape, squeeze=False, **options).ravel())
     for axes, name in zip(drawn, names, strict=False):
         axes.annotate(
-            name, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=9
+            name, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=8
         )
     return figure, drawn
 

@@ -1,8 +1,12 @@
 """The shared parts of figures: intervals, bars, forests, heat maps, and files that repeat."""
 
+import re
+from base64 import b64decode
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import pytest
 from matplotlib.collections import LineCollection
 
 from lib.analyze.figures.style import (
@@ -17,6 +21,7 @@ from lib.analyze.figures.style import (
     save,
     show_figure,
     styled,
+    use_column,
 )
 
 NAN = float("nan")
@@ -70,7 +75,8 @@ def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch)
     plotted, before = pd.DataFrame({"x": [0.5, 1]}), mpl.rcParams["pdf.fonttype"]
     figures = [styled(panels)(2, 2, names=("a", "b"))[0] for _ in range(2)]
     path = save("s", "f", figures[0], plotted)
-    first = {ending: path.with_suffix(ending).read_bytes() for ending in (".pdf", ".png", ".csv")}
+    endings = (".pdf", ".svg", ".png", ".csv")
+    first = {ending: path.with_suffix(ending).read_bytes() for ending in endings}
     assert save("s", "f", figures[1], plotted).suffix == ".png"
     assert first == {ending: path.with_suffix(ending).read_bytes() for ending in first}
     assert b"/FontFile2" in first[".pdf"] and b"/Type3" not in first[".pdf"]  # TrueType
@@ -81,7 +87,19 @@ def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch)
 
 def test_a_shown_figure_is_an_image_with_its_alt_text(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    path = save("s", "f", styled(panels)(1, 2)[0], pd.DataFrame({"x": [1]}))
+    path = save("s", "f", styled(panels)(1, 2)[0], pd.DataFrame({"n": [8, 3]}))
     page = show_figure(path, 'a "b" <c>').data
-    assert page.startswith('<img src="data:image/png;base64,iVBOR')
+    picture = b64decode(re.search('src="data:image/svg[+]xml;base64,([^"]+)"', page)[1]).decode()
+    assert "prefers-color-scheme: dark" in picture and picture.rstrip().endswith("</svg>")
+    assert path.with_suffix(".txt").read_text() == 'a "b" <c>. n = 3 to 8.\n'
     assert 'alt="a &quot;b&quot; &lt;c&gt;"' in page
+
+
+def test_a_column_sets_the_width_of_the_figures_that_follow():
+    use_column("single")
+    try:
+        assert np.isclose(styled(panels)(1, 2)[0].get_figwidth(), 8.5 / 2.54, rtol=0.01)
+    finally:
+        use_column("double")
+    with pytest.raises(ValueError, match="choose among single, double"):
+        use_column("triple")

@@ -47,7 +47,7 @@ def draw_groups(table: pd.DataFrame, by: str,
                    **_look(index, arm))
     names = [f"{TASKS[name]} {name}" if by == "task" else name for name in groups]
     name_rows(drawn[0], names, zero=scale == 1)
-    figure.supxlabel(LABELS[measure], fontsize=9)
+    figure.supxlabel(LABELS[measure], fontsize=8)
     legend(figure, drawn[0])
     return figure, table
 
