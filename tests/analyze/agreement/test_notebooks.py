@@ -94,8 +94,8 @@ def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, r
 
 def test_a_judge_who_writes_the_mark_alone_gives_preferences_with_a_reason(study, run, monkeypatch):
     with played(lambda prompt: "[[Tie]]", monkeypatch):
-        run("pairs", judge="terse")
-    rows = preferences_of("terse")
+        run("pairs", judge="gpt-4o-mini")
+    rows = preferences_of("gpt-4o-mini")
     assert {row.verdict for row in rows} == {"tie"}
     assert {row.reason for row in rows if row.is_asked} == {"the mark alone"}
 
@@ -111,12 +111,12 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     queries = load("s", "queries")
     with played(lenient_judge, monkeypatch):
         for arm in ARMS:
-            by_m = by_model("org/m", Calls(data_path("s", "llm.sqlite")))
-            verdicts = judge(queries, load("s", "answers", arm=arm), by_m, "org/m")
-            save("s", "verdicts", verdicts, judge="org/m", arm=arm)
-        printed = run("pairs", judge="org/m")
+            by_m = by_model("gpt-4o", Calls(data_path("s", "llm.sqlite")))
+            verdicts = judge(queries, load("s", "answers", arm=arm), by_m, "gpt-4o")
+            save("s", "verdicts", verdicts, judge="gpt-4o", arm=arm)
+        printed = run("pairs", judge="gpt-4o")
     asked = re.search(r"correctness: \d+ of (\d+) pairs", printed)
-    assert asked and int(asked[1]) > 0 and preferences_of("org/m")
+    assert asked and int(asked[1]) > 0 and preferences_of("gpt-4o")
 
     answers = load_arms("s", "answers", ARMS)
     items = items_of(queries, answers, load_arms("s", "verdicts", ARMS, judge="rules"))
@@ -127,14 +127,14 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     filled = [f"{line[0]};{verdict[line[0]]}" for line in lines if line[0] in verdict]
     path.write_text("\n".join(filled), encoding="cp1252")  # as a person's spreadsheet saves it
     before = path.read_bytes()
-    printed = run("agreement", arms=ARMS, judges=["rules", "org/m"], sample_size=20)
+    printed = run("agreement", arms=ARMS, judges=["rules", "gpt-4o"], sample_size=20)
     assert path.read_bytes() == before
     assert " answers are labelled, 0 labels are of other answers" in printed
     table = pd.read_csv(figures_path("s", "agreement.csv"))
     table = table[(table.arm == "all") & (table.structure == "all")].set_index(
         ["first_judge", "second_judge"])
-    assert table.n["rules", "org/m"] == len(answers) > table.agreed["rules", "org/m"]
-    assert table.agreement["rules", "person"] == 1 and table.strict["rules", "org/m"] > 0
+    assert table.n["rules", "gpt-4o"] == len(answers) > table.agreed["rules", "gpt-4o"]
+    assert table.agreement["rules", "person"] == 1 and table.strict["rules", "gpt-4o"] > 0
     assert figures_path("s", "agreement.md").stat().st_size > 0
 
     # a new training changes every answer, and the second judge is gone
