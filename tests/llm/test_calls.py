@@ -105,7 +105,7 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(tmp_path, at, mo
     main(["import", "reader", str(tmp_path / "replies.jsonl")])
     calls = Calls(tmp_path / "data" / "reader" / "llm.sqlite")
     assert texts(complete(prompts(5), "m", calls)) == texts(replies)
-    assert str(calls) == "cached 5 / new 0 / failed 0"
+    assert str(calls) == "cached 5 / new 0 / failed 0; answered by m (5)"
     main(["export", "reader", str(tmp_path / "again.jsonl")])
     assert (tmp_path / "again.jsonl").read_text() == written
     with pytest.raises(Stopped, match="1 of 6 replies .* no key is set"):

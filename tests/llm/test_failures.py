@@ -59,7 +59,7 @@ def test_a_run_in_which_the_limit_cuts_every_reply_stops_unless_all_may_fail(tmp
         assert len(complete(requests, "m", free)) == 100
 
 
-@pytest.mark.parametrize("fault", ["html", "broken", "empty", "error-200", "no-choices"])
+@pytest.mark.parametrize("fault", ["html", "broken", "empty", "no-choices"])
 def test_an_unreadable_reply_with_status_200_is_paid_twice_and_again_only_by_retry(
         tmp_path, at, fault):
     with Server() as server:
