@@ -29,8 +29,13 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
         stored = {request: _stored(cache, request, model, at) for request in requests}
         left = [request for request, replies in stored.items()
                 if not replies or at and _best(replies).kind in calls.retry]
-        calls.tally.cached += sum(request not in left and _best(stored[request]).kind
-                                  != "unreadable" for request in requests)
+        calls.tally.asked += len(requests)
+        again = {*left}
+        kinds = [_best(stored[request]).kind for request in requests if request not in again]
+        calls.tally.cached += len(kinds) - kinds.count("unreadable")
+        calls.tally.cut += kinds.count("cut")
+        if left:
+            stopped = calls.all_cut(left[0].max_tokens)
         for _ in range(2):
             if left and not stopped:
                 direct = _requested([_next(request, stored[request]) for request in left],
@@ -41,7 +46,7 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
                     and stored[request][0].kind in ("empty", "unreadable")]
     calls.tally.failed += sum(_best(replies).kind == "unreadable"
                               for replies in stored.values() if replies)
-    if not stopped and (failing := calls.failing(is_over=True)):
+    if not stopped and (failing := calls.failing()):
         stopped = f"{failing}, the last with: {[UNREADABLE.reason, *failed.values()][-1]}"
     if stopped:
         n_there = sum(bool(stored[request]) for request in requests)

@@ -86,6 +86,7 @@ class Direct:
             if not fault.is_worth_repeating or n_tries >= most:
                 self.failed[key] = fault.reason
                 self.calls.tally.failed += 1
+                self.calls.tally.unserved += fault.is_worth_repeating
                 if failing := self.calls.failing():
                     self.stop(f"{failing}, the last with: {fault.reason}")
                 break
