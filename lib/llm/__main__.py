@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from lib.core.errors import BadInput
+from lib.core.errors import BadInput, Stopped
 from lib.core.files import write_text
 from lib.core.paths import data_path, required, shown
 from lib.llm.cache import Cache, Entry
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> None:
             path, move = required(path, "a stage that calls a model"), export_to
         with closing(Cache(path)) as cache:
             print(f"{shown(options.file)}: {move(cache, options.file)} replies {options.action}ed")
-    except (OSError, BadInput) as error:
+    except (OSError, BadInput, Stopped) as error:
         parser.error(str(error))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.core.errors import BadInput, BadStudy, Stopped
+from lib.core.errors import BadStudy, Stopped
 from lib.core.paths import REPOSITORY
 from lib.llm.__main__ import main
 from lib.llm.cache import Cache, _journal_for
@@ -224,10 +225,89 @@ def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_
             assert value not in str(raised.value)
 
 
-def test_a_file_that_is_not_a_cache_is_named(tmp_path):
-    (tmp_path / "llm.sqlite").write_text("not a database, and long enough to be read as one" * 50)
-    with pytest.raises(BadInput, match="llm.sqlite"):
-        Cache(tmp_path / "llm.sqlite")
+def damage(path: Path) -> None:
+    with closing(Cache(path)) as cache:
+        cache.database.execute("pragma journal_mode = delete")
+    raw = path.read_bytes()
+    path.write_bytes(raw[:4096] + b"x" * (len(raw) - 4096))
+
+
+@pytest.mark.parametrize(("spoil", "says"), [
+    (lambda path: path.write_text("not a database" * 500), "file is not a database; restore"),
+    (damage, "malformed; restore .* away"),
+    (lambda path: os.replace(shutil.copy(path, path.with_name("other")), path),
+     "replaced while .* run the same command")])
+def test_a_cache_that_cannot_be_used_is_named_with_what_to_do(tmp_path, at, spoil, says):
+    path = tmp_path / "llm.sqlite"
+    with Server() as server:
+        at(server)
+        complete(prompts(30), "m", Calls(path))
+
+        def late(body: dict) -> str:
+            if says.startswith("replaced") and len(server.log) == 35:
+                spoil(path)
+            return "late"
+
+        server.reply = late
+        if not says.startswith("replaced"):
+            spoil(path)
+        with pytest.raises(Stopped, match=f"llm.sqlite.*{says}"):
+            complete(prompts(60), "m", Calls(path, concurrency=2))
+        assert len(server.log) <= 37
+
+
+def test_a_cache_that_is_removed_while_in_use_is_written_again_with_all_replies(
+        tmp_path, at, capsys):
+    path = tmp_path / "data" / "llm.sqlite"
+
+    def remove(body: dict) -> str:
+        if body["messages"][0]["content"] == "question 20":
+            shutil.rmtree(path.parent)
+        return echo(body)
+
+    with Server(reply=remove, latency=0.01) as server:
+        at(server)
+        complete(prompts(60), "m", Calls(path, concurrency=4))
+        assert "llm.sqlite was removed while in use" in capsys.readouterr().out
+        again = Calls(path)
+        complete(prompts(60), "m", again)
+        assert str(again).startswith("cached 60 / new 0") and len(server.log) == 60
+
+
+READ = """
+import sys
+from lib.core.errors import Stopped
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Request
+for n in (20, 21):
+    calls = Calls(sys.argv[1])
+    try:
+        complete([Request.ask(f"question {number}") for number in range(n)], "m", calls)
+        print(calls)
+    except Stopped as stopped:
+        print(stopped)
+"""
+
+
+@pytest.mark.parametrize("log", ["merged", "open"])
+def test_a_study_whose_replies_are_all_there_is_read_from_a_read_only_checkout(tmp_path, at, log):
+    path, mounted = tmp_path / "llm.sqlite", ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    if subprocess.run([*mounted, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("mounting a folder read-only needs user namespaces")
+    command = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,ro {tmp_path} && exec "
+    with Server(reply=echo) as server:
+        at(server)
+        complete(prompts(20), "m", Calls(path))
+        with closing(Cache(path)) as cache:
+            if log == "open":
+                cache.renew(1)
+            ran = subprocess.run([*mounted, command + f"{sys.executable} -c '{READ}' {path}"],
+                                 cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    first, *_, last = ran.stdout.splitlines()
+    assert first == "cached 20 / new 0 / failed 0", ran.stderr
+    assert "llm.sqlite: attempt to write a readonly database; make" in last and "STUDY_ROOT" in last
+    assert len(server.log) == 20
 
 
 ARM = """
@@ -303,7 +383,7 @@ time.sleep(float(sys.argv[2]))
 """
 
 
-def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path):
+def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path, capsys):
     cache = Cache(tmp_path / "llm.sqlite")
 
     def holder(seconds: int) -> subprocess.Popen:
@@ -323,7 +403,9 @@ def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path):
 
         assert not claimed_after(f"{machine} {pid} {start}")
         assert claimed_after(f"{machine} {pid} {int(start) - 1}")  # killed; its id is used again
-        assert not claimed_after(f"another-{machine} {pid} {start}")  # which nobody can see here
+        for _ in range(2):
+            assert not claimed_after(f"another-{machine} {pid} {start}")  # nobody can see it here
+        assert capsys.readouterr().out.count(f"process {pid} of another-{machine} asks for") == 1
         process.kill()
         deadline = time.monotonic() + 10
         while not claimed_after(f"{machine} {pid} {start}") and time.monotonic() < deadline:
