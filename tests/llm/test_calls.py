@@ -103,6 +103,7 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(tmp_path, at, mo
     assert KEY not in written and address not in written and address.split("/")[2] not in written
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("OPENAI_BASE_URL")
+    (tmp_path / "data" / "reader").mkdir()
     main(["import", "reader", str(tmp_path / "replies.jsonl")])
     calls = Calls(tmp_path / "data" / "reader" / "llm.sqlite")
     assert texts(complete(prompts(5), "m", calls)) == texts(replies)
@@ -126,6 +127,11 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, at, monkeyp
         with pytest.raises(SystemExit, match="2"):
             main(["import", "lab", str(tmp_path / "x.jsonl")])
         assert "line 2" in capsys.readouterr().err
+    for misspelt in ("labb", "lab/1011"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["import", misspelt, str(tmp_path / "x.jsonl")])
+        assert f"{misspelt!r} is no study" in capsys.readouterr().err
+    assert {path.name for path in (tmp_path / "data").iterdir()} == {"s", "lab"}
 
 
 def n_paid(server: Server) -> Counter:
