@@ -17,7 +17,9 @@ from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Document, Normalized, Query, Rejected, Verdict
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
-from tests.llm_server import Server, at_random
+from tests.llm_server import Call, Server, at_random
+from tests.llm_server_faults import Answer as Sent
+from tests.llm_server_faults import Asked
 
 KEY = "sk-key-of-the-stages-test"
 PASSING = ("429-ms", "500", "html", "broken", "drop-inside")  # faults
@@ -44,6 +46,17 @@ def play(body: dict) -> str:
         return f"They {'agree' if is_equal else 'differ'}.\n[[{is_equal}]]"
     part = re.search(r"<part>\n(.*)\n</part>", prompt, re.S)[1]
     return f"Rating: 7\nRemark: plain\nConversion to High-Quality Data:<<<<{{{{ {part} }}}}>>>>"
+
+
+class Echoing(Server):
+    """Writes the key into every reply: text, error message and id."""
+
+    def _reply(self, call: Call, asked: Asked) -> Sent:
+        answer = super()._reply(call, asked)
+        answer.headers["x-request-id"] = asked.key
+        for field in (b'"content": "', b'"message": "'):
+            answer.body = answer.body.replace(field, field + asked.key.encode() + b" ")
+        return answer
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +105,7 @@ def faults_that_pass() -> Callable[[int, dict], str | None]:
 
 
 def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(root, documents):
-    with Server(reply=play, faults=faults_that_pass(), key=KEY) as server:
+    with Echoing(reply=play, faults=faults_that_pass(), key=KEY) as server:
         printed = run(root, server, "01_annotate", annotator="m")
         queries = read_records(root / "data" / "s" / "queries.jsonl", Query, "01")
         n_calls = int(re.search(r"cached 0 / new (\d+) / failed 0", printed)[1])
@@ -119,6 +132,9 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
         path = root / "data" / "s" / "verdicts" / "m" / "base.jsonl"
         verdicts = [row.verdict for row in read_records(path, Verdict, "05")]
         assert verdicts == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
+
+        printed = run(root, server, "06_analyze", judge="m", arms=["base"])
+        assert "[key] They agree." in (root / "data/s/notebooks/06_analyze.html").read_text()
 
         paid = sum(call.status == 200 for call in server.log)
         before = (root / "data" / "s" / "queries.jsonl").read_bytes()
