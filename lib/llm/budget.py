@@ -66,8 +66,8 @@ class Budget:
 
 
 def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls,
-         price: Price | None) -> str:
-    """Return a paragraph on calls, tokens and dollars.
+         price: Price | None, route: str) -> str:
+    """Return a paragraph on calls, the `route` they take, tokens and dollars.
 
     Raises Stopped if the model has no price or the prompts alone would exceed `max_cost_usd`.
     """
@@ -81,7 +81,7 @@ def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls
     n_out = sum(request.max_tokens for request in waiting)
     cached = n_requests - len(waiting)
     text = (f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
-            f"{len(waiting):,} to send ({calls.mode}): about {n_in:,} tokens "
+            f"{len(waiting):,} to send ({route}): about {n_in:,} tokens "
             f"in ({how}), at most {n_out:,} out; ")
     if price is None:
         return text + "price unknown (add the model to lib/llm/prices.csv)"

@@ -91,9 +91,10 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
                       'import the replies with python -m lib.llm, or use "rules"')
     budget = Budget(calls, price_of(model), cache)
     waiting = {request.key(model, at.url): request for request in asked}
-    print(plan(waiting.values(), n_requests, model, calls, budget.price), flush=True)
-    from tqdm import tqdm
     direct = Batches(at, model, calls, budget)
+    how = direct.planned(waiting) if calls.mode == "batch" else "directly"
+    print(plan(waiting.values(), n_requests, model, calls, budget.price, how), flush=True)
+    from tqdm import tqdm
 
     async def run() -> None:
         with tqdm(desc=model, unit="call", mininterval=1.0, total=len(waiting)) as direct.bar:
