@@ -1,9 +1,11 @@
 """Replies to requests, in order: from the cache if they were paid for, else from the model."""
 
 import asyncio
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from contextvars import copy_context
 from dataclasses import replace
 
@@ -17,6 +19,8 @@ from lib.llm.endpoint import Endpoint, endpoint
 from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from lib.llm.response import KINDS, UNREADABLE, read_response
+
+_LONGEST_END = 25.0  # seconds that calls in flight get after an interrupt
 
 
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
@@ -97,17 +101,33 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
     from tqdm import tqdm
 
     async def run() -> None:
+        direct.loop, direct.task = asyncio.get_running_loop(), asyncio.current_task()
         with tqdm(desc=model, unit="call", mininterval=1.0, total=len(waiting)) as direct.bar:
             async with at.client() as direct.client:
                 await direct.ask(waiting)
 
     # In a thread, as a notebook has a loop already. Without debug lines, which show the address.
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, _terminable():
         done = pool.submit(copy_context().run, lambda: asyncio.run(run(), debug=False))
         try:
             done.result()
         except KeyboardInterrupt:
             direct.stop("interrupted")  # calls in flight are waited for: they are paid for
+            direct.loop.call_soon_threadsafe(direct.loop.call_later, _LONGEST_END,
+                                             direct.task.cancel)
             raise
     budget.refresh()
     return direct
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    # Slurm ends a job with SIGTERM, 30 seconds before it kills it.
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

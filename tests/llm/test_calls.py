@@ -419,18 +419,36 @@ def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path, capsys
         assert cache.database.execute("select holder from claims").fetchone() == (cache.me,)
 
 
-def test_an_interrupt_stops_new_calls_and_keeps_replies_that_were_in_flight(tmp_path, at):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_new_calls_and_keeps_replies_that_were_in_flight(tmp_path, at, sent):
     with Server(reply=echo, latency=0.5) as server:
         at(server)
         running = subprocess.Popen(fifty(tmp_path), cwd=REPOSITORY, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 60
-        while len(server.log) < 5 and time.monotonic() < deadline:
-            time.sleep(0.005)
-        running.send_signal(signal.SIGINT)
+        interrupt(running, server, sent)
         assert b"KeyboardInterrupt" in running.communicate(timeout=60)[1]
         asked = len(server.log)
     assert 5 <= asked <= 10 and len(list(Cache(tmp_path / "llm.sqlite").entries())) == asked
+
+
+def interrupt(running: subprocess.Popen, server: Server, sent: int) -> None:
+    """Send a signal once five calls are in flight."""
+    deadline = time.monotonic() + 60
+    while len(server.log) < 5 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    running.send_signal(sent)
+
+
+def test_an_interrupt_does_not_wait_for_a_server_that_is_silent(tmp_path, at):
+    command = fifty(tmp_path)
+    command[2] = "import lib.llm.complete; lib.llm.complete._LONGEST_END = 1" + command[2]
+    with Server(faults=lambda number, body: "never") as server:
+        at(server)
+        running = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE)
+        interrupt(running, server, signal.SIGTERM)
+        started = time.monotonic()
+        assert b"KeyboardInterrupt" in running.communicate(timeout=60)[1]
+        assert time.monotonic() - started < 10 and len(server.log) == 5
 
 
 def test_a_server_that_is_not_there_stops_the_run_and_says_so(tmp_path, monkeypatch):
