@@ -50,7 +50,6 @@ _DAMAGED = ("restore a copy of it, save what can be read with sqlite3's .recover
 _REMEDIES = {
     "SQLITE_CORRUPT": _DAMAGED, "SQLITE_NOTADB": _DAMAGED,
     "SQLITE_READONLY": "make file and folder writable, or set STUDY_ROOT to a copy that is",
-    "SQLITE_BUSY": "another process is writing to it for minutes: end that process first",
     "": "free some space and run the same command again: what is stored is kept, and nothing is "
         "sent twice"}
 
@@ -139,15 +138,14 @@ class Cache:
 
     def _check_place(self) -> None:
         # A removed file would take all further replies with it, and SQLite would not notice.
-        if self.path.exists():
-            if self.path.stat().st_ino == self.inode:
-                return
-            raise Stopped(f"{shown(self.path)} was replaced while replies were stored in it: run "
-                          "the same command again, which reads the file that is there now")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._do("vacuum into ?", (str(self.path),))
-        print(f"{shown(self.path)} was removed while in use: written again, with all replies",
-              flush=True)
+        is_there = self.path.exists()
+        if is_there and self.path.stat().st_ino == self.inode:
+            return
+        if not is_there:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._do("vacuum into ?", (str(self.path),))
+        where = "the file that is there now" if is_there else "a new file with all of it"
+        print(f"{shown(self.path)} was removed while in use: replies go to {where}", flush=True)
         self.close()  # before the new file has a log, because this removes the log by its name
         self._open()
 
@@ -198,13 +196,11 @@ class Cache:
         return True
 
     def _say_waits_for(self, holder: str, seconds: float) -> None:
-        machine, _, process = holder.partition(" ")
-        if not holder or machine == socket.gethostname() or holder in self.waits_for:
-            return
-        self.waits_for.add(holder)
-        print(f"{shown(self.path)}: waiting for replies that process {process.split()[0]} of "
-              f"{machine} asks for; if it has ended, which nobody can see here, they are asked for "
-              f"again in {seconds / 60:.0f} minutes", flush=True)
+        if holder and holder.split()[0] != socket.gethostname() and holder not in self.waits_for:
+            self.waits_for.add(holder)
+            print(f"{shown(self.path)}: waiting for a process of another machine ({holder}); if it "
+                  "has ended, which nobody can see here, its replies are asked for again in "
+                  f"{seconds / 60:.0f} minutes", flush=True)
 
     def renew(self, seconds: float) -> None:
         """Extend every claim of this process to `seconds` from now."""

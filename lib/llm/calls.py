@@ -15,6 +15,7 @@ from lib.core.paths import REPOSITORY, data_path
 from lib.llm.response import Kind
 
 SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
+MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit
 _ENOUGH = 20  # replies, if all are cut, that stop the run
 _EARLY = 17.5  # failures above max_failed_share that stop a run before its last call
 
@@ -117,7 +118,7 @@ def settings_of(section: dict, stage: str) -> dict[str, object]:
 
     Its key `stages` has settings of single stages, by name. Raises ValueError as Calls does.
     """
-    own = {**section, **section.get("stages", {}).get(stage, {})}
+    own = {"max_cost_usd": MAX_COST_USD, **section, **section.get("stages", {}).get(stage, {})}
     settings = {name: value for name, value in own.items() if name != "stages"}
     Calls(Path(), **settings)
     return settings

@@ -12,11 +12,10 @@ from dataclasses import replace
 from lib.core.errors import Stopped
 from lib.core.paths import shown
 from lib.llm.batch import Batches
-from lib.llm.budget import Budget, plan
+from lib.llm.budget import Budget, check_price, plan
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint, endpoint
-from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from lib.llm.response import KINDS, UNREADABLE, read_response
 
@@ -93,7 +92,7 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
                       f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
                       "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
                       'import the replies with python -m lib.llm, or use "rules"')
-    budget = Budget(calls, price_of(model), cache)
+    budget = Budget(calls, check_price(model, calls), cache)
     waiting = {request.key(model, at.url): request for request in asked}
     direct = Batches(at, model, calls, budget)
     how = direct.planned(waiting) if calls.mode == "batch" else "directly"

@@ -62,6 +62,17 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     return page, printed(finished, "console")
 
 
+class _Plans:
+    # papermill writes to it what cells print: plans of paid calls must be seen before the replies.
+    def write(self, text: str) -> None:
+        for line in text.splitlines():
+            if " to send (" in line:
+                print(line, flush=True)
+
+    def flush(self) -> None:
+        pass
+
+
 def _execute(notebook: Path, output: Path, given: dict[str, object]):
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -81,7 +92,7 @@ def _execute(notebook: Path, output: Path, given: dict[str, object]):
             sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
             return papermill.execute_notebook(
                 notebook, output, given, kernel_name="python3", cwd=REPOSITORY, config=sockets,
-                progress_bar=sys.stderr.isatty(), coalesce_streams=True,
+                progress_bar=sys.stderr.isatty(), coalesce_streams=True, stdout_file=_Plans(),
                 extra_arguments=[f"--IPKernelApp.exec_lines={_FIRST}",
                                  "--IPKernelApp.log_level=50"])
     except papermill.PapermillExecutionError as error:

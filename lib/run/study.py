@@ -27,6 +27,7 @@ from lib.core.process import be_parent, die_with_parent
 from lib.report.page import ending
 from lib.run.config import BASE_VARIABLE, FOLDER_VARIABLE, LABORATORY, AnyStudy, Study, load_study
 from lib.run.look import look_at, printed
+from lib.run.models import announce
 
 _SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
 
@@ -113,6 +114,7 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
                        f"BASE={LABORATORY} to see the chain run")
     if isinstance(study, Study) and not study.made_by and (BASE in study.arms or study.trained):
         model_source(study.base_model)  # a missing base is reported before anything runs
+    announce(study)
     options = submitted(name, profile)
     locks = locked([study.name, *study.others])
     for root in (data_path(name), figures_path(name)):

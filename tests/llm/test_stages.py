@@ -21,7 +21,7 @@ from tests.llm_server import Call, Server, at_random
 from tests.llm_server_faults import Answer as Sent
 from tests.llm_server_faults import Asked
 
-KEY = "sk-key-of-the-stages-test"
+KEY, MODEL = "sk-key-of-the-stages-test", "gpt-4o-mini"
 PASSING = ("429-ms", "500", "html", "broken", "drop-inside")  # faults
 UNREADABLE = ("html", "broken")  # each may be paid, so the second one fails the call
 WRITTEN: dict[str, int] = {}  # part of a document -> pairs that the played model wrote on it
@@ -106,10 +106,12 @@ def faults_that_pass() -> Callable[[int, dict], str | None]:
 
 def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(root, documents):
     with Echoing(reply=play, faults=faults_that_pass(), key=KEY) as server:
-        printed = run(root, server, "01_annotate", annotator="m")
+        printed = run(root, server, "01_annotate", annotator=MODEL)
         queries = read_records(root / "data" / "s" / "queries.jsonl", Query, "01")
         n_calls = int(re.search(r"cached 0 / new (\d+) / failed 0", printed)[1])
         assert n_calls >= len(documents)
+        log = (root / "01_annotate.log").read_text()
+        assert f"{MODEL}: {len(documents)} calls, 0 cached" in log, "the plan is on the console"
         rejected = read_records(root / "data" / "s" / "queries_rejected.jsonl", Rejected, "01")
         n_refused = sum(bool(row.structure) for row in rejected)  # the others are no pairs
         assert len(queries) + n_refused == sum(WRITTEN.values()), "no pair is lost"
@@ -119,7 +121,7 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
             source = texts[query.document_id][query.start:query.end]
             assert source == query.source_reference
 
-        printed = run(root, server, "02_normalize", normalizer="m", base_model="base")
+        printed = run(root, server, "02_normalize", normalizer=MODEL, base_model="base")
         rewritten = read_records(root / "data" / "s" / "normalized.jsonl", Normalized, "02")
         assert "failed 0" in printed and "99.4%" in printed
         assert sum(not row.dropped for row in rewritten) >= 0.95 * len(rewritten) > 0
@@ -128,17 +130,17 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
                           answer=query.answer if number % 2 else "another thing")
                    for number, query in enumerate(queries)]
         write_records(root / "data" / "s" / "answers" / "base.jsonl", answers)
-        printed = run(root, server, "05_judge", judge="m", arms=["base"])
-        path = root / "data" / "s" / "verdicts" / "m" / "base.jsonl"
+        printed = run(root, server, "05_judge", judge=MODEL, arms=["base"])
+        path = root / "data" / "s" / "verdicts" / MODEL / "base.jsonl"
         verdicts = [row.verdict for row in read_records(path, Verdict, "05")]
         assert verdicts == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
 
-        printed = run(root, server, "06_analyze", judge="m", arms=["base"])
+        printed = run(root, server, "06_analyze", judge=MODEL, arms=["base"])
         assert "[key] They agree." in (root / "data/s/notebooks/06_analyze.html").read_text()
 
         paid = sum(call.status == 200 for call in server.log)
         before = (root / "data" / "s" / "queries.jsonl").read_bytes()
-        printed = run(root, server, "01_annotate", annotator="m")
+        printed = run(root, server, "01_annotate", annotator=MODEL)
         assert f"cached {n_calls} / new 0 / failed 0" in printed
         assert sum(call.status == 200 for call in server.log) == paid
         assert (root / "data" / "s" / "queries.jsonl").read_bytes() == before
