@@ -3,9 +3,12 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Document, Normalized, Query, Rejected, Verdict
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
+from lib.llm.cache import Cache
 from tests.llm_server import Call, Server, at_random
 from tests.llm_server_faults import Answer as Sent
 from tests.llm_server_faults import Asked
@@ -75,16 +79,21 @@ def root(tmp_path_factory, documents) -> Path:
     return root
 
 
-def run(root: Path, server: Server, stage: str, **given: object) -> str:
-    """Run a notebook as the graph does; return what its cells printed."""
+def started(root: Path, server: Server, stage: str, **given: object) -> subprocess.Popen:
     command = [sys.executable, "-m", "lib.run.notebook", stage, "--name", stage, "-y",
                json.dumps({"study": "s", **given})]
     environment = os.environ | {"STUDY_ROOT": str(root), "OPENAI_API_KEY": KEY,
                                 "OPENAI_BASE_URL": server.url}
-    ended = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True,
-                           timeout=300)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    (root / f"{stage}.log").write_text(ended.stdout + ended.stderr)
+    return subprocess.Popen(command, cwd=REPOSITORY, env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def run(root: Path, server: Server, stage: str, **given: object) -> str:
+    """Run a notebook as the graph does; return what its cells printed."""
+    with started(root, server, stage, **given) as running:
+        out, error = running.communicate(timeout=300)
+    assert running.returncode == 0, error[-3000:]
+    (root / f"{stage}.log").write_text(out + error)
     cells = json.loads((root / "data" / "s" / "notebooks" / f"{stage}.ipynb").read_text())["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     return "".join("".join(output.get("text", [])) for output in outputs)
@@ -147,3 +156,20 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
         address = server.url.split("/")[2].encode()
     for path in (path for path in root.rglob("*") if path.is_file()):
         assert KEY.encode() not in path.read_bytes() and address not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize(("sent", "model"), [(signal.SIGINT, "gpt-4o-mini-2024-07-18"),
+                                            (signal.SIGTERM, "gpt-4.1-2025-04-14")])
+def test_a_stage_that_is_interrupted_keeps_the_replies_of_calls_in_flight(
+        root, documents, sent, model):
+    with Server(reply=play, latency=2) as server:
+        with started(root, server, "01_annotate", annotator=model) as running:
+            deadline = time.monotonic() + 60
+            while len(server.log) < len(documents) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            running.send_signal(sent)
+            assert running.communicate(timeout=60)[1].endswith("01_annotate interrupted\n")
+        asked = len(server.log)
+    with closing(Cache(root / "data" / "s" / "llm.sqlite")) as cache:
+        kept = sum(entry.model == model for entry in cache.entries())
+    assert (running.returncode, kept) == (1, asked) and asked >= len(documents)
