@@ -17,7 +17,7 @@ _NO_MODELS = (None, "", "rules", "facts")
 
 def models_of(study: AnyStudy) -> list[tuple[str, str]]:
     """Return the stages that have not begun and the models that they call."""
-    records = data_path(study.name, "stages", "x").parent
+    records = data_path(study.name, "stages")
     waiting = [stage for stage in study.stages if not any(records.glob(f"{stage}*.json"))
                and "calls_for(" in notebook_path(stage).read_text(encoding="utf-8")]
     return sorted({(stage, model) for stage in waiting for arm in study.arms_of(stage)
