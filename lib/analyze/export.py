@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.analyze.format import labelled
+from lib.analyze.format import as_csv, labelled
 from lib.analyze.tables import formatted_table
 from lib.core.artifacts import ARTIFACTS
 from lib.core.files import write_text
@@ -27,7 +27,7 @@ def show(
     latex = formatted.rename(columns=lambda column: column.replace("_", " "))
     latex = latex.to_latex(index=False, escape=True).replace("–", "--")
     for ending, text in (
-        ("csv", numbers.to_csv(index=False, lineterminator="\n")),
+        ("csv", as_csv(numbers)),
         ("md", "".join(f"| {' | '.join(line)} |\n" for line in cells)),
         ("tex", latex),
     ):

@@ -9,6 +9,21 @@ from lib.core.structures import structure_label
 
 DASH = "–"  # an unknown value
 _ESTIMATES = ("estimate", "mean", "difference", "odds_ratio")  # whose ends are low and high
+# the start of a formula in Excel, LibreOffice and Google Sheets
+_FORMULA = re.compile(r"\t|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+
+
+def as_csv(table: pd.DataFrame, **options: object) -> str:
+    """Return `table` as CSV without its index; no text in it can start a spreadsheet's formula."""
+    texts = table.select_dtypes(["object", "string"]).map(_harmless)
+    return table.assign(**texts).to_csv(index=False, lineterminator="\n", **options)
+
+
+def _harmless(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    text = re.sub(r"\r\n?", "\n", cell)  # a bare return starts a row, unquoted
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def estimate(

@@ -10,11 +10,12 @@ from lib.core.arms import ALL, sorted_arms
 from lib.core.errors import BadInput
 from lib.core.files import made_by
 from lib.core.numeric import is_numeric
-from lib.core.records import Query, Verdict
+from lib.core.records import Answer, Query, Verdict
 from lib.core.structures import STRUCTURES
 
 KINDS = ("numeric", "non-numeric")
 COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high", "unscored_share", "upper_bound"]
+FLAWS = ("empty", "refused", "filtered", "cut")  # of an endpoint's replies; counted if there is any
 
 
 def from_memory(queries: list[Query], *others: list) -> tuple[list, ...]:
@@ -27,21 +28,24 @@ def from_memory(queries: list[Query], *others: list) -> tuple[list, ...]:
     return tuple([row for row in rows if row.query_id in kept] for rows in (queries, *others))
 
 
-def joined(queries: list[Query], verdicts: list[Verdict]) -> pd.DataFrame:
-    """Return one row per verdict: arm, query_id, structure, kind, cluster, verdict, reason.
+def joined(queries: list[Query], verdicts: list[Verdict],
+           answers: Iterable[Answer] = ()) -> pd.DataFrame:
+    """Return one row per verdict: arm, query_id, structure, kind, cluster, verdict, reason, flaw.
 
     The cluster is the document. Raises BadInput unless every arm has one verdict per query.
     """
+    flaws = {(row.arm, row.query_id): row.flaw for row in answers}
     known = {
         query.query_id: (query.structure, KINDS[not is_numeric(query)], query.document_id)
         for query in queries
     }
     rows = pd.DataFrame(
         [
-            (row.arm, row.query_id, *known.get(row.query_id, [""] * 3), row.verdict, row.reason)
+            (row.arm, row.query_id, *known.get(row.query_id, [""] * 3), row.verdict, row.reason,
+             flaws.get((row.arm, row.query_id), ""))
             for row in verdicts
         ],
-        columns=["arm", "query_id", "structure", "kind", "cluster", "verdict", "reason"],
+        columns=["arm", "query_id", "structure", "kind", "cluster", "verdict", "reason", "flaw"],
     )
     for arm, judged in rows.groupby("arm", sort=False).query_id:
         if sorted(judged) != sorted(known):
@@ -72,6 +76,7 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Return COUNTS of the verdicts in each group: accuracy is correct / n, see `by_group`.
 
     `upper_bound` is (correct + unscored) / n. A verdict of None is left out of the accuracy.
+    A column for each of FLAWS follows if a row has one.
     """
     scores = rows.verdict.map({"correct": 1.0, "incorrect": 0.0, "unscored": 0.0})
     is_scored = rows.verdict.isin(["correct", "incorrect"])
@@ -81,7 +86,11 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     unscored = n - is_scored.groupby([rows[key] for key in by], sort=False).sum().to_numpy()
     table = table.assign(n=n, correct=correct, unscored=unscored, accuracy=table["mean"],
                          unscored_share=unscored / n, upper_bound=(correct + unscored) / n)
-    return table[[*by, *COUNTS]]
+    table = table[[*by, *COUNTS]]
+    if "flaw" in rows and rows.flaw.any():
+        flaws = pd.crosstab([rows[key] for key in by], rows.flaw).reindex(columns=FLAWS)
+        table = table.join(flaws.dropna(axis=1), on=by)
+    return table
 
 
 def crossed(rows: pd.DataFrame, levels: dict[str, Iterable[str]]) -> pd.DataFrame:
@@ -93,7 +102,7 @@ def crossed(rows: pd.DataFrame, levels: dict[str, Iterable[str]]) -> pd.DataFram
     table = counted(pd.concat([rows, rows.assign(structure=ALL)]), list(levels))
     cells = pd.MultiIndex.from_product(levels.values(), names=levels)
     table = table.set_index(list(levels)).reindex(cells)
-    whole = dict.fromkeys(("n", "correct", "unscored"), 0)
+    whole = {name: 0 for name in ("n", "correct", "unscored", *FLAWS) if name in table}
     return table.fillna(whole).astype(dict.fromkeys(whole, int)).reset_index()
 
 
@@ -157,6 +166,7 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
             if row.unscored
             else ""
         )
+        + "".join(f"; {n} {kind}" for kind in FLAWS if (n := getattr(row, kind, 0)))
         for row in table.itertuples()
     ]
     keys = [key for key in ("structure", "kind") if key in table]

@@ -16,12 +16,15 @@ _LOOKALIKES = str.maketrans({
     **dict.fromkeys("‹〈⟨《«⟪❮❰", "<"), **dict.fromkeys("›〉⟩》»⟫❯❱", ">"),
     **dict.fromkeys("【〔〖〘❲⁅「『", "["), **dict.fromkeys("】〕〗〙❳⁆」』", "]"),
     **dict.fromkeys("⟦〚", "[["), **dict.fromkeys("⟧〛", "]]"),
-    # Cyrillic, Greek and Armenian letters that look Latin, some only as capitals.
+    # Cyrillic, Greek, Armenian and Lisu letters that look Latin, some only as capitals.
     **dict(zip("\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d"
                "\u0432\u043a\u043c\u043d\u0443\u0445\u0458\u04bb"
                "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
                "\u0251\u0585\u057d",
-               "aeiosctpdqw" "bkmhyxjh" "abenikmvoptux" "aou", strict=True))})
+               "aeiosctpdqw" "bkmhyxjh" "abenikmvoptux" "aou", strict=True)),
+    **dict(zip("\ua4d0\ua4d1\ua4d3\ua4d4\ua4d6\ua4d7\ua4d9\ua4da\ua4dc\ua4dd\ua4df\ua4e0\ua4e1"
+               "\ua4e2\ua4e3\ua4e6\ua4e7\ua4ea\ua4eb\ua4ec\ua4ee\ua4f0\ua4f2\ua4f3\ua4f4",
+               "bpdtgkjczfmnl" "srvhwxyaeiou", strict=True))})
 # Latin letters in small capitals, with a stroke or hook, in boxes, and the letters of flags.
 _LATIN = re.compile(r"(?:LATIN|INDICATOR SYMBOL).*LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?"
                     r"([A-Z])(?: WITH .*)?")
@@ -33,11 +36,14 @@ _GAP = rf"(?:(?![<>\[\]{SPLIT}])[\W_])*+"
 # Each pattern matches the one character after which SPLIT is inserted: in the judges' [[True]], the
 # normalizer's <<<<{{ }}>>>> and the turns of a chat template.
 _MARKS = "|".join((
-    rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie){_GAP}\]{_GAP}\])",
+    # also with letters that no table has: a word of their length that is not in Latin letters
+    rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie|(?=\w*[^\W\0-\x7f])\w{{3,6}})"
+    rf"{_GAP}\]{_GAP}\])",
     r"(?:(?<=<)|(?<=<\s))<(?=\s*+\{\s?\{)",
     r"(?:(?<=\})|(?<=\}\s))\}(?=\s*+>\s?>)",
-    r"<(?=\||/?(?:s|sys|think|[be]os|pad|unk|mask|cls|sep|tools?|function(?:_call)?|tool_\w+|"
-    r"(?:start|end)_of_\w+|(?:begin|end)_of_text|(?:unused|reserved\w*?_)\d+)>)",
+    r"<(?=\||/?(?:s|sys|think(?:ing)?|[be]os|pad|unk|mask|cls|sep|tools?|function(?:_call)?|tool_\w+|"
+    r"(?:function|parameter)=[^<>]*|(?:start|end)_of_\w+|(?:begin|end)_of_text|"
+    r"(?:unused|extra_id_|reserved\w*?_)\d+)\s*+>)",
     r"\[(?=/?(?:inst|system_prompt|available_tools|tool_\w+)\])"))
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from lib.core.errors import BadInput
+from lib.core.errors import BadInput, Stopped
 from lib.core.files import write_text
-from lib.core.paths import data_path, required, shown
+from lib.core.paths import REPOSITORY, data_path, output_root, required, shown
 from lib.llm.cache import Cache, Entry
 from lib.llm.request import key_of
 from lib.llm.response import UNREADABLE, read_response
@@ -51,13 +51,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("study", help="its cache is data/STUDY/llm.sqlite")
     parser.add_argument("file", type=Path, help="JSON lines")
     options = parser.parse_args(arguments)
-    path, move = data_path(options.study, "llm.sqlite"), import_from
+    name, folder = options.study, output_root() / "data" / options.study
+    if not folder.is_dir() and not (REPOSITORY / "studies" / f"{name}.yaml").exists():
+        parser.error(f"{name!r} is no study: there is neither studies/{name}.yaml nor the folder "
+                     f"{shown(folder)}; check the name, or make the folder of a replicate")
+    path, move = data_path(name, "llm.sqlite"), import_from
     try:
         if options.action == "export":
             path, move = required(path, "a stage that calls a model"), export_to
         with closing(Cache(path)) as cache:
             print(f"{shown(options.file)}: {move(cache, options.file)} replies {options.action}ed")
-    except (OSError, BadInput) as error:
+    except (OSError, BadInput, Stopped) as error:
         parser.error(str(error))
 
 

@@ -76,7 +76,7 @@ class Batches(Direct):
                 first = next(iter(pool))
                 await super().ask({first: pool.pop(first)})
             while pool and not self.stopped:
-                lines = dict(islice(pool.items(), self.most))
+                lines = self._next_part(pool)
                 if await self._has_room(lines):
                     pool = {key: one for key, one in pool.items() if key not in lines}
                 else:
@@ -84,17 +84,43 @@ class Batches(Direct):
         finally:
             self.cache.release(list(mine))
 
+    def planned(self, waiting: Mapping[str, Request]) -> str:
+        """Return how many calls and batches will run in mode batch, as far as it is known now."""
+        pool, n_batches = dict(islice(waiting.items(), 1, None)), 0
+        limit, worst = self.calls.max_cost_usd, sum(map(self.budget.worst, waiting.values()))
+        while pool:
+            for key in self._next_part(pool):
+                del pool[key]
+            n_batches += 1
+        least = "at least " * (limit is not None and self.calls.spent() + worst > limit)
+        return f"1 directly, then {least}{n_batches} batches"
+
+    def _next_part(self, pool: Mapping[str, Request]) -> dict[str, Request]:
+        # As many requests as file and money allow, but at least one.
+        self.budget.refresh()
+        limit, n_bytes, usd = self.calls.max_cost_usd, 0, self.calls.spent()
+        part: dict[str, Request] = {}
+        for key, request in islice(pool.items(), self.most):
+            n_bytes += len(self._line(key, request))
+            usd += self.budget.worst(request, batch=True)
+            if part and (n_bytes > MOST_BYTES or limit is not None and usd > limit):
+                break
+            part[key] = request
+        return part
+
+    def _line(self, key: str, request: Request) -> str:
+        return json.dumps({"custom_id": key, "method": "POST", "url": _URL,
+                           "body": self.body(request)}) + "\n"  # ASCII
+
     def _worst(self, batch: Sent) -> float:
         return sum(self.budget.worst(one, batch=True) for one in batch.requests.values())
 
     async def _has_room(self, requests: Mapping[str, Request]) -> bool:
         # Sends a batch and waits for its end. False: send less, as money, file or queue are full.
-        text = "".join(json.dumps({"custom_id": key, "method": "POST", "url": _URL,
-                                   "body": self.body(request)}) + "\n"
-                       for key, request in requests.items())  # ASCII
+        text = "".join(map(self._line, requests, requests.values()))
         batch = Sent(list(requests), time.time(), left_out=" ".join(sorted(self.dropped)),
                      requests=requests)
-        if len(text) > MOST_BYTES or not self.budget.hold(self._worst(batch), batch.digest):
+        if not self.budget.hold(self._worst(batch), batch.digest):
             if len(requests) == 1:
                 self.stop(self.calls.out_of_money())
             return False

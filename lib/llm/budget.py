@@ -6,7 +6,7 @@ from collections.abc import Collection
 from lib.core.errors import Stopped
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls, dollars
-from lib.llm.prices import Price, cost_usd
+from lib.llm.prices import Price, cost_usd, price_of
 from lib.llm.request import Request
 from lib.llm.tokens import counter, most_tokens
 
@@ -65,23 +65,29 @@ class Budget:
         return worst
 
 
-def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls,
-         price: Price | None) -> str:
-    """Return a paragraph on calls, tokens and dollars.
+def check_price(model: str, calls: Calls) -> Price | None:
+    """Return the price of `model`. Raises Stopped if `max_cost_usd` cannot be kept without one."""
+    price = price_of(model)
+    if price is None and calls.max_cost_usd is not None:
+        raise Stopped(f"max_cost_usd is {calls.max_cost_usd:g}, but no price of {model!r} is "
+                      "known: add it to lib/llm/prices.csv (0 for one that you serve yourself), or "
+                      "write max_cost_usd: null into the section llm of the study's file")
+    return price
 
-    Raises Stopped if the model has no price or the prompts alone would exceed `max_cost_usd`.
+
+def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls,
+         price: Price | None, route: str) -> str:
+    """Return a paragraph on calls, the `route` they take, tokens and dollars.
+
+    Raises Stopped if the prompts alone would exceed `max_cost_usd`.
     """
     limit = calls.max_cost_usd
-    if limit is not None and price is None:
-        raise Stopped(f"max_cost_usd is set, but no price of {model!r} is known: add it to "
-                      "lib/llm/prices.csv (0 for a model that you serve yourself), or set "
-                      "max_cost_usd to None")
     count, how = counter(model)
     n_in = sum(count(content) + 4 for request in waiting for _, content in request.messages)
     n_out = sum(request.max_tokens for request in waiting)
     cached = n_requests - len(waiting)
     text = (f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
-            f"{len(waiting):,} to send ({calls.mode}): about {n_in:,} tokens "
+            f"{len(waiting):,} to send ({route}): about {n_in:,} tokens "
             f"in ({how}), at most {n_out:,} out; ")
     if price is None:
         return text + "price unknown (add the model to lib/llm/prices.csv)"
@@ -90,6 +96,7 @@ def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls
         raise Stopped(f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
                       f"{dollars(limit)} over all runs, and {dollars(calls.spent())} are spent: "
                       "raise it, or send less. Nothing was spent now")
-    stop = f"; stops before {dollars(limit)} over all runs" if limit is not None else ""
+    stop = (f"; stops before {dollars(limit)} over all runs" if limit is not None else
+            "; no limit, as max_cost_usd is null")
     return (f"{text}{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of "
             f"full length (prices of {price.as_of}){stop}")

@@ -36,14 +36,22 @@ create table spent (stage text, who text, usd real, reserved real, primary key (
 _CLAIM = """
 insert or replace into claims select ?1, ?2, ?3 where not exists (select 1 from replies
     where key = ?1) and not exists (select 1 from claims where key = ?1 and holder <> ?2
-    and until > ?4)
+    and until > ?4) returning 1
 """
 _RESERVE = """
 insert into spent select ?1, ?2, 0, ?3 where ?3 + (select total(usd + reserved) from spent
-    where stage = ?1) <= ?4 on conflict do update set reserved = reserved + ?3
+    where stage = ?1) <= ?4 on conflict do update set reserved = reserved + ?3 returning 1
 """
 # File systems of one machine. WAL shares memory between processes, which no network disk does.
 _LOCAL = ("btrfs", "ext2/ext3", "f2fs", "overlayfs", "tmpfs", "xfs", "zfs")
+_DAMAGED = ("restore a copy of it, save what can be read with sqlite3's .recover, or move the file "
+            "away: its replies are then paid for again")
+# By the beginning of SQLite's name of the error.
+_REMEDIES = {
+    "SQLITE_CORRUPT": _DAMAGED, "SQLITE_NOTADB": _DAMAGED,
+    "SQLITE_READONLY": "make file and folder writable, or set STUDY_ROOT to a copy that is",
+    "": "free some space and run the same command again: what is stored is kept, and nothing is "
+        "sent twice"}
 
 
 @dataclass(frozen=True)
@@ -85,65 +93,90 @@ class Cache:
 
     def __init__(self, path: Path) -> None:
         self.path, self.me = Path(path), _process(os.getpid())
+        self.waits_for: set[str] = set()  # processes of other machines
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.database = sqlite3.connect(self.path, timeout=60, isolation_level=None,
-                                        check_same_thread=False)
-        try:
-            self._open(_journal_for(self.path.parent))
-            version = self._version()
-        except sqlite3.Error as error:
-            version = error
-        if version != _VERSION:
+        self._open()
+        if (version := self._version()) != _VERSION:
             raise BadInput(f"{shown(self.path)} is no cache of this version ({version}, here "
                            f"{_VERSION}): export it there and import it here, or move it away")
 
-    def _open(self, journal: str) -> None:
-        with suppress(sqlite3.OperationalError):  # busy: another process has it open, as it is
+    def _open(self) -> None:
+        is_new, where = not self.path.exists(), self.path.resolve().as_uri()
+        if not all(os.access(one, os.W_OK) for one in (self.path.parent, self.path)[:2 - is_new]):
+            # nobody writes: without the log of a writer, no lock is needed
+            has_log = self.path.with_name(f"{self.path.name}-wal").exists()
+            where += "?mode=ro" if has_log else "?immutable=1"
+        self.database = sqlite3.connect(where, uri=True, timeout=60, isolation_level=None,
+                                        check_same_thread=False)
+        if "?" not in where:
+            self._prepare(_journal_for(self.path.parent))
+        self.inode = self.path.stat().st_ino
+
+    def _prepare(self, journal: str) -> None:
+        with suppress(sqlite3.Error):  # busy: another process has it open, as it is
             self.database.execute(f"pragma journal_mode = {journal}").close()
         # WAL: readers never wait for a writer. NORMAL (1): safe against a killed process; a power
         # cut may lose the last replies, never the file.
-        self.database.execute(f"pragma synchronous = {1 if journal == 'wal' else 2}")
+        self._do(f"pragma synchronous = {1 if journal == 'wal' else 2}")
         if self._version() < _VERSION:
-            with self.transaction():  # one process changes the schema
-                for statement in _SCHEMA.split(";") if self._version() < _VERSION else ():
-                    self.database.execute(statement)
-                self.database.execute(f"pragma user_version = {_VERSION}")
+            self._do("begin immediate")  # one process changes the schema
+            for statement in _SCHEMA.split(";") if self._version() < _VERSION else ():
+                self._do(statement)
+            self._do(f"pragma user_version = {_VERSION}")
+            self._do("commit")
 
     def _version(self) -> int:
-        return self.database.execute("pragma user_version").fetchone()[0]
+        return self._do("pragma user_version")[0][0]
+
+    def _do(self, statement: str, values: Sequence[object] = ()) -> list[tuple]:
+        try:
+            return self.database.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", "")
+            remedy = next(text for start, text in _REMEDIES.items() if name.startswith(start))
+            raise Stopped(f"{shown(self.path)}: {error}; {remedy}") from error
+
+    def _check_place(self) -> None:
+        # A removed file would take all further replies with it, and SQLite would not notice.
+        is_there = self.path.exists()
+        if is_there and self.path.stat().st_ino == self.inode:
+            return
+        if not is_there:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._do("vacuum into ?", (str(self.path),))
+        where = "the file that is there now" if is_there else "a new file with all of it"
+        print(f"{shown(self.path)} was removed while in use: replies go to {where}", flush=True)
+        self.close()  # before the new file has a log, because this removes the log by its name
+        self._open()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit all that is stored in the context, or nothing. Raises Stopped."""
+        self._check_place()
+        self._do("begin immediate")
         try:
-            self.database.execute("begin immediate")
             yield
-            self.database.execute("commit")
-        except sqlite3.Error as error:
-            raise Stopped(f"{shown(self.path)} cannot be written: {error}; free some space and "
-                          "run the same command again: what is stored is kept, and nothing is "
-                          "sent twice") from error
+            self._do("commit")
         finally:
             if self.database.in_transaction:
                 self.database.execute("rollback")
 
     def get(self, request_key: str, key: str) -> Entry | None:
         """Return the reply with `key`, else an imported one; without a key, of any endpoint."""
-        row = self.database.execute(
+        rows = self._do(
             f"select {_COLUMNS} from replies where request_key = ?1 and (?2 = '' or key in (?1, ?2)"
-            ") order by key <> ?2, asked_at, key limit 1", (request_key, key)).fetchone()
-        return Entry(*row) if row else None
+            ") order by key <> ?2, asked_at, key limit 1", (request_key, key))
+        return Entry(*rows[0]) if rows else None
 
     def has(self, key: str) -> bool:
         """True if there is a reply with this key."""
-        return bool(self.database.execute("select 1 from replies where key = ?", (key,)).fetchone())
+        return bool(self._do("select 1 from replies where key = ?", (key,)))
 
     def put(self, entries: Sequence[Entry]) -> int:
         """Store replies and release their claims, in a `transaction`; return how many are new."""
         slots = ",".join("?" * len(fields(Entry)))
-        n_new = self.database.executemany(
-            f"insert or ignore into replies ({_COLUMNS}) values ({slots})",
-            [tuple(vars(entry).values()) for entry in entries]).rowcount
+        statement = f"insert or ignore into replies ({_COLUMNS}) values ({slots}) returning 1"
+        n_new = sum(len(self._do(statement, tuple(vars(entry).values()))) for entry in entries)
         self.release([entry.key for entry in entries])
         return n_new
 
@@ -153,60 +186,67 @@ class Cache:
         A claim ends with its reply, after `seconds`, or with its process, if on this machine.
         """
         now = time.time()
-        while not self.database.execute(_CLAIM, (key, self.me, now + seconds, now)).rowcount:
-            found = self.database.execute("select holder from claims where key = ?", (key,))
-            (holder,) = found.fetchone() or ("",)
+        while not self._do(_CLAIM, (key, self.me, now + seconds, now)):
+            rows = self._do("select holder, until from claims where key = ?", (key,))
+            holder, until = rows[0] if rows else ("", 0)
             if self.has(key) or holder and _is_alive(holder):
+                self._say_waits_for(holder, until - now)
                 return False
-            self.database.execute("delete from claims where key = ? and holder = ?", (key, holder))
+            self._do("delete from claims where key = ? and holder = ?", (key, holder))
         return True
+
+    def _say_waits_for(self, holder: str, seconds: float) -> None:
+        if holder and holder.split()[0] != socket.gethostname() and holder not in self.waits_for:
+            self.waits_for.add(holder)
+            print(f"{shown(self.path)}: waiting for a process of another machine ({holder}); if it "
+                  "has ended, which nobody can see here, its replies are asked for again in "
+                  f"{seconds / 60:.0f} minutes", flush=True)
 
     def renew(self, seconds: float) -> None:
         """Extend every claim of this process to `seconds` from now."""
-        self.database.execute("update claims set until = ? where holder = ?",
-                              (time.time() + seconds, self.me))
+        self._do("update claims set until = ? where holder = ?",
+                 (time.time() + seconds, self.me))
 
     def release(self, keys: Sequence[str]) -> None:
         """Release claims."""
-        self.database.executemany("delete from claims where key = ?", [(key,) for key in keys])
+        for key in keys:
+            self._do("delete from claims where key = ?", (key,))
 
     def reserve(self, stage: str, who: str, usd: float, limit: float) -> bool:
         """Reserve dollars of a stage; False if it would then have spent more than `limit`."""
-        return self.database.execute(_RESERVE, (stage, who, usd, limit)).rowcount > 0
+        return bool(self._do(_RESERVE, (stage, who, usd, limit)))
 
     def spend(self, stage: str, who: str, reserved: float, usd: float) -> None:
         """Release `reserved` dollars that `who` has reserved, and count `usd` as spent."""
-        self.database.execute(
+        self._do(
             "insert into spent values (?1, ?2, ?4, 0) on conflict do update set "
             "usd = usd + ?4, reserved = max(0, reserved - ?3)", (stage, who, reserved, usd))
 
     def spent(self, stage: str) -> float:
         """Return the dollars spent or reserved by a stage in all its runs."""
-        return self.database.execute("select total(usd + reserved) from spent where stage = ?",
-                                     (stage,)).fetchone()[0]
+        return self._do("select total(usd + reserved) from spent where stage = ?", (stage,))[0][0]
 
     def batches(self) -> list[Sent]:
         """Return the batches, oldest first."""
-        rows = self.database.execute("select keys, created, batch_id, digest, left_out "
-                                     "from batches order by created").fetchall()
+        rows = self._do("select keys, created, batch_id, digest, left_out from batches "
+                        "order by created")
         return [Sent(json.loads(keys), *row) for keys, *row in rows]
 
     def keep_batch(self, batch: Sent) -> None:
         """Store a batch; it is on disk when this returns. Raises Stopped."""
         with self.transaction():
-            self.database.execute(
+            self._do(
                 "insert or replace into batches (keys, created, batch_id, digest, left_out) "
                 "values (?, ?, ?, ?, ?)",
                 (json.dumps(batch.keys), batch.created, batch.id, batch.digest, batch.left_out))
 
     def forget(self, digest: str) -> None:
         """Drop a batch."""
-        self.database.execute("delete from batches where digest = ?", (digest,))
+        self._do("delete from batches where digest = ?", (digest,))
 
     def entries(self) -> Iterator[Entry]:
         """Yield every entry, in the same order for any endpoint, so that exports are equal."""
-        for row in self.database.execute(f"select {_COLUMNS} from replies "
-                                         "order by request_key, asked_at, key"):
+        for row in self._do(f"select {_COLUMNS} from replies order by request_key, asked_at, key"):
             yield Entry(*row)
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from lib.core.paths import REPOSITORY, data_path
 from lib.llm.response import Kind
 
 SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry", "strict_model")
+MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit
 _ENOUGH = 20  # replies, if all are cut, that stop the run
 _EARLY = 17.5  # failures above max_failed_share that stop a run before its last call
 
@@ -23,13 +24,15 @@ _EARLY = 17.5  # failures above max_failed_share that stop a run before its last
 class Tally:
     """Counts over all calls of a stage; dollars are None if the model has no price."""
 
+    asked: int = 0  # replies that are wanted, those to come included
     cached: int = 0
     new: int = 0
     failed: int = 0
+    unserved: int = 0  # of the failed calls, those that only the endpoint can be blamed for
     kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
     models: Counter = field(default_factory=Counter)  # that answered, as the endpoint names them
     uncounted: int = 0  # new replies without a plausible count of tokens
-    cut: int = 0  # new replies that are cut at the length limit
+    cut: int = 0  # replies that are cut at the length limit, cached ones included
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -89,21 +92,24 @@ class Calls:
         """Return the dollars that the stage has cost over all runs."""
         return (self.tally.usd or 0.0) + self.tally.usd_others
 
-    def failing(self, is_over: bool = False) -> str:
+    def failing(self) -> str:
         """Return why the stage's failures stop it, "" if they do not.
 
-        Cached calls count, so that a stage with a few permanent failures can be run again.
+        Prompts that fail may all come first: only faults of the endpoint stop a stage early.
         """
-        failed, share = self.tally.failed, self.max_failed_share
-        decided = self.tally.cached + self.tally.new + failed
-        if failed <= share * decided + (0 if is_over else _EARLY):
-            return ""
-        return (f"{failed} of {'' if is_over else 'the first '}{decided} calls failed, cached ones "
-                f"included, and max_failed_share is {share:g}")
+        tally, share = self.tally, self.max_failed_share
+        n_failed, n_of, which = tally.failed, tally.asked, ""
+        if n_failed <= share * n_of:
+            n_failed, n_of = tally.unserved, tally.cached + tally.new + tally.failed
+            which = "the first "
+            if n_failed <= share * n_of + _EARLY:
+                return ""
+        return (f"{n_failed} of {which}{n_of} calls failed, cached ones included, and "
+                f"max_failed_share is {share:g}")
 
     def all_cut(self, max_tokens: int) -> str:
         """Return why a run stops in which the limit of tokens cuts every reply, else ""."""
-        n = self.tally.new
+        n = self.tally.new + self.tally.cached
         if self.tally.cut < n or n < _ENOUGH or self.max_failed_share == 1:
             return ""
         return (f"all of the first {n} replies are cut at the length limit, the last at "
@@ -127,7 +133,7 @@ def settings_of(section: dict, stage: str) -> dict[str, object]:
 
     Its key `stages` has settings of single stages, by name. Raises ValueError as Calls does.
     """
-    own = {**section, **section.get("stages", {}).get(stage, {})}
+    own = {"max_cost_usd": MAX_COST_USD, **section, **section.get("stages", {}).get(stage, {})}
     settings = {name: value for name, value in own.items() if name != "stages"}
     Calls(Path(), **settings)
     return settings

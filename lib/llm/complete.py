@@ -1,22 +1,25 @@
 """Replies to requests, in order: from the cache if they were paid for, else from the model."""
 
 import asyncio
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from contextvars import copy_context
 from dataclasses import replace
 
 from lib.core.errors import Stopped
 from lib.core.paths import shown
 from lib.llm.batch import Batches
-from lib.llm.budget import Budget, plan
+from lib.llm.budget import Budget, check_price, plan
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint, endpoint
-from lib.llm.prices import price_of
 from lib.llm.request import Reply, Request
 from lib.llm.response import KINDS, UNREADABLE, WORTH_ASKING_AGAIN, read_response
+
+_LONGEST_END = 25.0  # seconds that calls in flight get after an interrupt
 
 
 def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Reply]:
@@ -29,8 +32,13 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
         stored = {request: _stored(cache, request, model, at, calls) for request in requests}
         left = [request for request, replies in stored.items()
                 if not replies or at and _best(replies).kind in calls.retry]
-        calls.tally.cached += sum(request not in left and _best(stored[request]).kind
-                                  != "unreadable" for request in requests)
+        calls.tally.asked += len(requests)
+        again = {*left}
+        kinds = [_best(stored[request]).kind for request in requests if request not in again]
+        calls.tally.cached += len(kinds) - kinds.count("unreadable")
+        calls.tally.cut += kinds.count("cut")
+        if left:
+            stopped = calls.all_cut(left[0].max_tokens)
         for _ in range(2):
             if left and not stopped:
                 direct = _requested([_next(request, stored[request]) for request in left],
@@ -41,7 +49,7 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
                     and stored[request][0].reason in WORTH_ASKING_AGAIN]
     calls.tally.failed += sum(_best(replies).kind == "unreadable"
                               for replies in stored.values() if replies)
-    if not stopped and (failing := calls.failing(is_over=True)):
+    if not stopped and (failing := calls.failing()):
         stopped = f"{failing}, the last with: {[UNREADABLE.reason, *failed.values()][-1]}"
     if stopped:
         n_there = sum(bool(stored[request]) for request in requests)
@@ -89,25 +97,42 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
                       f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
                       "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
                       'import the replies with python -m lib.llm, or use "rules"')
-    budget = Budget(calls, price_of(model), cache)
+    budget = Budget(calls, check_price(model, calls), cache)
     waiting = {request.key(model, at.url): request for request in asked}
-    print(plan(waiting.values(), n_requests, model, calls, budget.price), flush=True)
-    from tqdm import tqdm
     direct = Batches(at, model, calls, budget)
+    how = direct.planned(waiting) if calls.mode == "batch" else "directly"
+    print(plan(waiting.values(), n_requests, model, calls, budget.price, how), flush=True)
+    from tqdm import tqdm
 
     async def run() -> None:
+        direct.loop, direct.task = asyncio.get_running_loop(), asyncio.current_task()
         with tqdm(desc=model, unit="call", mininterval=1.0, total=len(waiting)) as direct.bar:
             async with at.http() as direct.http:
                 direct.client = at.client(direct.http)
                 await direct.ask(waiting)
 
     # In a thread, as a notebook has a loop already. Without debug lines, which show the address.
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, _terminable():
         done = pool.submit(copy_context().run, lambda: asyncio.run(run(), debug=False))
         try:
             done.result()
         except KeyboardInterrupt:
             direct.stop("interrupted")  # calls in flight are waited for: they are paid for
+            direct.loop.call_soon_threadsafe(direct.loop.call_later, _LONGEST_END,
+                                             direct.task.cancel)
             raise
     budget.refresh()
     return direct
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    # Slurm ends a job with SIGTERM, 30 seconds before it kills it.
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

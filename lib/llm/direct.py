@@ -91,6 +91,7 @@ class Direct:
             if tries.count(fault.tries) >= fault.tries:
                 self.failed[key] = fault.reason
                 self.calls.tally.failed += 1
+                self.calls.tally.unserved += fault.tries > 1
                 if failing := self.calls.failing():
                     self.stop(f"{failing}, the last with: {fault.reason}")
                 break

@@ -22,7 +22,10 @@ KINDS: dict[str, Kind] = {
     _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut", _UNREADABLE: "unreadable",
     _ONLY_THOUGHTS: "empty"}
 # A reasoning model's thoughts; some templates write the opening tag into the prompt.
-_THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)|\A(?:(?!<think>).)*</think>\s*", re.S)
+_THOUGHTS = re.compile(
+    r"\A\s*<(think(?:ing)?)>.*?(?:</\1>\s*|\Z)|\A(?:(?!<think).)*</think(?:ing)?>\s*|"
+    r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>.*?(?:(?<=final)<\|message\|>|\Z)|"
+    r"<\|(?:return|end)\|>\s*\Z", re.S | re.I)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import re
+import signal
 import sys
 import time
 from datetime import UTC, datetime
@@ -62,6 +63,17 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     return page, printed(finished, "console")
 
 
+class _Plans:
+    # papermill writes to it what cells print: plans of paid calls must be seen before the replies.
+    def write(self, text: str) -> None:
+        for line in text.splitlines():
+            if " to send (" in line:
+                print(line, flush=True)
+
+    def flush(self) -> None:
+        pass
+
+
 def _execute(notebook: Path, output: Path, given: dict[str, object]):
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -81,7 +93,7 @@ def _execute(notebook: Path, output: Path, given: dict[str, object]):
             sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
             return papermill.execute_notebook(
                 notebook, output, given, kernel_name="python3", cwd=REPOSITORY, config=sockets,
-                progress_bar=sys.stderr.isatty(), coalesce_streams=True,
+                progress_bar=sys.stderr.isatty(), coalesce_streams=True, stdout_file=_Plans(),
                 extra_arguments=[f"--IPKernelApp.exec_lines={_FIRST}",
                                  "--IPKernelApp.log_level=50"])
     except papermill.PapermillExecutionError as error:
@@ -118,6 +130,15 @@ def printed(notebook, tag: str = "") -> str:
                    if not tag or output.get("name") == "stdout")  # without progress bars
 
 
+def _pass_on(number: int, frame: object) -> None:
+    # The kernel has a session of its own, and ends its cell once paid calls have their replies.
+    import psutil
+
+    signal.signal(number, signal.default_int_handler)
+    for child in psutil.Process().children():
+        child.send_signal(number)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run `python -m lib.run.notebook 04_infer -y '{"arms": ["dapt"]}'`; return 0 on success."""
     parser = argparse.ArgumentParser(prog="python -m lib.run.notebook", description=__doc__)
@@ -126,6 +147,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("-y", "--parameters", type=json.loads, default={}, help="as JSON")
     options = parser.parse_args(arguments)
     process.die_with_parent()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _pass_on)
     sys.modules.update(dict.fromkeys(_NOT_NEEDED))
     name = options.name or options.notebook
     print(f"{name}  …\n", end="", flush=True)  # one write: parallel stages do not mix
@@ -133,7 +156,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         page, found = run_notebook(notebook_path(options.notebook), name, options.parameters)
     except (Stopped, BadStudy, OSError, KeyboardInterrupt) as error:
-        print(f"\n{name} FAILED: {error or 'interrupted'}\n", file=sys.stderr, flush=True)
+        is_interrupted = ": KeyboardInterrupt" in str(error) or not str(error)
+        text = f"{name} interrupted" if is_interrupted else f"\n{name} FAILED: {error}\n"
+        print(text, file=sys.stderr, flush=True)
         return 1
     minutes, seconds = divmod(round(time.monotonic() - clock), 60)
     found = "".join(f"  {line.strip()}\n" for line in found.splitlines() if line.strip())

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -27,7 +28,9 @@ from lib.core.process import be_parent, die_with_parent
 from lib.report.page import ending
 from lib.run.config import BASE_VARIABLE, FOLDER_VARIABLE, LABORATORY, AnyStudy, Study, load_study
 from lib.run.look import look_at, printed
+from lib.run.models import announce
 
+_SECONDS_TO_END = 40.0  # of stages that are interrupted
 _SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
 
 
@@ -113,6 +116,7 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
                        f"BASE={LABORATORY} to see the chain run")
     if isinstance(study, Study) and not study.made_by and (BASE in study.arms or study.trained):
         model_source(study.base_model)  # a missing base is reported before anything runs
+    announce(study)
     options = submitted(name, profile)
     locks = locked([study.name, *study.others])
     for root in (data_path(name), figures_path(name)):
@@ -127,8 +131,14 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
         print(f"{name}: {study.caution}", flush=True)
     if study.minutes and not data_path(name, "run.json").exists():
         print(f"{name}: about {study.minutes:g} min on two cores", flush=True)
-    status = subprocess.run(command(study, jobs, options), check=False,
-                            pass_fds=[file.fileno() for file in locks]).returncode
+    with subprocess.Popen(command(study, jobs, options),
+                          pass_fds=[file.fileno() for file in locks]) as running:
+        try:
+            status = running.wait()
+        except KeyboardInterrupt:  # the terminal tells the stages too: calls in flight are paid for
+            with suppress(subprocess.TimeoutExpired):
+                running.wait(_SECONDS_TO_END)
+            raise
     if status:
         print(f"\nThe study {name} stopped; unless it was killed, the reason is above. "
               "The same command resumes it.", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 import re
 import shlex
 import subprocess
@@ -16,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 from lib.core import process
 from lib.core.digest import module_digest
 from lib.core.errors import Stopped
-from lib.core.files import write_json
+from lib.core.files import write_json, write_text
 from lib.core.paths import REPOSITORY
 from lib.core.process import VARIABLE
 from lib.infer.answers import load
@@ -47,9 +46,10 @@ def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlo
     fields = fingerprint(recipe, blocks, validation, weights_hash(source),
                          module_digest(worker.__name__), processes, zero_stage)
     prepare(work, fields)
-    job = {"source": source, "blocks": blocks, "validation": validation, "recipe": recipe,
-           "processes": processes, "deepspeed": config}
-    (work / worker.JOB).write_bytes(pickle.dumps(job))  # only our own processes read it
+    work.chmod(0o700)  # whoever can write there decides what is trained
+    write_text(work / worker.JOB, json.dumps({
+        "source": source, "blocks": vars(blocks), "validation": validation and vars(validation),
+        "recipe": asdict(recipe), "processes": processes, "deepspeed": config}))
     _run(["-m", worker.__name__, str(work / worker.JOB)], processes)
     history = History(**json.loads((work / worker.HISTORY).read_text(encoding="utf-8")))
     tokenizer.save_pretrained(work / "final")

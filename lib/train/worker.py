@@ -1,8 +1,8 @@
 """Run one process of a distributed training run: torchrun calls it with the job's file."""
 
+import json
 import logging
 import os
-import pickle
 import sys
 import traceback
 from dataclasses import asdict
@@ -14,10 +14,11 @@ from transformers.utils.logging import set_verbosity_error
 
 from lib.core.files import write_json
 from lib.core.process import die_with_parent
+from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
 from lib.train.trainer import fit
 
-JOB, HISTORY = "job.pickle", "history.json"
+JOB, HISTORY = "job.json", "history.json"
 
 
 def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[str, object]:
@@ -47,12 +48,14 @@ def run_job(path: Path) -> None:
     import deepspeed  # takes seconds
     from deepspeed.ops import __compatible_ops__  # this runs a compiler, so not in notebooks
 
-    work, job, is_first = path.parent, pickle.loads(path.read_bytes()), os.environ["RANK"] == "0"
+    work, job, is_first = path.parent, json.loads(path.read_bytes()), os.environ["RANK"] == "0"
     if not is_first:
         set_verbosity_error()  # the first process shows warnings
     logging.getLogger("accelerate").setLevel(logging.ERROR)  # Trainer accumulates, not accelerate
     __compatible_ops__["deepspeed_shm_comm"] = False  # inference only; compiling takes minutes
-    recipe, source = job["recipe"], job["source"]
+    recipe, source = Recipe(**job["recipe"]), job["source"]
+    blocks, validation = (PackedBlocks(**one) if one else None
+                          for one in (job["blocks"], job["validation"]))
 
     def load() -> PreTrainedModel:  # once torch.distributed has started
         if not deepspeed.comm.is_initialized():  # on a CPU, accelerate initializes only torch's
@@ -60,8 +63,8 @@ def run_job(path: Path) -> None:
         dtype = torch.bfloat16 if recipe.arithmetic() == "bf16" else torch.float32
         return AutoModelForCausalLM.from_pretrained(source, dtype=dtype)  # bf16 without float32
 
-    history = fit(load, job["blocks"], job["validation"], recipe, work,
-                  processes=job["processes"], deepspeed=job["deepspeed"])
+    history = fit(load, blocks, validation, recipe, work, processes=job["processes"],
+                  deepspeed=job["deepspeed"])
     if is_first:
         write_json(work / HISTORY, asdict(history))
 

@@ -17,7 +17,7 @@ from lib.analyze.tables import (
     table1,
     table2,
 )
-from lib.core.records import Query, Verdict
+from lib.core.records import Answer, Query, Verdict
 
 
 def query(query_id: str, structure: str = "natural", answer: str = "Oslo",
@@ -43,6 +43,19 @@ def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
     assert formatted_table(table2(rows)).base[0] == "2/4 = 50.00%" + ending  # one document
     texts = formatted_table(table2(rows.assign(cluster=rows.query_id))).base
     assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + ending)
+
+
+def test_incomplete_replies_of_an_endpoint_are_counted_by_kind():
+    rows = [query(name, structure) for name, structure in zip("abcde", ["natural"] * 4 + [
+        "tabular"], strict=True)]
+    states = dict.fromkeys("abcde", "incorrect") | {"e": "correct"}
+    answers = [Answer(query_id=name, arm="base", answer="", n_tokens=0, truncated=False, flaw=flaw)
+               for name, flaw in zip("abde", ["cut", "cut", "refused", ""], strict=True)]
+    table = table2(joined(rows, verdicts("base", states), answers))
+    assert table.set_index("structure")[["refused", "cut"]].T.to_dict("list") == {
+        "natural": [1, 2], "entity-list": [0, 0], "tabular": [0, 0], "all": [1, 2]}
+    assert "empty" not in table and formatted_table(table).base[0].endswith("; 1 refused; 2 cut")
+    assert "cut" not in table2(joined(rows, verdicts("base", states)))
 
 
 @given(st.lists(st.sampled_from(["correct", "incorrect", "unscored"]), max_size=40))

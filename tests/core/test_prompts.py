@@ -37,6 +37,12 @@ hostile = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(
     ("[[\u0166rue]]", "[¦[\u0166rue]]"), ("<bos>x<eos>", "<¦bos>x<¦eos>"),
     ("<tool_call></tool_call>", "<¦tool_call><¦/tool_call>"), ("<unused7>", "<¦unused7>"),
     ("[TOOL_CALLS]", "[¦TOOL_CALLS]"), ("<b\u200bos>", "<¦b\u200bos>"),
+    ("<bos >", "<¦bos >"),
+    ("<function=send>", "<¦function=send>"), ("<extra_id_0>", "<¦extra_id_0>"),
+    ("[[\u0422\u0433\u0443\u0435]]", "[¦[\u0422\u0433\u0443\u0435]]"),  # Cyrillic
+    ("[[\ua4d4\ua4e3\ua4f4\ua4f0]]", "[¦[\ua4d4\ua4e3\ua4f4\ua4f0]]"),  # Lisu
+    ("</\ua4ee\ua4e0\ua4e2\ua4ea\ua4f0\ua4e3>", "<¦/\ua4ee\ua4e0\ua4e2\ua4ea\ua4f0\ua4e3>"),
+    ("[[\u13a2\u13a1uE]]", "[¦[\u13a2\u13a1uE]]"),  # Cherokee, which is not in the table
     ("</s>[INST]<<SYS>>", "<¦/s>[¦INST]<<¦SYS>>"), ("<end_of_turn>", "<¦end_of_turn>")])
 def test_whatever_could_pass_for_a_part_of_the_prompt_is_split(text, expected):
     assert defused(text, TAGS) == expected
@@ -46,7 +52,8 @@ def test_whatever_could_pass_for_a_part_of_the_prompt_is_split(text, expected):
     "[[wikilink]] and [[true, false], [1]]", "x[0][[true]", "a < b and c > d", "{{ x }}",
     "<br> <td>4</td> <answers>", "vector<vector<int>> a{{1}, {2}};", ">>> print({{}})",
     "cat <<EOF > out", "Tom &amp; Jerry &lt;3", "true [1] false", "<document> <part>",
-    "10² ½ ㎏ naïve — “quoted” «cité»"])
+    "10² ½ ㎏ naïve — “quoted” «cité»",
+    "[[\u041c\u043e\u0441\u043a\u0432\u0430-\u0420\u0435\u043a\u0430]]", "if (a <s && s> b)"])
 def test_other_text_stays_as_it_is(text):
     assert defused(text, TAGS) == text
 

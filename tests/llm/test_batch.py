@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -277,6 +278,22 @@ def test_a_full_queue_at_the_provider_makes_batches_smaller(tmp_path, at):
         sizes = [batch["request_counts"]["total"] for batch in server.batches.batches.values()
                  if batch["status"] == "completed"]
         assert sum(sizes) == 22 and max(sizes) <= 4 and set(n_paid(server).values()) == {2}
+
+
+@pytest.mark.parametrize(("settings", "most", "says"), [
+    ({}, None, "1 directly, then 1 batches"), ({}, 1500, "1 directly, then 5 batches"),
+    ({"max_cost_usd": 1.0}, None, "1 directly, then 1 batches"),
+    ({"max_cost_usd": 0.008}, None, "1 directly, then at least 4 batches")])
+def test_the_plan_has_the_batches_that_will_run(tmp_path, at, capsys, monkeypatch, settings, most,
+                                                says):
+    if most:
+        monkeypatch.setattr("lib.llm.batch.MOST_BYTES", most)
+    with at(Server()) as server:
+        calls = batched(tmp_path, **settings)
+        complete(prompts(23), MODEL, calls)
+        assert says in capsys.readouterr().out
+        n_run, least = len(server.batches.batches), int(re.search(r"(\d+) batches", says)[1])
+        assert n_run == least or "at least" in says and n_run > least, n_run
 
 
 def test_the_limit_of_money_holds_before_anything_is_sent(tmp_path, at):

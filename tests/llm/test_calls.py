@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.core.errors import BadInput, BadStudy, Stopped
+from lib.core.errors import BadStudy, Stopped
 from lib.core.paths import REPOSITORY
 from lib.llm.__main__ import main
 from lib.llm.cache import Cache, _journal_for
@@ -102,6 +103,7 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(tmp_path, at, mo
     assert KEY not in written and address not in written and address.split("/")[2] not in written
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("OPENAI_BASE_URL")
+    (tmp_path / "data" / "reader").mkdir()
     main(["import", "reader", str(tmp_path / "replies.jsonl")])
     calls = Calls(tmp_path / "data" / "reader" / "llm.sqlite")
     assert texts(complete(prompts(5), "m", calls)) == texts(replies)
@@ -125,6 +127,11 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, at, monkeyp
         with pytest.raises(SystemExit, match="2"):
             main(["import", "lab", str(tmp_path / "x.jsonl")])
         assert "line 2" in capsys.readouterr().err
+    for misspelt in ("labb", "lab/1011"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["import", misspelt, str(tmp_path / "x.jsonl")])
+        assert f"{misspelt!r} is no study" in capsys.readouterr().err
+    assert {path.name for path in (tmp_path / "data").iterdir()} == {"s", "lab"}
 
 
 def n_paid(server: Server) -> Counter:
@@ -224,10 +231,82 @@ def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_
             assert value not in str(raised.value)
 
 
-def test_a_file_that_is_not_a_cache_is_named(tmp_path):
-    (tmp_path / "llm.sqlite").write_text("not a database, and long enough to be read as one" * 50)
-    with pytest.raises(BadInput, match="llm.sqlite"):
-        Cache(tmp_path / "llm.sqlite")
+def damage(path: Path) -> None:
+    with closing(Cache(path)) as cache:
+        cache.database.execute("pragma journal_mode = delete")
+    raw = path.read_bytes()
+    path.write_bytes(raw[:4096] + b"x" * (len(raw) - 4096))
+
+
+@pytest.mark.parametrize(("spoil", "says"), [
+    (lambda path: path.write_text("not a database" * 500), "file is not a database; restore"),
+    (damage, "malformed; restore .* away")])
+def test_a_cache_that_cannot_be_read_is_named_with_what_to_do(tmp_path, at, spoil, says):
+    path = tmp_path / "llm.sqlite"
+    with Server() as server:
+        at(server)
+        complete(prompts(30), "m", Calls(path))
+        spoil(path)
+        with pytest.raises(Stopped, match=f"llm.sqlite: .*{says}"):
+            complete(prompts(60), "m", Calls(path))
+        assert len(server.log) == 30
+
+
+@pytest.mark.parametrize(("how", "most_lost"), [
+    (lambda path: shutil.rmtree(path.parent), 0),  # 24: stored or in flight before
+    (lambda path: os.replace(shutil.copy(path, path.with_name("copy")), path), 24)])
+def test_a_cache_that_is_removed_or_replaced_while_in_use_loses_no_later_reply(
+        tmp_path, at, capsys, how, most_lost):
+    path = tmp_path / "data" / "llm.sqlite"
+
+    def spoil(body: dict) -> str:
+        if body["messages"][0]["content"] == "question 20":
+            how(path)
+        return echo(body)
+
+    with Server(reply=spoil, latency=0.01) as server:
+        at(server)
+        complete(prompts(60), "m", Calls(path, concurrency=4))
+        assert "llm.sqlite was removed while in use" in capsys.readouterr().out
+        again = Calls(path)
+        complete(prompts(60), "m", again)
+        assert again.tally.new <= most_lost
+
+
+READ = """
+import sys
+from lib.core.errors import Stopped
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Request
+for n in (20, 21):
+    calls = Calls(sys.argv[1])
+    try:
+        complete([Request.ask(f"question {number}") for number in range(n)], "m", calls)
+        print(calls)
+    except Stopped as stopped:
+        print(stopped)
+"""
+
+
+@pytest.mark.parametrize("log", ["merged", "open"])
+def test_a_study_whose_replies_are_all_there_is_read_from_a_read_only_checkout(tmp_path, at, log):
+    path, mounted = tmp_path / "llm.sqlite", ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    if subprocess.run([*mounted, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("mounting a folder read-only needs user namespaces")
+    command = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,ro {tmp_path} && exec "
+    with Server(reply=echo) as server:
+        at(server)
+        complete(prompts(20), "m", Calls(path))
+        with closing(Cache(path)) as cache:
+            if log == "open":
+                cache.renew(1)
+            ran = subprocess.run([*mounted, command + f"{sys.executable} -c '{READ}' {path}"],
+                                 cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    first, *_, last = ran.stdout.splitlines()
+    assert first.startswith("cached 20 / new 0 / failed 0"), ran.stderr
+    assert "llm.sqlite: attempt to write a readonly database; make" in last and "STUDY_ROOT" in last
+    assert len(server.log) == 20
 
 
 ARM = """
@@ -303,7 +382,7 @@ time.sleep(float(sys.argv[2]))
 """
 
 
-def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path):
+def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path, capsys):
     cache = Cache(tmp_path / "llm.sqlite")
 
     def holder(seconds: int) -> subprocess.Popen:
@@ -323,7 +402,9 @@ def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path):
 
         assert not claimed_after(f"{machine} {pid} {start}")
         assert claimed_after(f"{machine} {pid} {int(start) - 1}")  # killed; its id is used again
-        assert not claimed_after(f"another-{machine} {pid} {start}")  # which nobody can see here
+        for _ in range(2):
+            assert not claimed_after(f"another-{machine} {pid} {start}")  # nobody can see it here
+        assert capsys.readouterr().out.count(f"another machine (another-{machine} {pid} ") == 1
         process.kill()
         deadline = time.monotonic() + 10
         while not claimed_after(f"{machine} {pid} {start}") and time.monotonic() < deadline:
@@ -331,18 +412,36 @@ def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path):
         assert cache.database.execute("select holder from claims").fetchone() == (cache.me,)
 
 
-def test_an_interrupt_stops_new_calls_and_keeps_replies_that_were_in_flight(tmp_path, at):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_stops_new_calls_and_keeps_replies_that_were_in_flight(tmp_path, at, sent):
     with Server(reply=echo, latency=0.5) as server:
         at(server)
         running = subprocess.Popen(fifty(tmp_path), cwd=REPOSITORY, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 60
-        while len(server.log) < 5 and time.monotonic() < deadline:
-            time.sleep(0.005)
-        running.send_signal(signal.SIGINT)
+        interrupt(running, server, sent)
         assert b"KeyboardInterrupt" in running.communicate(timeout=60)[1]
         asked = len(server.log)
     assert 5 <= asked <= 10 and len(list(Cache(tmp_path / "llm.sqlite").entries())) == asked
+
+
+def interrupt(running: subprocess.Popen, server: Server, sent: int) -> None:
+    """Send a signal once five calls are in flight."""
+    deadline = time.monotonic() + 60
+    while len(server.log) < 5 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    running.send_signal(sent)
+
+
+def test_an_interrupt_does_not_wait_for_a_server_that_is_silent(tmp_path, at):
+    command = fifty(tmp_path)
+    command[2] = "import lib.llm.complete; lib.llm.complete._LONGEST_END = 1" + command[2]
+    with Server(faults=lambda number, body: "never") as server:
+        at(server)
+        running = subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE)
+        interrupt(running, server, signal.SIGTERM)
+        started = time.monotonic()
+        assert b"KeyboardInterrupt" in running.communicate(timeout=60)[1]
+        assert time.monotonic() - started < 10 and len(server.log) == 5
 
 
 def test_a_server_that_is_not_there_stops_the_run_and_says_so(tmp_path, monkeypatch):

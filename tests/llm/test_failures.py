@@ -1,5 +1,6 @@
 """When failures stop a stage: their share is of all its calls, cached ones included."""
 
+import asyncio
 import random
 from collections import Counter
 from contextlib import closing
@@ -36,13 +37,38 @@ def test_a_stage_with_a_few_permanent_failures_completes_however_often_it_is_run
         assert all(asked[prompt] == (2 if "fault" in prompt else 1) for prompt in prompts)
 
 
-def test_a_stage_in_which_every_call_fails_stops_at_the_first_twenty(tmp_path, at):
-    with Server(faults=lambda number, body: "400") as server:
+FEW = {"at its beginning": range(35), "in a cluster": range(20, 55),
+       "faster than replies": range(0, 490, 14)}
+
+
+@pytest.mark.parametrize("place", FEW)
+def test_prompts_that_fail_stop_no_stage_that_may_have_as_many(tmp_path, at, place):
+    prompts = [f"question {n}" + " fault:400" * (n in FEW[place]) for n in range(500)]
+
+    class Slow(Server):
+        async def _chat(self, call, asked):
+            await asyncio.sleep(0.1 * ("fault" not in asked.prompt))
+            return await super()._chat(call, asked)
+
+    with Slow() as server:
         at(server)
-        with pytest.raises(Stopped, match="20 of the first 20 calls failed"):
+        for n_sent in (500, 35):
+            calls, n_before = Calls(tmp_path / "llm.sqlite", max_failed_share=0.07), len(server.log)
+            complete([Request.ask(prompt) for prompt in prompts], "m", calls)
+            assert (calls.tally.failed, len(server.log) - n_before) == (35, n_sent)
+
+
+@pytest.mark.parametrize(("fault", "says"), [
+    ("400", "21 of 200 calls failed"), ("503", "20 of the first 20 calls failed")])
+def test_a_stage_in_which_every_call_fails_stops_when_it_cannot_pass_or_nothing_is_served(
+        tmp_path, at, monkeypatch, fault, says):
+    monkeypatch.setattr("lib.llm.faults.MOST_TRIES", 2)
+    with Server(faults=lambda number, body: fault) as server:
+        at(server)
+        with pytest.raises(Stopped, match=says):
             complete([Request.ask(f"question {n}") for n in range(200)], "m",
-                     Calls(tmp_path / "llm.sqlite", concurrency=1))
-        assert len(server.log) <= 21
+                     Calls(tmp_path / "llm.sqlite", concurrency=20))
+        assert len(server.log) <= 60
 
 
 def test_a_run_in_which_the_limit_cuts_every_reply_stops_unless_all_may_fail(tmp_path, at):
@@ -54,7 +80,10 @@ def test_a_run_in_which_the_limit_cuts_every_reply_stops_unless_all_may_fail(tmp
         at(server)
         with pytest.raises(Stopped, match="cut at the length limit, the last at 7 tokens"):
             complete(requests, "m", Calls(tmp_path / "llm.sqlite", concurrency=1))
-        assert len(server.log) <= 21
+        for _ in range(2):
+            with pytest.raises(Stopped, match="all of the first 20 replies are cut"):
+                complete(requests, "m", Calls(tmp_path / "llm.sqlite", concurrency=1))
+        assert len(server.log) == 20, "cached replies that are cut count"
         free = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
         assert len(complete(requests, "m", free)) == 100
 

@@ -31,6 +31,11 @@ def body(content: object = "yes", finish: object = "stop", **more: object) -> st
     (body("<think>no? yes!</think>\n\nyes"), "yes", ""), (body("no? yes!</think>yes"), "yes", ""),
     (body("yes <think>or no</think>"), "yes <think>or no</think>", ""),
     (body("<think>no? yes"), "", "empty"), (body("<think>no?", "length"), "", "cut at the length"),
+    (body("<THINK>no?</THINK> yes"), "yes", ""), (body("<thinking>no?</thinking>yes"), "yes", ""),
+    (body("no?</Thinking>\nyes"), "yes", ""),
+    (body("<|channel|>analysis<|message|>no?"), "", "empty"),
+    (body("<|channel|>analysis<|message|>no?<|end|><|start|>assistant<|channel|>final<|message|>yes"
+          "<|return|>"), "yes", ""),
     (body("yes", None), "yes", "no finish reason"), (body(None, "tool_calls"), "", "tool_calls"),
     (body("\ud83d!"), "?!", "")])
 def test_text_is_complete_or_has_its_reason(raw, text, reason):

@@ -3,9 +3,12 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,9 +20,12 @@ from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Document, Normalized, Query, Rejected, Verdict
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
-from tests.llm_server import Server, at_random
+from lib.llm.cache import Cache
+from tests.llm_server import Call, Server, at_random
+from tests.llm_server_faults import Answer as Sent
+from tests.llm_server_faults import Asked
 
-KEY = "sk-key-of-the-stages-test"
+KEY, MODEL = "sk-key-of-the-stages-test", "gpt-4o-mini"
 PASSING = ("429-ms", "500", "html", "broken", "drop-inside")  # faults
 UNREADABLE = ("html", "broken")  # each may be paid, so the second one fails the call
 WRITTEN: dict[str, int] = {}  # part of a document -> pairs that the played model wrote on it
@@ -46,6 +52,17 @@ def play(body: dict) -> str:
     return f"Rating: 7\nRemark: plain\nConversion to High-Quality Data:<<<<{{{{ {part} }}}}>>>>"
 
 
+class Echoing(Server):
+    """Writes the key into every reply: text, error message and id."""
+
+    def _reply(self, call: Call, asked: Asked) -> Sent:
+        answer = super()._reply(call, asked)
+        answer.headers["x-request-id"] = asked.key
+        for field in (b'"content": "', b'"message": "'):
+            answer.body = answer.body.replace(field, field + asked.key.encode() + b" ")
+        return answer
+
+
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
     """Return three of the real documents that the repository carries."""
@@ -62,16 +79,21 @@ def root(tmp_path_factory, documents) -> Path:
     return root
 
 
-def run(root: Path, server: Server, stage: str, **given: object) -> str:
-    """Run a notebook as the graph does; return what its cells printed."""
+def started(root: Path, server: Server, stage: str, **given: object) -> subprocess.Popen:
     command = [sys.executable, "-m", "lib.run.notebook", stage, "--name", stage, "-y",
                json.dumps({"study": "s", **given})]
     environment = os.environ | {"STUDY_ROOT": str(root), "OPENAI_API_KEY": KEY,
                                 "OPENAI_BASE_URL": server.url}
-    ended = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True,
-                           timeout=300)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    (root / f"{stage}.log").write_text(ended.stdout + ended.stderr)
+    return subprocess.Popen(command, cwd=REPOSITORY, env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def run(root: Path, server: Server, stage: str, **given: object) -> str:
+    """Run a notebook as the graph does; return what its cells printed."""
+    with started(root, server, stage, **given) as running:
+        out, error = running.communicate(timeout=300)
+    assert running.returncode == 0, error[-3000:]
+    (root / f"{stage}.log").write_text(out + error)
     cells = json.loads((root / "data" / "s" / "notebooks" / f"{stage}.ipynb").read_text())["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     return "".join("".join(output.get("text", [])) for output in outputs)
@@ -92,11 +114,13 @@ def faults_that_pass() -> Callable[[int, dict], str | None]:
 
 
 def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(root, documents):
-    with Server(reply=play, faults=faults_that_pass(), key=KEY) as server:
-        printed = run(root, server, "01_annotate", annotator="m")
+    with Echoing(reply=play, faults=faults_that_pass(), key=KEY) as server:
+        printed = run(root, server, "01_annotate", annotator=MODEL)
         queries = read_records(root / "data" / "s" / "queries.jsonl", Query, "01")
         n_calls = int(re.search(r"cached 0 / new (\d+) / failed 0", printed)[1])
         assert n_calls >= len(documents)
+        log = (root / "01_annotate.log").read_text()
+        assert f"{MODEL}: {len(documents)} calls, 0 cached" in log, "the plan is on the console"
         rejected = read_records(root / "data" / "s" / "queries_rejected.jsonl", Rejected, "01")
         n_refused = sum(bool(row.structure) for row in rejected)  # the others are no pairs
         assert len(queries) + n_refused == sum(WRITTEN.values()), "no pair is lost"
@@ -106,7 +130,7 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
             source = texts[query.document_id][query.start:query.end]
             assert source == query.source_reference
 
-        printed = run(root, server, "02_normalize", normalizer="m", base_model="base")
+        printed = run(root, server, "02_normalize", normalizer=MODEL, base_model="base")
         rewritten = read_records(root / "data" / "s" / "normalized.jsonl", Normalized, "02")
         assert "failed 0" in printed and "99.4%" in printed
         assert sum(not row.dropped for row in rewritten) >= 0.95 * len(rewritten) > 0
@@ -115,17 +139,37 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
                           answer=query.answer if number % 2 else "another thing")
                    for number, query in enumerate(queries)]
         write_records(root / "data" / "s" / "answers" / "base.jsonl", answers)
-        printed = run(root, server, "05_judge", judge="m", arms=["base"])
-        path = root / "data" / "s" / "verdicts" / "m" / "base.jsonl"
+        printed = run(root, server, "05_judge", judge=MODEL, arms=["base"])
+        path = root / "data" / "s" / "verdicts" / MODEL / "base.jsonl"
         verdicts = [row.verdict for row in read_records(path, Verdict, "05")]
         assert verdicts == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
 
+        printed = run(root, server, "06_analyze", judge=MODEL, arms=["base"])
+        assert "[key] They agree." in (root / "data/s/notebooks/06_analyze.html").read_text()
+
         paid = sum(call.status == 200 for call in server.log)
         before = (root / "data" / "s" / "queries.jsonl").read_bytes()
-        printed = run(root, server, "01_annotate", annotator="m")
+        printed = run(root, server, "01_annotate", annotator=MODEL)
         assert f"cached {n_calls} / new 0 / failed 0" in printed
         assert sum(call.status == 200 for call in server.log) == paid
         assert (root / "data" / "s" / "queries.jsonl").read_bytes() == before
         address = server.url.split("/")[2].encode()
     for path in (path for path in root.rglob("*") if path.is_file()):
         assert KEY.encode() not in path.read_bytes() and address not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize(("sent", "model"), [(signal.SIGINT, "gpt-4o-mini-2024-07-18"),
+                                            (signal.SIGTERM, "gpt-4.1-2025-04-14")])
+def test_a_stage_that_is_interrupted_keeps_the_replies_of_calls_in_flight(
+        root, documents, sent, model):
+    with Server(reply=play, latency=2) as server:
+        with started(root, server, "01_annotate", annotator=model) as running:
+            deadline = time.monotonic() + 60
+            while len(server.log) < len(documents) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            running.send_signal(sent)
+            assert running.communicate(timeout=60)[1].endswith("01_annotate interrupted\n")
+        asked = len(server.log)
+    with closing(Cache(root / "data" / "s" / "llm.sqlite")) as cache:
+        kept = sum(entry.model == model for entry in cache.entries())
+    assert (running.returncode, kept) == (1, asked) and asked >= len(documents)

@@ -187,7 +187,7 @@ def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(stud
     own = calls.calls_for("wrong", "05_judge")
     assert (own.max_cost_usd, own.retry, own.concurrency) == (2.0, ["cut"], 32)
     assert calls.calls_for("wrong/1010", "01_annotate").retry == ()
-    assert calls.calls_for("by hand", "01_annotate").max_cost_usd is None
+    assert calls.calls_for("by hand", "01_annotate").max_cost_usd == 5
     for stage in study.stages:
         for arm in study.arms_of(stage):
             assert set(study.given(stage, arm)) <= set(parameters_of(notebook_path(stage)))

@@ -19,7 +19,7 @@ from lib.lab.base_model import train_tokenizer
 from lib.train.agent import rendezvous
 from lib.train.launch import LAUNCHER, train_arm
 from lib.train.recipe import Recipe
-from lib.train.worker import deepspeed_config
+from lib.train.worker import JOB, deepspeed_config
 from tests.train.test_trainer import TEXTS, blocks_of, new_model, weights
 
 # 5 blocks in updates of 4: the last update of an epoch has one block for two processes.
@@ -98,7 +98,9 @@ def interrupted(root: Path, name: str, victim: Callable[[bytes], bool]) -> str:
         training = pool.submit(run, root, name, processes=2)
         while not list(root.glob(f".{name}/checkpoint-*/complete")) and not training.done():
             time.sleep(0.002)
-        os.kill(max(processes(str(root / f".{name}"), victim)), signal.SIGKILL)
+        work = root / f".{name}"
+        assert work.stat().st_mode & 0o077 == 0 and json.loads((work / JOB).read_bytes())
+        os.kill(max(processes(str(work), victim)), signal.SIGKILL)
         reason = training.exception()
     assert isinstance(reason, Stopped), reason
     assert not (root / name).exists() and not processes(str(root / f".{name}"), lambda _: True)

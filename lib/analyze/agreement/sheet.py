@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from lib.analyze.format import as_csv
 from lib.analyze.tables import by_group
 from lib.core.arms import ALL
 from lib.core.errors import BadInput, BadStudy
@@ -34,8 +35,6 @@ ANSWERS = Form(("question", "reference answer", "answer"), ("correct", "incorrec
 QUESTIONS = Form(("structure", "rule", "question", "answer", "source"), ("good", "poor", "wrong"))
 # Appendix B of TableQuest: is the answer where it is said to be, does it match, does the level fit
 TABLE_QUESTIONS = QUESTIONS._replace(labels=("right", "not there", "no match", "wrong level"))
-# the start of a formula in Excel, LibreOffice and Google Sheets
-_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONGEST_CELL = 32_000  # characters; Excel takes 32,767
 
@@ -134,9 +133,7 @@ def labels_of(path: Path, sample: list[Item], form: Form = ANSWERS) -> dict[str,
         columns=columns,
     )
     if len(added) or not path.exists():
-        text = pd.concat([sheet, added]).to_csv(
-            index=False, sep=separator, quoting=csv.QUOTE_ALL, lineterminator="\n"
-        )
+        text = as_csv(pd.concat([sheet, added]), sep=separator, quoting=csv.QUOTE_ALL)
         write_text(path, "\ufeff" + text)  # Excel needs the byte order mark
     return labels
 
@@ -213,9 +210,7 @@ def weights(items: Iterable[Item], labels: dict[str, str]) -> dict[tuple[str, st
 
 
 def _cell(text: str) -> str:
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _UNPRINTABLE.sub("\ufffd", text)[:_LONGEST_CELL]
-    return f"'{text}" if _FORMULA.match(text) else text
+    return _UNPRINTABLE.sub("\ufffd", text)[:_LONGEST_CELL]
 
 
 def _read(path: Path) -> tuple[pd.DataFrame, str]:

@@ -12,7 +12,7 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lib.analyze.format import DASH
+from lib.analyze.format import DASH, as_csv
 from lib.core.files import replacing, write_text
 from lib.core.paths import figures_path
 from lib.core.text import choices
@@ -64,8 +64,7 @@ def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
         for ending, stamp in stamps.items():
             with replacing(figures_path(study, f"{name}.{ending}")) as temporary:
                 figure.savefig(temporary, format=ending, metadata=stamp)
-    csv = plotted.to_csv(index=False, lineterminator="\n")
-    return write_text(figures_path(study, f"{name}.csv"), csv).with_suffix(".png")
+    return write_text(figures_path(study, f"{name}.csv"), as_csv(plotted)).with_suffix(".png")
 
 
 def show_figure(path: Path, alt: str) -> HTML:

@@ -1,0 +1,74 @@
+"""Before a study starts: what its models cost at most, and whether their endpoint can be used."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from lib.core.errors import Stopped
+from lib.core.paths import data_path
+from lib.llm import calls
+from lib.run import config
+from lib.run.config import load_study
+from lib.run.models import announce
+from tests.llm_server import Server
+
+KEY = "sk-key-of-this-test-01"
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Return a function that loads a study of the laboratory with more keys."""
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    for module in (config, calls):
+        monkeypatch.setattr(module, "REPOSITORY", tmp_path)
+    (tmp_path / "studies").mkdir()
+
+    def loaded(keys: str) -> config.Study:
+        (tmp_path / "studies" / "own.yaml").write_text(f"source: lab\n{keys}\n")
+        return load_study("own")
+    return loaded
+
+
+@pytest.fixture
+def point(monkeypatch):
+    """Return a function that sets the environment to a server and a key."""
+    def to(server: Server | SimpleNamespace, key: str = KEY) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    return to
+
+
+def test_the_limit_and_price_of_every_stage_with_a_model_are_printed(study, point, capsys):
+    with Server(key=KEY) as server:
+        point(server)
+        announce(study("annotator: gpt-4o-mini\njudge: gpt-4o-mini\n"
+                       "llm: {stages: {05_judge: {max_cost_usd: null}}}"))
+        first, second, third = capsys.readouterr().out.splitlines()
+        assert [(call.method, call.path) for call in server.log] == [("GET", "/v1/models")]
+        announce(study("llm: {concurrency: 3}"))
+        assert len(server.log) == 1 and not capsys.readouterr().out, "no stage calls a model"
+    assert first.startswith("01_annotate: gpt-4o-mini, $0.15") and "stops before $5.00" in first
+    assert second.startswith("05_judge: gpt-4o-mini") and "max_cost_usd is null" in second
+    assert third.startswith("pairs: gpt-4o-mini"), "notebooks that only read verdicts are not named"
+
+
+def test_a_missing_key_or_price_or_a_dead_server_is_told_before_anything_runs(
+        study, point, capsys, monkeypatch):
+    judged = study("judge: gpt-4o-mini")
+    with Server(key=KEY) as server:
+        point(server, "sk-another-key-000001")
+        with pytest.raises(Stopped, match="refuses the key.* 05_judge, pairs would call a model"):
+            announce(judged)
+        point(server)
+        with pytest.raises(Stopped, match="no price of 'my-own' is known.*max_cost_usd: null"):
+            announce(study("judge: my-own"))
+        announce(study("judge: my-own\nllm: {max_cost_usd: null}"))
+        assert "my-own, price unknown; without a limit" in capsys.readouterr().out
+    with pytest.raises(Stopped, match="no connection to the endpoint"):
+        announce(judged)
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    with pytest.raises(Stopped, match="no key is set"):
+        announce(judged)
+    data_path("own", "llm.sqlite").touch()  # all replies may be there
+    announce(judged)
+    assert "no key is set" in capsys.readouterr().out
