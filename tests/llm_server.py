@@ -76,14 +76,14 @@ def digest_of(body: dict) -> str:
 class Server:
     """The server, in a thread with its own loop while the context is open.
 
-    A reply comes after `latency` seconds. `reply` gives a text, or fields of the completion that
-    replace the ordinary ones. `key` and `models` are the only ones accepted; "" and (): any. A
-    bucket of requests or tokens has `burst_seconds` worth of its rate.
+    A reply comes after `latency` seconds. `reply` gives a text, an Answer, or fields of the
+    completion that replace the ordinary ones. `key` and `models` are the only ones accepted; ""
+    and (): any. A bucket of requests or tokens has `burst_seconds` worth of its rate.
     """
 
     def __init__(self, *, latency: float = 0.0, requests_per_minute: float | None = None,
                  tokens_per_minute: float | None = None, burst_seconds: float = 1.0,
-                 says: Sequence[str] = SAYS, reply: Callable[[dict], str | dict] = digest_of,
+                 says: Sequence[str] = SAYS, reply: Callable[[dict], object] = digest_of,
                  faults: Faults | None = None, key: str = "", models: Sequence[str] = (),
                  batch: BatchRules | None = None) -> None:
         self.latency = latency
@@ -200,6 +200,8 @@ class Server:
         elif self.faults:
             call.fault = self.faults(self._n_calls, asked.body) or ""
         own = self.reply(asked.body)
+        if isinstance(own, Answer):
+            return own
         reply = (completion(asked.body, own) if isinstance(own, str) else
                  completion(asked.body, "") | own)
         return FAULTS[call.fault](asked, reply) if call.fault else whole(reply)

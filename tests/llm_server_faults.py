@@ -260,7 +260,8 @@ FAULTS: dict[str, Make] = {
     "html-echo": _echoes(200, "text/html"),
     "broken": lambda asked, completion: Answer(json.dumps(completion).encode()[:-7]),
     "empty": _says("application/json", b""),
-    "error-200": lambda asked, completion: Answer(error(500, "overloaded", "overloaded").body),
+    "error-200": lambda asked, completion: Answer(error(
+        500, "overloaded", "overloaded", kind="server_error").body),
     "no-choices": _with(choices=[]),
     "null-choices": _with(choices=None),
     "no-message": _with(choices=[{"index": 0, "finish_reason": "stop"}]),

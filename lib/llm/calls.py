@@ -14,7 +14,7 @@ from pydantic import Field
 from lib.core.paths import REPOSITORY, data_path
 from lib.llm.response import Kind
 
-SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
+SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry", "strict_model")
 MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit
 _ENOUGH = 20  # replies, if all are cut, that stop the run
 _EARLY = 17.5  # failures above max_failed_share that stop a run before its last call
@@ -30,6 +30,8 @@ class Tally:
     failed: int = 0
     unserved: int = 0  # of the failed calls, those that only the endpoint can be blamed for
     kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
+    models: Counter = field(default_factory=Counter)  # that answered, as the endpoint names them
+    uncounted: int = 0  # new replies without a plausible count of tokens
     cut: int = 0  # replies that are cut at the length limit, cached ones included
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
@@ -53,6 +55,7 @@ class Calls:
     concurrency: int = Field(32, gt=0)  # simultaneous calls
     max_failed_share: float = Field(0.1, ge=0, le=1)  # of all calls, cached ones too: stop above it
     retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
+    strict_model: bool = False  # stop at a reply of a model whose name begins otherwise
     timeout_seconds: float = 600.0  # per call, from sending to the complete reply
     poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
@@ -65,6 +68,11 @@ class Calls:
             kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.kinds.items()))
             parts += [f"{tally.kinds.total()} truncated or refused ({kinds}): retry lists the "
                       "kinds to ask for again"]
+        if tally.models:
+            parts += ["answered by " + ", ".join(f"{name} ({n:,})" for name, n
+                                                 in sorted(tally.models.items()))]
+        if tally.uncounted:
+            parts += [f"{tally.uncounted} without a plausible count of tokens, which is estimated"]
         if tally.lost:
             parts += [f"{tally.lost} lost in transit or unreadable, which may be charged"]
         if tally.new or tally.lost:
@@ -106,6 +114,13 @@ class Calls:
             return ""
         return (f"all of the first {n} replies are cut at the length limit, the last at "
                 f"{max_tokens} tokens: raise it, or set max_failed_share to 1")
+
+    def another_model(self, asked: str, answered: str) -> str:
+        """Return why a strict stage stops if `answered` does not begin with `asked`, else ""."""
+        if not self.strict_model or answered.startswith(asked) or not answered:
+            return ""
+        return (f"{asked} was asked, {answered} has answered, and strict_model is set: unset it, "
+                "or ask for the model that answers; its replies are kept")
 
     def out_of_money(self) -> str:
         """Return the reason for stopping at the cost limit."""

@@ -17,7 +17,7 @@ from lib.llm.cache import Cache
 from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint, endpoint
 from lib.llm.request import Reply, Request
-from lib.llm.response import KINDS, UNREADABLE, read_response
+from lib.llm.response import KINDS, UNREADABLE, WORTH_ASKING_AGAIN, read_response
 
 _LONGEST_END = 25.0  # seconds that calls in flight get after an interrupt
 
@@ -29,7 +29,7 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     """
     at, failed, stopped = endpoint(), {}, ""
     with closing(Cache(calls.cache)) as cache:
-        stored = {request: _stored(cache, request, model, at) for request in requests}
+        stored = {request: _stored(cache, request, model, at, calls) for request in requests}
         left = [request for request, replies in stored.items()
                 if not replies or at and _best(replies).kind in calls.retry]
         calls.tally.asked += len(requests)
@@ -43,10 +43,10 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
             if left and not stopped:
                 direct = _requested([_next(request, stored[request]) for request in left],
                                     len(requests), model, calls, cache, at)
-                stored |= {request: _stored(cache, request, model, at) for request in left}
+                stored |= {request: _stored(cache, request, model, at, calls) for request in left}
                 failed, stopped = failed | direct.failed, direct.stopped
             left = [request for request in left if len(stored[request]) == 1
-                    and stored[request][0].kind in ("empty", "unreadable")]
+                    and stored[request][0].reason in WORTH_ASKING_AGAIN]
     calls.tally.failed += sum(_best(replies).kind == "unreadable"
                               for replies in stored.values() if replies)
     if not stopped and (failing := calls.failing()):
@@ -57,6 +57,7 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
                       f"{shown(calls.cache)}; the same command requests only the rest")
     replies = [_best(stored[request]) if stored[request] else
                Reply("", failed[request.key(model, at.url)]) for request in requests]
+    calls.tally.models.update(reply.model for reply in replies if reply.model)
     calls.tally.kinds.update(reply.kind or "ended otherwise" for request, reply
                              in zip(requests, replies, strict=True)
                              if reply.reason and stored[request])
@@ -71,7 +72,8 @@ def _best(replies: Sequence[Reply]) -> Reply:
     return next((reply for reply in replies if not reply.reason), replies[-1])
 
 
-def _stored(cache: Cache, request: Request, model: str, at: Endpoint | None) -> list[Reply]:
+def _stored(cache: Cache, request: Request, model: str, at: Endpoint | None,
+            calls: Calls) -> list[Reply]:
     # Of this endpoint or imported, or of any endpoint without a key: until one is an answer.
     replies: list[Reply] = []
     while not replies or replies[-1].reason:
@@ -81,7 +83,10 @@ def _stored(cache: Cache, request: Request, model: str, at: Endpoint | None) -> 
             break
         response = (UNREADABLE if entry.finish_reason == UNREADABLE.finish_reason
                     else read_response(entry.raw))
-        replies.append(Reply(response.text, response.reason, KINDS.get(response.reason, "")))
+        if other := calls.another_model(model, response.model):
+            raise Stopped(other)
+        replies.append(Reply(response.text, response.reason, KINDS.get(response.reason, ""),
+                             response.model))
     return replies
 
 
@@ -102,7 +107,8 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
     async def run() -> None:
         direct.loop, direct.task = asyncio.get_running_loop(), asyncio.current_task()
         with tqdm(desc=model, unit="call", mininterval=1.0, total=len(waiting)) as direct.bar:
-            async with at.client() as direct.client:
+            async with at.http() as direct.http:
+                direct.client = at.client(direct.http)
                 await direct.ask(waiting)
 
     # In a thread, as a notebook has a loop already. Without debug lines, which show the address.

@@ -4,8 +4,8 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import count
 from typing import Any
 
 from lib.core.errors import BadReply
@@ -13,17 +13,19 @@ from lib.llm.budget import Budget
 from lib.llm.cache import Entry
 from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint
-from lib.llm.faults import MOST_THROTTLED, MOST_TRIES, NO_SERVER, TRIES_TO_REACH, Fault, fault_of
+from lib.llm.faults import Fault, fault_of, fault_of_reply
 from lib.llm.prices import cost_usd
 from lib.llm.request import Request
 from lib.llm.response import UNREADABLE, Response, read_response
 from lib.llm.tokens import most_tokens, upper_bound
 
-MOST_UNREADABLE = 20  # replies that cannot be read, if fewer can
+MOST_HOPELESS = 20  # requests that fail in the same way, if none has had a reply that can be read
+WORTH_SAYING = 10.0  # seconds of a wait
+_KEPT = 100_000  # characters of an unreadable reply
 
 
 class Direct:
-    """One run over requests that are not cached, with an openai `client` and a progress `bar`.
+    """One run over requests that are not cached, with clients `http` and `client` and a `bar`.
 
     `stopped` is why it ended early, else ""; `failed` has the reasons of failed calls by key.
     """
@@ -33,7 +35,7 @@ class Direct:
         self.budget, self.cache = budget, budget.cache
         self.dropped: set[str] = set()  # parameters that the endpoint refuses
         self.failed: dict[str, str] = {}
-        self.n_unreadable = 0
+        self.hopeless: list[str] = []  # how requests have failed
         self.next = 0.0  # when the endpoint is to be asked again, on the monotonic clock
         self.stopped = ""
 
@@ -44,6 +46,9 @@ class Direct:
     async def ask(self, waiting: dict[str, Request]) -> None:
         """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
         left = iter(waiting.items())
+        self.headers = {name: value for name, value in (
+            self.client.default_headers | self.client.auth_headers).items()
+            if isinstance(value, str)}
 
         async def one_after_another() -> None:
             for key, request in left:
@@ -65,15 +70,16 @@ class Direct:
                 self.calls.tally.cached += 1
                 return
             await asyncio.sleep(0.25)
-        for n_tries in count(1):
+        tries: list[int] = []  # how many each fault so far would allow
+        while True:
             await asyncio.sleep(self.next - time.monotonic())
             fault = None if self.stopped else await self._try(key, request)
             if fault is None:
                 break
-            if n_tries >= TRIES_TO_REACH and not (
-                    fault.status or fault.is_maybe_paid or self.calls.tally.new):
-                self.stop(NO_SERVER)
+            tries.append(fault.tries)
             self.stop(fault.stops)
+            if fault.tries > 1 and fault.status not in (429, 503):  # these ask for patience
+                self._despair(fault.reason)
             if fault.unsupported:  # repeat the call, and send later ones, without it
                 if fault.unsupported not in self.dropped:
                     print(f"{self.model}: the endpoint refuses {fault.unsupported}, which is not "
@@ -82,52 +88,81 @@ class Direct:
                 continue
             if self.stopped:
                 break
-            most = MOST_THROTTLED if fault.status == 429 else MOST_TRIES
-            if not fault.is_worth_repeating or n_tries >= most:
+            if tries.count(fault.tries) >= fault.tries:
                 self.failed[key] = fault.reason
                 self.calls.tally.failed += 1
-                self.calls.tally.unserved += fault.is_worth_repeating
+                self.calls.tally.unserved += fault.tries > 1
                 if failing := self.calls.failing():
                     self.stop(f"{failing}, the last with: {fault.reason}")
                 break
-            await asyncio.sleep(fault.pause(n_tries))
+            await asyncio.sleep(fault.pause(len(tries)))
         self.cache.release([key])
+
+    def _despair(self, reason: str) -> None:
+        way = reason.partition(":")[0]
+        self.hopeless.append(way)
+        if self.calls.tally.new:
+            return
+        if self.hopeless == [way]:
+            print(f"{self.model}: {way}; such calls are repeated", flush=True)
+        if self.hopeless == [way] * MOST_HOPELESS:
+            self.stop(f"the first {MOST_HOPELESS} requests have all failed in the same way, the "
+                      f"last with: {reason}")
 
     async def _try(self, key: str, request: Request) -> Fault | None:
         import aiohttp
         import httpx2
-        import openai
         worst = self.budget.worst(request)
         if not await self.budget.reserve(worst):
             return Fault("the money is spent", stops=self.calls.out_of_money())
         start, asked_at = time.monotonic(), time.time()
         body, left_out = self.body(request), " ".join(sorted(self.dropped))
+        response, fault = UNREADABLE, None
         try:
-            # `post` avoids the type checks of chat.completions.create: 25% of a call's CPU time.
-            # As `body`, the client would write UTF-8, which has no lone surrogates.
-            got = await self.timely(self.client.post(
-                "/chat/completions", cast_to=httpx2.Response, content=json.dumps(body).encode()))
-        except (openai.OpenAIError, aiohttp.ClientError, OSError, ValueError) as error:
+            got, raw = await self.timely(self._post(body, request.max_tokens))
+        except (httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             # ClientError: the server does not speak HTTP
-            fault = fault_of(error, self.model, self.at, body)
+            fault = fault_of(error)
+        else:
+            with suppress(BadReply):
+                if got.status_code < 206:  # 206: a part
+                    response = read_response(raw)
+            if response is UNREADABLE:
+                fault = fault_of_reply(got.status_code, raw, got.headers, self.model, self.at, body)
+                # Stored without a fault, so that no later run pays for it again; scrubbed, as a
+                # proxy's page may quote all.
+                raw = self.at.scrubbed(raw)[:_KEPT]
+        if fault:
             self.budget.settle(worst, self.budget.lost(worst) if fault.is_maybe_paid else 0.0)
-            self.next = max(self.next, time.monotonic() + fault.wait)
+            now = time.monotonic()
+            if now + fault.wait > max(self.next, now) + WORTH_SAYING:
+                print(f"{self.model}: the endpoint asks for a wait of {fault.wait:.0f} s",
+                      flush=True)
+            self.next = max(self.next, now + fault.wait)
             if fault.status == 403 and self.calls.tally.new:  # some gateways filter one prompt so
                 return Fault(fault.reason)
             return fault
-        raw = got.content.decode("utf-8", "replace")
-        try:
-            response = read_response(raw)
-        except BadReply:  # stored, so that no later run pays for it again
-            # scrubbed: a proxy's page may quote all
-            raw, response = self.at.scrubbed(raw), UNREADABLE
         answer = raw, got.headers.get("x-request-id", ""), asked_at, time.monotonic() - start
         self.keep([(key, request, answer, response)], worst, left_out)
         self.stop(self.calls.all_cut(request.max_tokens))
-        if MOST_UNREADABLE <= self.n_unreadable > self.calls.tally.new:
-            self.stop("most replies are unreadable: check OPENAI_BASE_URL, and set retry to "
-                      "unreadable")
+        if response is UNREADABLE:
+            self._despair(f"{response.reason}: check OPENAI_BASE_URL, and set retry to unreadable")
         return None
+
+    async def _post(self, body: dict, max_tokens: int) -> tuple[Any, str]:
+        # openai's `create` has no limit of size, and checks types: 25% of a call's CPU time.
+        # Its JSON is UTF-8, which has no lone surrogates.
+        most = min(32_000_000, 1_000_000 + 256 * max_tokens)  # characters; a token may be long
+        text = ""
+        async with self.http.stream("POST", f"{self.at.url}/chat/completions",
+                                    headers=self.headers,
+                                    content=json.dumps(body).encode()) as got:
+            async for part in got.aiter_text():
+                text += part
+                if len(text) > most:
+                    print(f"{self.model}: a reply that is too long is cut off", flush=True)
+                    break
+        return got, text.removeprefix("\ufeff")
 
     async def timely(self, call: Awaitable[Any]) -> Any:
         """Return the result of a call of the client, whose own limit is for each read."""
@@ -164,9 +199,10 @@ class Direct:
         tally, n_in, n_out = self.calls.tally, response.prompt_tokens, response.completion_tokens
         worst = self.budget.worst(request, is_batch)
         if response is UNREADABLE:
-            self.n_unreadable += 1
             return self.budget.lost(worst)
+        self.stop(self.calls.another_model(self.model, response.model))
         if n_in is None or n_out is None:
+            tally.uncounted += 1
             tally.usd_estimated += worst
             usd, n_in, n_out = worst, most_tokens(request), upper_bound(response.text)
         else:

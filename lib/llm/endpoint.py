@@ -11,6 +11,7 @@ from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY
 
 if TYPE_CHECKING:
+    import httpx2
     import openai
 
 OPENAI = "https://api.openai.com/v1"
@@ -41,16 +42,21 @@ class Endpoint:
         text = text.replace(self.key, "[key]")
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
-    def client(self) -> "openai.AsyncOpenAI":
-        """Return a client without retries: each of ours is counted, as it may be charged."""
+    def http(self) -> "httpx2.AsyncClient":
+        """Return openai's HTTP client over aiohttp."""
         import openai  # takes half a second, so only if it is needed
         for name in ("openai", "httpx2", "httpcore2", "httpx", "aiohttp"):
             logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
         # Certificates (40 ms to load) are needed only for https; no redirect to https is followed.
-        over = openai.DefaultAioHttpClient(timeout=None, follow_redirects=False,
+        return openai.DefaultAioHttpClient(timeout=openai.Timeout(None, connect=30.0),
+                                           follow_redirects=False,
                                            verify=self.url.startswith("https"))
+
+    def client(self, http: "httpx2.AsyncClient") -> "openai.AsyncOpenAI":
+        """Return a client without retries: each of ours is counted, as it may be charged."""
+        import openai
         return openai.AsyncOpenAI(api_key=self.key, base_url=self.url, max_retries=0,
-                                  http_client=over, timeout=openai.Timeout(None, connect=30.0))
+                                  http_client=http, timeout=http.timeout)
 
 
 def endpoint() -> Endpoint | None:

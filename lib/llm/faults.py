@@ -1,23 +1,25 @@
 """Classify calls without a reply: repeat the call, keep the reason, or stop the run."""
 
+import json
 import random
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 
 from lib.llm.endpoint import Endpoint
 
 MOST_TRIES = 8  # per call that fails for reasons other than too many requests
 MOST_THROTTLED = 60  # tries per call that is refused because of too many requests
-TRIES_TO_REACH = 4  # tries per call if the endpoint has never replied: it may not be running yet
+TRIES_IF_LASTING = 2  # per call with a fault that is likely to be the same again
 LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
-NO_SERVER = ("there is no connection to the endpoint: start the server, or check OPENAI_BASE_URL, "
-             "the network and HTTPS_PROXY")
 _NO_MODEL = re.compile(
     r"model_not_found|invalid_model|(?:unknown|invalid|no such) model|"
     r"model\b.{0,80}?\b(?:not found|does not exist|not exist|is not available|unknown)|"
     r"server is pinned to", re.I)  # the last: `transformers serve` with one model
-_AGAIN = {408, 409, 425, 429, *range(500, 600)}
+_AGAIN = {206, 408, 409, 425, 429, *range(500, 600)}
+_LASTING = re.compile("LineTooLong|BadHttp|BadStatus|InvalidHeader|LengthError|EncodingError|Decod")
 _STOP = {
     401: "the endpoint refuses the key: set OPENAI_API_KEY (and OPENAI_BASE_URL, if the key is for "
          "another endpoint)",
@@ -36,7 +38,7 @@ class Fault:
     """A call without a reply. `stops` is the reason why every other call would fail as well."""
 
     reason: str
-    is_worth_repeating: bool = False
+    tries: int = 1  # per call, at most
     stops: str = ""
     wait: float = 0.0  # seconds that the endpoint asks for
     is_maybe_paid: bool = False  # no answer came: perhaps charged
@@ -49,32 +51,43 @@ class Fault:
         return self.wait * random.uniform(1.0, 1.2) + random.uniform(0, longest)
 
 
-def fault_of(error: Exception, model: str, at: Endpoint, sent: Mapping[str, object]) -> Fault:
+def fault_of(error: Exception) -> Fault:
     """Return what an error of the client means, without its message, which has the address."""
-    import openai
-    if isinstance(error, openai.APIStatusError):
-        return fault_of_status(error.status_code, error.body, error.response.headers, model, at,
-                               sent)
     if isinstance(error, TimeoutError):
-        return Fault("no complete reply in time", is_worth_repeating=True, is_maybe_paid=True)
+        return Fault("no complete reply in time", TRIES_IF_LASTING, is_maybe_paid=True)
     chain: list[BaseException] = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) and inner not in chain:
         chain.append(inner)
     names = " ".join(type(one).__name__ for one in chain)
-    # Not ConnectTimeout: openai's transport raises it for connections dropped while sending.
+    # Not ConnectTimeout: the transport raises it for connections dropped while sending.
     is_unreached = bool(re.search("Connector|ConnectionTimeout|gaierror|Proxy", names))
-    reason = "no connection to the endpoint or proxy" if is_unreached else "the connection broke"
-    return Fault(f"{reason} ({type(chain[-1]).__name__})", is_worth_repeating=True,
+    name = f"({type(chain[-1]).__name__})"
+    reason = f"the connection broke {name}" if not is_unreached else (
+        f"no connection to the endpoint or proxy {name}: start the server, or check "
+        "OPENAI_BASE_URL, the network and HTTPS_PROXY")
+    return Fault(reason, TRIES_IF_LASTING if _LASTING.search(names) else MOST_TRIES,
                  is_maybe_paid=not is_unreached)
 
 
-def fault_of_status(status: int, body: object, headers: Mapping[str, str], model: str,
-                    at: Endpoint, sent: Mapping[str, object]) -> Fault:
-    """Return what an error status means; `sent` are the parameters of the call."""
-    error = body.get("error", body) if isinstance(body, dict) else {}
-    error = error if isinstance(error, dict) else {"message": str(error)}
+def fault_of_reply(status: int, raw: str, headers: Mapping[str, str], model: str, at: Endpoint,
+                   sent: Mapping[str, object]) -> Fault | None:
+    """Return what a body that is no completion means; `sent` are the parameters of the call.
+
+    Routers send errors with status 200: they count as the status that their code stands for.
+    None if a reply with such a status has no error.
+    """
+    error, is_success = None, status < 206  # 206: a part
+    with suppress(ValueError, RecursionError, AttributeError):
+        body = json.loads(raw)
+        error = body.get("error", None if is_success else body)
+    if is_success and not error:
+        return None
+    error = error if isinstance(error, dict) else {"message": str(error or "")}
     message = str(error.get("message") or error.get("detail") or "")[:300]
     codes = f"{error.get('code')} {error.get('type')}"
+    if is_success:
+        number = re.search(r"\b[45]\d\d\b", codes)
+        status = int(number[0]) if number else 400 if "invalid_request" in codes else 500
     shown = at.scrubbed(message).rstrip(". ")  # `message` is not: a short key may be a word of it
     reason = f"status {status}" + (f": {shown}" if shown and status != 401 else "")
     is_bad_request = status in (400, 422)
@@ -83,11 +96,13 @@ def fault_of_status(status: int, body: object, headers: Mapping[str, str], model
     else:
         has_no_model = is_bad_request and _NO_MODEL.search(f"{codes} {message}")
         stops = _STOP.get(404 if has_no_model else status, "").format(model=model)
-    wait = _seconds(headers.get("retry-after-ms")) / 1000 or _seconds(headers.get("retry-after"))
-    if status in _AGAIN and wait > LONGEST_WAIT:
-        stops = (f"the endpoint asks for a wait of {wait / 3600:.1f} hours (status {status}): run "
+    wait = max(0.0, _wait(headers)) if status in _AGAIN else 0.0
+    if wait > LONGEST_WAIT:
+        stops = (f"the endpoint asks for a wait of {wait / 3600:.3g} hours (status {status}): run "
                  "the same command again after that")
-    return Fault(reason, status in _AGAIN and not stops, stops, wait, status=status,
+    tries = {429: MOST_THROTTLED, 206: TRIES_IF_LASTING}.get(status, MOST_TRIES)
+    return Fault(reason, tries if status in _AGAIN and not stops else 1, stops, wait, status == 206,
+                 status=status,
                  unsupported=_refused(error, message, sent) if is_bad_request else "")
 
 
@@ -97,8 +112,13 @@ def _refused(error: Mapping[str, object], message: str, sent: Mapping[str, objec
                  and (name == error.get("param") or name in complained)), "")
 
 
-def _seconds(header: str | None) -> float:
-    try:
-        return max(0.0, float(header or 0))
-    except ValueError:  # a date
-        return 0.0
+def _wait(headers: Mapping[str, str]) -> float:
+    after = headers.get("retry-after", "")
+    with suppress(ValueError):
+        return float(headers.get("retry-after-ms", "")) / 1000
+    with suppress(ValueError):
+        return float(after)
+    with suppress(ValueError, TypeError):  # a date, by the endpoint's clock
+        until, now = map(parsedate_to_datetime, (after, headers.get("date", "")))
+        return (until - now).total_seconds()
+    return 0.0

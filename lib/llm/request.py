@@ -52,3 +52,4 @@ class Reply:
     text: str
     reason: str = ""  # "" if `text` is complete
     kind: str = field(default="", compare=False)  # of a reply that is no answer: see KINDS
+    model: str = field(default="", compare=False)  # that answered, as the endpoint names it

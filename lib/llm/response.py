@@ -10,14 +10,17 @@ from lib.core.errors import BadReply
 _COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
 _INCOMPLETE = {"length": "cut at the length limit",
                "content_filter": "stopped by the endpoint's content filter"}
-_EMPTY, _REFUSED, _UNKNOWN, _UNREADABLE = (
+_EMPTY, _REFUSED, _UNKNOWN, _UNREADABLE, _ONLY_THOUGHTS = (
     "an empty reply", "refused by the model", "no finish reason: it may be cut",
-    "an unreadable reply with status 200")
+    "an unreadable reply with status 200", "an empty reply after the model's thoughts")
+WORTH_ASKING_AGAIN = (_EMPTY, _UNREADABLE)
+_MOST_TOKENS = 10**7  # more than any model reads or writes in one call
 # The kinds of reply that are no answer and may be asked for again, by reason.
 Kind = Literal["empty", "refused", "filtered", "cut", "unreadable"]
 KINDS: dict[str, Kind] = {
     _EMPTY: "empty", _REFUSED: "refused", _INCOMPLETE["content_filter"]: "filtered",
-    _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut", _UNREADABLE: "unreadable"}
+    _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut", _UNREADABLE: "unreadable",
+    _ONLY_THOUGHTS: "empty"}
 # A reasoning model's thoughts; some templates write the opening tag into the prompt.
 _THOUGHTS = re.compile(
     r"\A\s*<(think(?:ing)?)>.*?(?:</\1>\s*|\Z)|\A(?:(?!<think).)*</think(?:ing)?>\s*|"
@@ -27,13 +30,14 @@ _THOUGHTS = re.compile(
 
 @dataclass(frozen=True)
 class Response:
-    """A chat completion; `text` is without a model's <think> part. Unreported tokens are None."""
+    """A chat completion; `text` is without thoughts. Absurd or unreported tokens are None."""
 
     text: str
     reason: str  # "" if `text` is complete
     finish_reason: str
     prompt_tokens: int | None
     completion_tokens: int | None
+    model: str = ""  # that answered, as the endpoint names it
 
 
 UNREADABLE = Response("", _UNREADABLE, "unreadable", None, None)
@@ -43,16 +47,22 @@ def read_response(raw: str) -> Response:
     """Parse the body of a reply with status 200; raise BadReply if it is no chat completion."""
     try:
         body = json.loads(raw)
-        choice = body["choices"][0]
-        message, finish = choice["message"], str(choice.get("finish_reason") or "")
+        choices = body["choices"]
+        choice = next((one for one in choices if one.get("index") == 0), choices[0])
+        message, finish = choice["message"], _text(choice.get("finish_reason")).lower()
         content, refusal = _text(message.get("content")), _text(message.get("refusal"))
         usage = body.get("usage") or {}
+        thoughts = (message.get("reasoning_content") or message.get("reasoning")
+                    or (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
+                    or content.strip())
         n_in, n_out = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         start = f", it begins {raw.lstrip()[:1]!r}" if raw.strip() else ", it is empty"
         raise BadReply(f"{_UNREADABLE}{start}") from None
     text = _THOUGHTS.sub("", content)
-    return Response(text or refusal, _reason(text, refusal, finish), finish, n_in, n_out)
+    reason = _reason(text, refusal, finish)
+    return Response(text or refusal, _ONLY_THOUGHTS if reason == _EMPTY and thoughts else reason,
+                    finish, n_in, n_out, _text(body.get("model")) or "a model without a name")
 
 
 def _text(content: object) -> str:
@@ -74,4 +84,4 @@ def _reason(text: str, refusal: str, finish: str) -> str:
 
 
 def _count(tokens: object) -> int | None:
-    return tokens if type(tokens) is int and tokens >= 0 else None
+    return tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else None

@@ -7,7 +7,7 @@ from lib.core.paths import data_path
 from lib.llm.budget import check_price
 from lib.llm.calls import calls_for, dollars
 from lib.llm.endpoint import Endpoint, endpoint
-from lib.llm.faults import NO_SERVER, fault_of
+from lib.llm.faults import fault_of, fault_of_reply
 from lib.run.config import AnyStudy
 from lib.run.parameters import notebook_path
 
@@ -53,14 +53,16 @@ def announce(study: AnyStudy) -> None:
 
 async def _trouble(at: Endpoint) -> str:
     import aiohttp
-    import openai
+    import httpx2
 
-    async with at.client() as client:
+    async with at.http() as http:
         try:
-            await asyncio.wait_for(client.models.list(), 30)
-        except openai.NotFoundError:
-            print("the endpoint has no list of models: the key is not checked yet", flush=True)
-        except (openai.OpenAIError, aiohttp.ClientError, OSError) as error:
-            fault = fault_of(error, "", at, {})
-            return fault.stops if fault.status else NO_SERVER
-    return ""
+            got = await asyncio.wait_for(http.get(
+                f"{at.url}/models", headers=at.client(http).auth_headers), 30)
+        except (httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
+            return fault_of(error).reason
+    if got.status_code == 404:
+        print("the endpoint has no list of models: the key is not checked yet", flush=True)
+        return ""
+    fault = fault_of_reply(got.status_code, got.text, got.headers, "", at, {})
+    return fault.stops if fault else ""

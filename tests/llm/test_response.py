@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lib.core.errors import BadReply
 from lib.llm.endpoint import Endpoint
-from lib.llm.faults import fault_of_status
+from lib.llm.faults import fault_of_reply
 from lib.llm.response import read_response
 
 AT = Endpoint("sk-secret-key-1234", "http://models.example.internal:8000/v1")
@@ -70,7 +70,8 @@ def test_any_json_is_read_or_refused(value):
 
 
 def fault(status: int, error: object = None, headers: dict | None = None, **sent: object):
-    return fault_of_status(status, {"error": error or {}}, headers or {}, "gpt-x", AT, sent)
+    raw = json.dumps({"error": error or {}})
+    return fault_of_reply(status, raw, headers or {}, "gpt-x", AT, sent)
 
 
 @pytest.mark.parametrize(("headers", "low", "high"), [
@@ -79,7 +80,7 @@ def fault(status: int, error: object = None, headers: dict | None = None, **sent
     ({"retry-after": "1.5"}, 1.5, 1.5)])
 def test_wait_that_the_endpoint_asks_for(headers, low, high):
     got = fault(429, headers=headers)
-    assert low <= got.wait <= high and got.is_worth_repeating
+    assert low <= got.wait <= high and got.tries > 1
     assert got.pause(1) >= got.wait
     assert "1.5 hours" in fault(429, headers={"retry-after": "5400"}).stops
 
