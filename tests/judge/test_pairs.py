@@ -4,7 +4,8 @@
 import pytest
 
 from lib.core.records import Answer, Document, Query
-from lib.judge.pairs import Preference, by_model, by_rules, prefer
+from lib.judge.pair_judges import by_model, by_rules
+from lib.judge.pairs import Preference, prefer
 from lib.llm.calls import Calls
 from tests.played_model import outside, played, within
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from lib.annotate.queries import annotate
@@ -110,6 +110,7 @@ def is_apart(names: list[str]) -> bool:
        st.sampled_from(sorted(LAYOUTS)), st.data())
 def test_a_list_has_one_verdict_in_every_layout(names, name, data):
     wanted, foreign = names[:-1], names[-1]
+    assume("/" not in foreign)  # a surplus path at the head of a sentence: unscored, not incorrect
     shown = data.draw(st.permutations(wanted))
     place = data.draw(st.integers(0, len(wanted)))
     for items, possible in ((shown, ["correct"]), (shown[1:], ["incorrect"]),
