@@ -112,7 +112,7 @@ def legend(figure: Figure, axes: Axes) -> None:
 
 def name_axis(figure: Figure, label: str) -> None:
     """Write `label` below the panels, in as many lines as the column needs."""
-    figure.supxlabel(textwrap.fill(label, int(15 * figure.get_figwidth())), fontsize=8)
+    figure.supxlabel(textwrap.fill(label, int(16 * figure.get_figwidth())), fontsize=8)
 
 
 def fill(index: int) -> dict:
