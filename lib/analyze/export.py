@@ -1,11 +1,11 @@
-"""Write tables to figures/<study>, and display them in notebooks."""
+"""Write tables below figures/<study>, and display them in notebooks."""
 
 import pandas as pd
 
 from lib.analyze.format import as_csv, labelled
 from lib.analyze.tables import formatted_table
 from lib.core.files import write_text
-from lib.core.paths import figures_path
+from lib.core.paths import result_path
 
 
 def show(
@@ -26,13 +26,13 @@ def show(
         ("md", "".join(f"| {' | '.join(line)} |\n" for line in cells)),
         ("tex", latex),
     ):
-        write_text(figures_path(study, f"{name}.{ending}"), text)
+        write_text(result_path(study, f"{name}.{ending}"), text)
     return formatted.set_axis([""] * len(formatted))  # rows have no numbers
 
 
 def remove_table(study: str, name: str) -> None:
     """Remove a table that an earlier run wrote."""
-    for path in figures_path(study, name).parent.glob(f"{name}.*"):
+    for path in result_path(study, name).parent.glob(f"{name}.*"):
         path.unlink()
 
 

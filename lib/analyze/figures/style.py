@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from lib.analyze.format import as_csv
 from lib.core.files import replacing, write_text
-from lib.core.paths import figures_path
+from lib.core.paths import result_path
 from lib.core.text import choices
 
 COLUMNS = {"single": 3.35, "double": 6.3}  # inches: 8.5 cm, and the text width of an A4 page
@@ -58,14 +58,14 @@ def use_column(name: str) -> None:
 
 
 def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
-    """Write figures/<study>/<name> as PDF, SVG, PNG, its numbers as CSV; return the PNG's path."""
+    """Write a figure as PDF, SVG and PNG and its numbers as CSV; return the PNG's path."""
     # without a date, equal numbers give equal files
     stamps = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
     with mpl.rc_context(STYLE):
         for ending, stamp in stamps.items():
-            with replacing(figures_path(study, f"{name}.{ending}")) as temporary:
+            with replacing(result_path(study, f"{name}.{ending}")) as temporary:
                 figure.savefig(temporary, format=ending, metadata=stamp)
-    return write_text(figures_path(study, f"{name}.csv"), as_csv(plotted)).with_suffix(".png")
+    return write_text(result_path(study, f"{name}.csv"), as_csv(plotted)).with_suffix(".png")
 
 
 def show_figure(path: Path, alt: str) -> HTML:
