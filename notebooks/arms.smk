@@ -74,6 +74,6 @@ rule judge:
 if "06_analyze" in study.stages:
     rule analyze:
         input: rows("queries"), of("answers", study.arms), judged
-        output: f"{figures}/table2.csv", records("06_analyze")
+        output: f"{figures}/paper/table2.csv", records("06_analyze")
         params: **stage("06_analyze")
         shell: RUN

@@ -26,7 +26,7 @@ again = [judge.replace("/", "--") for judge in study.other_judges]
 done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
                  for path in records(notebook)),
         *(f"{data}/stages/05_judge-{judge}.json" for judge in again)]
-wanted = [f"{figures}/table2.csv", *trained, *answers, *verdicts]
+wanted = [f"{figures}/paper/table2.csv", *trained, *answers, *verdicts]
 
 
 if study.source == "documents":
@@ -74,7 +74,7 @@ rule pairs:
 rule statistics:
     input: rows("queries"), verdicts, facts,
         [records(notebook) for notebook in ("retention", "pairs") if notebook in study.variants]
-    output: f"{figures}/paired.csv", records("statistics")
+    output: f"{figures}/more/paired.csv", records("statistics")
     params: **stage("statistics")
     shell: RUN
 

@@ -122,7 +122,9 @@ def compact(table: pd.DataFrame) -> pd.DataFrame:
 def labelled(table: pd.DataFrame) -> pd.DataFrame:
     """Replace names of structures and arms, as columns or cells, by what a person reads."""
     def label(name: object) -> object:
-        return arm_label(structure_label(name)) if isinstance(name, str) else name
+        if not isinstance(name, str):
+            return name
+        return " – ".join(arm_label(structure_label(part)) for part in name.split(" – "))
     return table.map(label).rename(columns=label)
 
 

@@ -8,6 +8,7 @@ import lib
 from lib.core.errors import BadInput
 
 REPOSITORY = Path(lib.__file__).resolve().parent.parent  # this file itself may move
+OF_PAPERS = ("table", "paper_", "published", "heat")  # how names of results begin that papers have
 
 
 def package_file(name: str) -> Path:
@@ -38,6 +39,11 @@ def data_path(study: str, *parts: str) -> Path:
 def figures_path(study: str, *parts: str) -> Path:
     """Return figures/<study>/<parts>; create its parent folder."""
     return _below("figures", study, *parts)
+
+
+def result_path(study: str, file: str) -> Path:
+    """Return figures/<study>/paper/<file> for a result that a paper has, else more/<file>."""
+    return _below("figures", study, "paper" if file.startswith(OF_PAPERS) else "more", file)
 
 
 def _below(*parts: str) -> Path:

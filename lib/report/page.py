@@ -33,17 +33,18 @@ def _exporter():
 
 def write_index(folder: Path) -> Path:
     """Write `folder`/index.html, which lists its figures and tables, the papers' own first."""
-    names = sorted({path.stem for path in folder.iterdir() if path.suffix in _SHOWN},
-                   key=lambda name: (not name.startswith(("table", "paper")), name))
-    files = {name: {ending[1:]: f"{name}{ending}" for ending in _SHOWN
-                    if (folder / f"{name}{ending}").exists()} for name in names}
-    captions = {name: (folder / f"{name}.txt").read_text(encoding="utf-8")
-                for name in names if (folder / f"{name}.txt").exists()}
+    parts: dict[str, dict[str, dict[str, str]]] = {}
+    for part in ("paper", "more"):
+        paths = [path for path in folder.glob(f"{part}/*") if path.suffix in _SHOWN]
+        for path in sorted(paths, key=lambda path: (path.stem, _SHOWN.index(path.suffix))):
+            named = parts.setdefault(part, {}).setdefault(path.stem, {})
+            named[path.suffix[1:]] = f"{part}/{path.name}"
+    captions = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*/*.txt")}
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
         (_TEMPLATE / "files.html.j2").read_text(encoding="utf-8"))
     style = (_TEMPLATE / "style.css.j2").read_text(encoding="utf-8")
     return write_text(folder / "index.html", template.render(
-        study=folder.name, files=files, captions=captions, style=style))
+        study=folder.name, parts=parts, captions=captions, style=style))
 
 
 def ending(study: str, analysis: str, table: Path) -> str:

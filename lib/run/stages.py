@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from lib.core.paths import figures_path
+from lib.core.paths import result_path
 from lib.core.text import choices
 from lib.llm.calls import SETTINGS, settings_of
 from lib.tasks.kinds import Kind, Stage, kinds
@@ -104,7 +104,7 @@ class StudyFile(BaseModel):
     @property
     def main_table(self) -> Path:
         """Return the path of the Markdown table that `make study` prints."""
-        return figures_path(self.name, f"{self.report[1]}.md")
+        return result_path(self.name, f"{self.report[1]}.md")
 
 
 def choose(where: str, names: list[str], legal: tuple[str, ...]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.core.paths import REPOSITORY, figures_path
+from lib.core.paths import REPOSITORY, result_path
 
 EXHIBIT = REPOSITORY / "figures" / "exhibit"
 _WIDTH = 1.96 * 2**0.5  # of a difference between two bases, in standard deviations of one
@@ -19,7 +19,7 @@ def verify(study: str, exhibit: Path = EXHIBIT) -> pd.DataFrame:
     own = exhibit / study if (exhibit / study).is_dir() else exhibit
     found = []
     for committed in sorted(own.glob("*.csv")):
-        fresh = figures_path(study, committed.name)
+        fresh = result_path(study, committed.name)
         if not fresh.exists():
             found.append((committed.name, "not written by this run", ""))
         elif fresh.read_bytes() == committed.read_bytes():

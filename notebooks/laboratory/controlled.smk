@@ -26,6 +26,6 @@ for one in study.runs:
 
 rule controlled:
     input: outcomes
-    output: f"{figures}/controlled.md", f"{figures}/summary.csv", records("controlled")
+    output: f"{figures}/controlled.md", f"{figures}/more/summary.csv", records("controlled")
     params: **stage("controlled")
     shell: RUN

@@ -42,7 +42,8 @@ def root(tmp_path_factory) -> Path:
 @pytest.mark.parametrize(("study", "results"), RESULTS.items())
 def test_each_result_of_a_paper_is_a_file(root, study, results):
     for name in results.split():
-        size = (root / "figures" / study / name).stat().st_size
+        [path] = (root / "figures" / study).glob(f"*/{name}")
+        size = path.stat().st_size
         assert size > (5_000 if name.endswith(".png") else 50), name
 
 
@@ -67,7 +68,7 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     assert [path.stem for path in (data / "left_out").iterdir()] == ["tuned"]
     left_out = {"tuned": rows(data / "left_out" / "tuned.jsonl"), "solver": []}
     assert 0 < len(left_out["tuned"]) < len(asked) / 4, "most prompts fit"
-    scores = table(figures / "prompts.csv")
+    scores = table(figures / "more" / "prompts.csv")
     for arm, missing in left_out.items():
         own = [row for row in scores if row["arm"] == arm]
         assert sum(int(row["n"]) for row in own) == len(asked)
@@ -81,7 +82,7 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     learned = {row["reference"] for row in rows(data / "training_samples.jsonl")}
     assert learned and not learned & tested
     assert "solver" in (figures / "structext.md").read_text(encoding="utf-8")
-    assert (figures / "heat_map.png").stat().st_size > 5_000
+    assert (figures / "paper" / "heat_map.png").stat().st_size > 5_000
 
 
 def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(tmp_path,
@@ -128,11 +129,11 @@ def test_the_floors_ask_two_levels_and_the_base_reads_what_fits(root):
     cut = rows(data / "cut" / "base.jsonl")
     assert cut and all(len(row["context"]) < len(complete[row["query_id"]]) for row in cut)
     accuracy = {(row["arm"], row["level"]): row for row in table(
-        figures / "tablequest_accuracy.csv") if row["form"] == "html"}
+        figures / "paper" / "tablequest_accuracy.csv") if row["form"] == "html"}
     assert [float(accuracy[arm, "easy"]["accuracy"]) for arm in READERS["tablequest-smoke"]] == [
         0, 1, 0]
     ratings = {(row["level"], row["arm"]): float(row["elo"]) for row in table(
-        figures / "tablequest_ratings.csv")}
+        figures / "paper" / "tablequest_ratings.csv")}
     assert ratings["all", "base"] == 1000 < ratings["all", "lexical"]
     assert "lexical" in (figures / "tablequest.md").read_text(encoding="utf-8")
     sheet = table(data / "human" / "questions.csv")
@@ -164,9 +165,9 @@ def test_the_controlled_analysis_writes_its_files(root):
     figures = root / "figures" / "controlled-smoke"
     text = (figures / "controlled.md").read_text(encoding="utf-8")
     assert "tabular - natural" in text and text.startswith("Over 1 base, found: nothing")
-    arms = {row["arm"] for row in table(figures / "gains.csv")}
+    arms = {row["arm"] for row in table(figures / "more" / "gains.csv")}
     assert "normalized" in arms
-    prices = table(figures / "augmentations.csv")
+    prices = table(figures / "more" / "augmentations.csv")
     assert {row["arm"] for row in prices} == {"raw", *arms}
     text = (figures / "augment.md").read_text(encoding="utf-8")
     assert text.startswith("Over 1 base") and "nan" not in text
@@ -177,13 +178,13 @@ def test_replicates_share_no_record_and_give_an_estimate_each(root):
     titles = [{row["title"] for row in rows(data / seed / "documents.jsonl")}
               for seed in ("1", "11")]
     assert titles[0] != titles[1] and all(len(each) == 6 for each in titles)
-    estimates = table(figures / "estimates.csv")
+    estimates = table(figures / "more" / "estimates.csv")
     assert {row["replicate"] for row in estimates} == {"1", "11"}
-    summary = table(figures / "summary.csv")
+    summary = table(figures / "more" / "summary.csv")
     assert [row["is_primary"] for row in summary].count("True") == 3
     assert {row["replicates"] for row in summary} == {"2"}
     text = (figures / "replicates.md").read_text(encoding="utf-8")
     n_held_out = sum(len(json.loads((data / seed / "models" / "dapt" / "training.json").read_text(
         encoding="utf-8"))["held_out"]) for seed in ("1", "11"))
     assert n_held_out and text.startswith("Over 2 replicates, found: nothing")
-    assert (figures / "replicates.png").stat().st_size > 5_000
+    assert (figures / "more" / "replicates.png").stat().st_size > 5_000

@@ -136,7 +136,8 @@ def test_the_smoke_study_has_the_same_table_through_sbatch_as_locally(cluster, t
                              env={**os.environ, **reach, "STUDY_ROOT": str(root)})
         assert ran.returncode == 0, ran.stdout
         answers = sorted((root / "data/smoke/answers").glob("*.jsonl"))
-        tables.append([path.read_text() for path in (root / "figures/smoke/table2.csv", *answers)])
+        table = root / "figures/smoke/paper/table2.csv"
+        tables.append([path.read_text() for path in (table, *answers)])
     assert tables[0] == tables[1] and len(tables[0]) == 1 + 3
     stages = json.loads((tmp_path / "slurm/data/smoke/run.json").read_text())["stages"]
     assert {stage["machine"]["node"] for stage in stages.values()} == {"n1", "n2"}

@@ -30,7 +30,7 @@ def finished(tmp_path_factory) -> House:
 
 
 def table(house: House) -> str:
-    return (house.root / "figures" / "tiny" / "table2.csv").read_text()
+    return (house.root / "figures" / "tiny" / "paper" / "table2.csv").read_text()
 
 
 def rerun(house: House, *arguments: str) -> set[str]:

@@ -13,7 +13,7 @@ from lib.run.verify import EXHIBIT, verify
     (60, "beyond the spread between bases")])
 def test_a_fresh_table_is_equal_within_or_beyond_the_spread(tmp_path, monkeypatch, shift, result):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    folder = tmp_path / "figures" / "lab"
+    folder = tmp_path / "figures" / "lab" / "paper"
     folder.mkdir(parents=True)
     shutil.copy(EXHIBIT / "table2.csv", folder)
     if shift:
@@ -29,5 +29,5 @@ def test_a_fresh_table_is_equal_within_or_beyond_the_spread(tmp_path, monkeypatc
 
 def test_another_processors_exhibit_is_within_the_spread(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    shutil.copytree(EXHIBIT / "avx2", tmp_path / "figures" / "lab")
+    shutil.copytree(EXHIBIT / "avx2", tmp_path / "figures" / "lab" / "paper")
     assert verify("lab").set_index("file").result["table2.csv"] == "within the spread between bases"

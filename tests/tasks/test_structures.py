@@ -79,7 +79,7 @@ def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, mo
     run_cells("05_judge", study="four", arms=arms)
     names = run_cells("06_analyze", study="four", arms=arms)
     for number in (1, 2, 5):
-        rows = table(tmp_path / "figures" / "four" / f"table{number}.csv")
+        rows = table(tmp_path / "figures" / "four" / "paper" / f"table{number}.csv")
         counts = {int(row["queries" if number == 1 else "n"]) for row in rows
                   if row["structure"] == code}
         assert counts and 0 not in counts, number

@@ -1,5 +1,6 @@
 """The study's figures: bars by structure, and forests of estimates with their intervals."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,18 +9,18 @@ from matplotlib.figure import Figure
 
 from lib.analyze.figures.style import (
     COLORS,
-    bars,
     fill,
     forest,
+    intervals,
     legend,
     marker,
+    name_axis,
     name_rows,
     offset,
     panels,
-    right_of,
     styled,
 )
-from lib.analyze.format import in_points, labelled
+from lib.analyze.format import DASH, in_points, labelled
 from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL, BASE, arm_label
 from lib.core.structures import STRUCTURES, structure_label
@@ -55,8 +56,8 @@ def draw_preferences(table4: pd.DataFrame) -> Drawn:
 
 def draw_paired(table: pd.DataFrame) -> Drawn:
     """Draw paired differences, one panel per pair of arms; filled if the arms differ."""
-    shown = labelled(table[table.n > 0])
-    shown["pair"] = shown["second"] + " – " + shown["first"]
+    shown = table[table.n > 0]
+    shown = shown.assign(pair=shown["second"] + " – " + shown["first"])
     return draw_forest(
         shown,
         ("difference_points", "low_points", "high_points"),
@@ -69,7 +70,7 @@ def draw_paired(table: pd.DataFrame) -> Drawn:
 
 def draw_seeds(table: pd.DataFrame) -> Drawn:
     """Draw accuracy by structure, averaged over each arm's seeds."""
-    shown = labelled(table[table.n > 0])
+    shown = table[table.n > 0].copy()
     shown[["mean", "low", "high"]] *= 100
     return draw_forest(
         shown,
@@ -87,7 +88,7 @@ def draw_retention(table3: pd.DataFrame) -> Drawn:
     ]
     named = shown.assign(task=[f"{label_of(row.task)} (n = {row.n})" for row in shown.itertuples()])
     return draw_forest(
-        labelled(named),
+        named,
         ("difference_points", "low_points", "high_points"),
         "task",
         series="arm",
@@ -107,16 +108,11 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
         for index, name in enumerate(groups):
             cells = part[part[group] == name].set_index("structure").reindex(present)
             x = [place + offset(index, len(groups)) for place in range(len(present))]
-            bars(
-                axes,
-                x,
-                100 * cells[value],
-                100 * cells.low,
-                100 * cells.high,
-                width=0.92 * 0.8 / len(groups),
-                label=arm_label(name),
-                index=index,
-            )
+            height = 100 * cells[value]
+            axes.bar(x, height, 0.92 * 0.8 / len(groups), label=arm_label(name), **fill(index))
+            intervals(axes, x, height, 100 * cells.low, 100 * cells.high, upright=True)
+            for place in np.array(x)[height.isna()]:  # unknown, not 0
+                axes.text(place, 0, DASH, ha="center", va="bottom")
         ticks = [structure_label(name) + (f"\n(n = {n[name]})" if len(parts) < 3 else "")
                  for name in present]
         axes.set_xticks(
@@ -137,7 +133,7 @@ def draw_stacks(table: pd.DataFrame, label: str) -> Drawn:
         axes.barh(range(len(named)), named[column], left=left, label=column, **fill(index))
         left = left + named[column].to_numpy()
     name_rows(axes, [arm_label(structure_label(name)) for name in named.index])
-    axes.set_xlabel(label)
+    name_axis(figure, label)
     legend(figure, axes)
     return figure, table.reset_index()
 
@@ -157,7 +153,7 @@ def draw_forest(
     """Draw `columns` (estimate, low, high) by `rows`, with a marker per `series`, hollow if not
     `filled`.
     """
-    table = table.assign(filled=True if filled is None else filled)
+    table = labelled(table.assign(filled=True if filled is None else filled))
     parts = dict(list(table.groupby(panel, sort=False))) if panel else {"": table}
     names = list(table[rows].unique())
     groups = list(table[series].unique()) if series else [""]
@@ -178,8 +174,9 @@ def draw_forest(
                 **marker(index),
             )
         name_rows(axes, names, zero=True)
-    drawn[-1].set_xlabel(label)
-    legend(figure, drawn[0], columns=3)
+        axes.locator_params(axis="x", nbins=int(2 * figure.get_figwidth()))
+    name_axis(figure, label)
+    legend(figure, drawn[0])
     return figure
 
 
@@ -200,6 +197,7 @@ def draw_training(epochs: pd.DataFrame) -> Drawn:
             )
     right.plot(epochs.epoch, epochs.gradient_norm, "-o", color=COLORS[2], markersize=2.5)
     left.set_yscale("log")
+    left.yaxis.set_minor_formatter("{x:g}")
     left.set(xlabel="Epoch", ylabel="Loss (nats per token)")
     right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
     legend(figure, left)
@@ -227,12 +225,17 @@ def draw_units(
         filled=means.is_primary.to_numpy(bool),
         **marker(0),
     )
-    right_of(
-        axes,
-        rows,
-        [in_points(row.mean, row.low, row.high) for row in means.itertuples()],
-        "mean [95%]",
-    )
-    name_rows(axes, names, zero=True)
-    axes.set_xlabel(f"Points. Dots: {unit}s; marker: mean with 95% interval, filled if primary")
+    beside = {"textcoords": "offset points", "fontsize": 7.5}
+    axes.annotate("mean [95%]", (1, 1), (4, 3), xycoords="axes fraction", **beside)
+    for place, row in zip(rows, means.itertuples(), strict=True):
+        text = in_points(row.mean, row.low, row.high).replace("-", "−")
+        axes.annotate(text, (1, place), (4, 0), xycoords=("axes fraction", "data"), va="center",
+                      **beside)
+    name_rows(axes, [re.sub(r"[\w@-]+", lambda name: _label(name[0]), name) for name in names],
+              zero=True)
+    name_axis(figure, f"Points. Dots: {unit}s; marker: mean with 95% interval, filled if primary")
     return figure, drawn
+
+
+def _label(name: str) -> str:
+    return "−" if name == "-" else arm_label(structure_label(name))

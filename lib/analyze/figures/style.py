@@ -2,6 +2,7 @@
 
 import base64
 import html
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lib.analyze.format import DASH, as_csv
+from lib.analyze.format import as_csv
 from lib.core.files import replacing, write_text
-from lib.core.paths import figures_path
+from lib.core.paths import result_path
 from lib.core.text import choices
 
 COLUMNS = {"single": 3.35, "double": 6.3}  # inches: 8.5 cm, and the text width of an A4 page
@@ -57,14 +58,14 @@ def use_column(name: str) -> None:
 
 
 def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
-    """Write figures/<study>/<name> as PDF, SVG, PNG, its numbers as CSV; return the PNG's path."""
+    """Write a figure as PDF, SVG and PNG and its numbers as CSV; return the PNG's path."""
     # without a date, equal numbers give equal files
     stamps = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
     with mpl.rc_context(STYLE):
         for ending, stamp in stamps.items():
-            with replacing(figures_path(study, f"{name}.{ending}")) as temporary:
+            with replacing(result_path(study, f"{name}.{ending}")) as temporary:
                 figure.savefig(temporary, format=ending, metadata=stamp)
-    return write_text(figures_path(study, f"{name}.csv"), as_csv(plotted)).with_suffix(".png")
+    return write_text(result_path(study, f"{name}.csv"), as_csv(plotted)).with_suffix(".png")
 
 
 def show_figure(path: Path, alt: str) -> HTML:
@@ -100,13 +101,18 @@ def panels(
     return figure, drawn
 
 
-def legend(figure: Figure, axes: Axes, columns: int = 5, loc: str = "outside upper center") -> None:
-    """Draw the legend of `axes` outside the panels, if anything is labelled."""
+def legend(figure: Figure, axes: Axes) -> None:
+    """Draw the legend of `axes` above the panels, if anything is labelled."""
     labelled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     if labelled:
-        figure.legend(
-            labelled.values(), labelled.keys(), loc=loc, ncols=min(columns, len(labelled))
-        )
+        most = int(figure.get_figwidth() / 1.1)
+        figure.legend(labelled.values(), labelled.keys(), loc="outside upper center",
+                      ncols=min(most, len(labelled)))
+
+
+def name_axis(figure: Figure, label: str) -> None:
+    """Write `label` below the panels, in as many lines as the column needs."""
+    figure.supxlabel(textwrap.fill(label, int(16 * figure.get_figwidth())), fontsize=8)
 
 
 def fill(index: int) -> dict:
@@ -149,26 +155,6 @@ def intervals(
     axes.errorbar(x, y, **{"yerr" if upright else "xerr": reach}, **INTERVAL | line)
 
 
-def bars(
-    axes: Axes,
-    x: Sequence[float],
-    height: pd.Series,
-    low: pd.Series,
-    high: pd.Series,
-    *,
-    width: float,
-    label: str,
-    index: int,
-) -> None:
-    """Draw bars with intervals; an unknown height is a dash, to tell it from 0. See `fill`."""
-    axes.bar(x, height, width, label=label, **fill(index))
-    intervals(axes, x, height, low, high, upright=True)
-    for place in (place for place, value in zip(x, height, strict=True) if pd.isna(value)):
-        axes.annotate(
-            DASH, (place, 0), (0, 1), textcoords="offset points", ha="center", va="bottom"
-        )
-
-
 def forest(
     axes: Axes,
     y: Sequence[float],
@@ -179,17 +165,15 @@ def forest(
     filled: bool | Sequence[bool] = True,
     label: str | None = None,
     line: dict | None = None,
-    upright: bool = False,
     **look,
 ) -> None:
     """Draw a series of estimates with their intervals, one per row; hollow if not `filled`.
 
-    `look` styles the markers, `line` the intervals; with `upright`, y is the position on x.
+    `look` styles the markers, `line` the intervals.
     """
     y, estimate = np.asarray(y, dtype=float), np.asarray(estimate, dtype=float)
     filled = np.broadcast_to(np.asarray(filled, dtype=bool), y.shape)
-    points = (y, estimate) if upright else (estimate, y)
-    intervals(axes, *points, low, high, upright=upright, **(line or {}))
+    intervals(axes, estimate, y, low, high, **(line or {}))
     look = {
         "linestyle": "none",
         "markeredgecolor": "black",
@@ -200,34 +184,19 @@ def forest(
     for is_filled, color in ((True, look["color"]), (False, "white")):
         here = filled == is_filled
         if here.any():
-            axes.plot(points[0][here], points[1][here], markerfacecolor=color, **look)
+            axes.plot(estimate[here], y[here], markerfacecolor=color, **look)
     if label is not None:
         axes.plot([], [], label=label, **look)
 
 
-def name_rows(axes: Axes, names: Sequence[str], *, zero: bool = False) -> None:
+def name_rows(axes: Axes, names: Iterable[str], *, zero: bool = False) -> None:
     """Label a panel's rows (at y = 0, 1, …) from top to bottom; with `zero`, draw a line at 0."""
     if zero:
         axes.axvline(0, color="0.5", linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(max(1, len(names)) - 0.5, -0.5)
-
-
-def right_of(axes: Axes, y: Iterable[float], texts: Iterable[str], head: str = "") -> None:
-    """Write one text per row to the right of a panel, under `head`."""
-    axes.annotate(
-        head, (1, 1), (4, 3), xycoords="axes fraction", textcoords="offset points", fontsize=8
-    )
-    for place, text in zip(y, texts, strict=True):
-        axes.annotate(
-            text,
-            (1, place),
-            (4, 0),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            textcoords="offset points",
-            fontsize=8,
-        )
+    width = int(7 * axes.figure.get_figwidth())  # of a name, in characters
+    texts = [textwrap.fill(name, width) for name in names]
+    axes.set_yticks(range(len(texts)), texts)
+    axes.set_ylim(max(1, len(texts)) - 0.5, -0.5)
 
 
 def heat(

@@ -8,7 +8,7 @@ from lib.analyze.figures.plots import draw_forest
 from lib.analyze.format import DASH
 from lib.controlled.analyze.rows import MEASURES
 from lib.controlled.design.arms import RAW
-from lib.core.structures import STRUCTURES
+from lib.core.structures import STRUCTURES, structure_label
 
 ESTIMATE = ("estimate", "low", "high")
 
@@ -16,7 +16,8 @@ ESTIMATE = ("estimate", "low", "high")
 def draw_contrasts(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw a forest of structure - reference within fact, one panel per measure."""
     heads = [f"{MEASURES[name].label}, {MEASURES[name].unit}" for name in table.measure]
-    label = f"Difference to {table.reference.iloc[0]} on the same facts (95% over bases)"
+    reference = structure_label(table.reference.iloc[0])
+    label = f"Difference to {reference} on the same facts (95% over bases)"
     return draw_forest(
         table.assign(head=heads), ESTIMATE, "structure", panel="head", label=label, sharex=False
     ), table
@@ -25,7 +26,7 @@ def draw_contrasts(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 def draw_gains(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw each gain by structure, with the tokens that it adds to training."""
     added = [DASH if pd.isna(share) else f"{share:+.0f}%" for share in table.tokens_added_percent]
-    names = table.arm + " − " + table["first"] + "\n(" + added + " tokens)"
+    names = table.arm + " − " + table["first"] + " (" + added + " tokens)"
     return draw_forest(
         table.assign(name=names),
         ESTIMATE,
@@ -59,7 +60,8 @@ def draw_acquisition(table: pd.DataFrame, arm: str = RAW) -> tuple[Figure, pd.Da
             axes.fill_between(
                 line.epoch, line.low, line.high, color=look["color"], alpha=0.15, lw=0
             )
-            axes.plot(line.epoch, line.estimate, markersize=4, label=structure, **look)
+            name = structure_label(structure)
+            axes.plot(line.epoch, line.estimate, markersize=4, label=name, **look)
         axes.set(xlabel="Epoch", ylabel=label)
         axes.locator_params(axis="x", integer=True)
     style.legend(figure, panels[0])

@@ -9,7 +9,7 @@ import pytest
 from lib.analyze.agreement.sheet import items_of, read_labels
 from lib.annotate.queries import annotate
 from lib.core.files import load, load_arms, save
-from lib.core.paths import BadInput, data_path, figures_path
+from lib.core.paths import BadInput, data_path, result_path
 from lib.core.records import Answer, Query
 from lib.judge.model import by_model
 from lib.judge.pairs import Preference
@@ -85,9 +85,9 @@ def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, r
     text = questions.read_text(encoding="utf-8-sig")
     questions.write_text(text.replace(',""\n', ',"good"\n', 7).replace(',""\n', ',"wrong"\n', 3))
     assert "10 questions of" in run("agreement", arms=ARMS, sample_size=20, n_questions=20)
-    rated = pd.read_csv(figures_path("s", "question_ratings.csv"))
+    rated = pd.read_csv(result_path("s", "question_ratings.csv"))
     assert [*rated[rated.by == "all"].share] == [0.7, 0, 0.3]
-    assert not figures_path("s", "agreement.csv").exists()
+    assert not result_path("s", "agreement.csv").exists()
     with pytest.raises(BadInput, match="05_judge.*judge m.*arm base"):
         run("agreement", arms=ARMS, judges=["rules", "m"])
 
@@ -130,12 +130,12 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     printed = run("agreement", arms=ARMS, judges=["rules", "gpt-4o"], sample_size=20)
     assert path.read_bytes() == before
     assert " answers are labelled, 0 labels are of other answers" in printed
-    table = pd.read_csv(figures_path("s", "agreement.csv"))
+    table = pd.read_csv(result_path("s", "agreement.csv"))
     table = table[(table.arm == "all") & (table.structure == "all")].set_index(
         ["first_judge", "second_judge"])
     assert table.n["rules", "gpt-4o"] == len(answers) > table.agreed["rules", "gpt-4o"]
     assert table.agreement["rules", "person"] == 1 and table.strict["rules", "gpt-4o"] > 0
-    assert figures_path("s", "agreement.md").stat().st_size > 0
+    assert result_path("s", "agreement.md").stat().st_size > 0
 
     # a new training changes every answer, and the second judge is gone
     for arm in ARMS:
@@ -147,5 +147,5 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     assert len(path.read_text(encoding="utf-8-sig").splitlines()) > len(lines) + 20
     assert f": 0 answers are labelled, {len(labels)} labels are of other answers; 20 of" in printed
     assert "answers with a text are drawn; 2 have none" in printed
-    left = {file.name for file in figures_path("s", "x").parent.iterdir()}
+    left = {file.name for file in result_path("s", "x").parent.iterdir()}
     assert not [name for name in left if name.startswith("agreement")], "an earlier run's"

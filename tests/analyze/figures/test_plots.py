@@ -38,6 +38,14 @@ def test_bars_are_the_tables_cells():
     assert [text.get_text() for text in figure.legends[0].get_texts()][0] == "base is better"
 
 
+def test_a_bar_of_unknown_height_is_a_dash_and_rounding_never_reverses_an_interval():
+    table = table2(paper_rows()).iloc[:2]
+    known = table.assign(accuracy=[0.25, None], low=[0.25 + 1e-17, None], high=[0.5, None])
+    axes = draw_accuracy(known)[0].axes[0]
+    assert interval_ends(axes, upright=True) == [25, 50]
+    assert [text.get_text() for text in axes.texts if text.get_text()] == ["–"]
+
+
 def test_an_arm_without_a_verdict_gives_an_empty_figure():
     figure, _ = draw_accuracy(table2(paper_rows().iloc[:0]))
     assert heights(figure.axes[0]) == []

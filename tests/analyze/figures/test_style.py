@@ -10,14 +10,12 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from lib.analyze.figures.style import (
-    bars,
     forest,
     heat,
     legend,
     marker,
     name_rows,
     panels,
-    right_of,
     save,
     show_figure,
     styled,
@@ -45,21 +43,12 @@ def test_an_unknown_interval_or_estimate_is_not_drawn():
     forest(axes, [0, 1, 2], [5, 6, NAN], [4, NAN, NAN], [7, NAN, NAN], filled=[True, False, True],
            label="dapt", **marker(1))
     name_rows(axes, ["a", "b", "c"], zero=True)
-    right_of(axes, [0, 1], ["n = 1", "n = 2"], "n")
     legend(figure, axes)
-    assert interval_ends(axes) == [4, 7] and texts(axes) == ["n", "n = 1", "n = 2"]
+    assert interval_ends(axes) == [4, 7]
     hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
     assert [list(line.get_ydata()) for line in hollow] == [[1]]
     assert axes.get_ylim() == (2.5, -0.5)  # from top to bottom
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dapt"]
-
-
-@styled
-def test_a_bar_of_unknown_height_is_a_dash_and_rounding_never_reverses_an_interval():
-    figure, (axes,) = panels(1, 2)
-    known = pd.Series([0.0, NAN])
-    bars(axes, [0, 1], known, known + 1e-17, known + 20, width=0.5, label="x", index=0)
-    assert interval_ends(axes, upright=True) == [0, 20] and texts(axes) == ["–"]
 
 
 @styled

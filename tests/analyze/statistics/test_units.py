@@ -29,7 +29,7 @@ def test_the_replicates_exhibit_is_recomputed_from_its_estimates():
     text = answer(summary, "replicate")
     assert text.startswith("Over 12 replicates, found: dapt-n - dapt all -3.9 [-6.1, -1.7]; not")
     figure, drawn = draw_units(each, summary, "replicate", primary)
-    assert len(drawn) == 36 and figure.axes[0].get_xlabel().startswith("Points")
+    assert len(drawn) == 36 and figure.get_supxlabel().startswith("Points")
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=9))

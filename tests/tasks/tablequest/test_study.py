@@ -52,7 +52,7 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     assert not any("Elder Ferries" in prompt for prompt in prompts)
     data, figures = (tmp_path / name / STUDY for name in ("data", "figures"))
     assert [row["level"] for row in rows(data / "questions.jsonl")] == ["easy", "medium", "hard"]
-    results = {name: table(figures / f"tablequest_{name}.csv") for name in FILES}
+    results = {name: table(figures / "paper" / f"tablequest_{name}.csv") for name in FILES}
     accuracy = {(row["arm"], row["level"]): row["accuracy"] for row in results["accuracy"]}
     assert all(results.values())
     assert [(row["level"], row["label"], row["n"]) for row in results["check"]] == [

@@ -15,6 +15,7 @@ from lib.analyze.figures.style import (
     heat,
     legend,
     marker,
+    name_axis,
     name_rows,
     offset,
     panels,
@@ -47,7 +48,7 @@ def draw_groups(table: pd.DataFrame, by: str,
                    **_look(index, arm))
     names = [f"{TASKS[name]} {name}" if by == "task" else name for name in groups]
     name_rows(drawn[0], names, zero=scale == 1)
-    figure.supxlabel(LABELS[measure], fontsize=8)
+    name_axis(figure, LABELS[measure])
     legend(figure, drawn[0])
     return figure, table
 
