@@ -22,11 +22,10 @@ def write_section(name: str, text: str) -> None:
 
 def main() -> None:
     """Measure the parts that the command names, or all."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "parts",
         nargs="*",
-        metavar="PART",
         help=f"of {', '.join(PARTS)}; all if none",
     )
     options = parser.parse_args()

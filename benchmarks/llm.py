@@ -31,7 +31,7 @@ MANY, MANY_LATENCY, MANY_AT_ONCE = 100_000, 0.05, 50  # calls, seconds, calls at
 ROUNDS = 3
 LIMITED = ("--requests-per-minute", str(RATE), "--faults", "500", "502", "503",
            "--fault-share", "0.05", "--says", "x-ratelimit", "retry-after")
-TARGET = ["**target, at most**", "1.10", "1.45", "2.5", "500", "1.10", "<2%", "20 (in flight)",
+TARGET = ["**target, at most**", "1.10", "1.50", "1.5", "500", "1.10", "<2%", "20 (in flight)",
           "0 and 0"]
 HEAD = ["client", "k=20", "k=100", "CPU ms per call", "limited: rows", "time over ideal",
         "answered 429", "killed: paid twice", "faults: lost and misread"]
