@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument(
         "parts",
         nargs="*",
-        help=f"of {', '.join(PARTS)}; all if none",
+        help=", ".join(PARTS),
     )
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
