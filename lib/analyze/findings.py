@@ -6,7 +6,7 @@ import pandas as pd
 
 from lib.analyze.format import one_line, percent
 from lib.core.arms import ALL, BASE, arm_label, sorted_arms
-from lib.core.records import Answer, Query, Verdict
+from lib.core.records import Answer, Query
 from lib.core.structures import structure_label
 from lib.core.text import listed
 
@@ -62,15 +62,3 @@ def with_texts(
             ],
         }
     )
-
-
-def browsable(
-    queries: list[Query], answers: Iterable[Answer], verdicts: Iterable[Verdict]
-) -> pd.DataFrame:
-    """Return one row per verdict with its texts; see `with_texts`."""
-    of = {query.query_id: (query.structure, query.document_id) for query in queries}
-    rows = pd.DataFrame(
-        [(row.arm, *of[row.query_id], row.verdict, row.reason, row.query_id) for row in verdicts],
-        columns=["arm", "structure", "document", "verdict", "reason", "query_id"],
-    )
-    return with_texts(rows, queries, answers)

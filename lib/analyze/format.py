@@ -47,11 +47,9 @@ def estimate(
     return f"{value:{pattern}} [{ends}]"
 
 
-def in_points(
-    difference: float, low: float | None = None, high: float | None = None, digits: int = 1
-) -> str:
+def in_points(difference: float, low: float | None = None, high: float | None = None) -> str:
     """Format a difference in percentage points: "-7.2 [-12.0, -2.4]"."""
-    return estimate(difference, low, high, digits=digits, sign="+")
+    return estimate(difference, low, high, sign="+")
 
 
 def percent(
@@ -76,10 +74,10 @@ def fraction(
     return f"{count:.0f}/{n:.0f} = {count / n:.{digits}%}{ends}"
 
 
-def with_error(value: float, error: float, *, digits: int = 2, sign: str = "") -> str:
+def with_error(value: float, error: float, sign: str = "") -> str:
     """Format a value with its standard error: "63.35 ± 0.38"; without it if unknown."""
-    text = estimate(value, digits=digits, sign=sign)
-    return text if pd.isna(value) or pd.isna(error) else f"{text} ± {error:.{digits}f}"
+    text = estimate(value, digits=2, sign=sign)
+    return text if pd.isna(value) or pd.isna(error) else f"{text} ± {error:.2f}"
 
 
 def p_value(p: float) -> str:
@@ -119,13 +117,16 @@ def compact(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(cells)
 
 
+def in_words(name: object) -> object:
+    """Return what a person reads for a structure, an arm, or a difference of two; else `name`."""
+    if not isinstance(name, str):
+        return name
+    return " – ".join(arm_label(structure_label(part)) for part in name.split(" – "))
+
+
 def labelled(table: pd.DataFrame) -> pd.DataFrame:
     """Replace names of structures and arms, as columns or cells, by what a person reads."""
-    def label(name: object) -> object:
-        if not isinstance(name, str):
-            return name
-        return " – ".join(arm_label(structure_label(part)) for part in name.split(" – "))
-    return table.map(label).rename(columns=label)
+    return table.map(in_words).rename(columns=in_words)
 
 
 def one_line(text: str) -> str:

@@ -26,7 +26,7 @@ _KINDS = {
 
 def published(table: int) -> pd.DataFrame:
     """Return the rows of a table in paper.csv: arm, structure, what, value, error, n."""
-    rows = pd.read_csv(Path(__file__).with_suffix(".csv"), keep_default_na=True)
+    rows = pd.read_csv(Path(__file__).with_suffix(".csv"))
     return rows[rows.table == table].drop(columns="table").fillna({"arm": "", "structure": ""})
 
 

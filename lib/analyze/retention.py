@@ -3,13 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import in_points, p_value, with_error
-from lib.analyze.stats import exact_p, holm, t_over
-from lib.analyze.tables import widened
+from lib.analyze.stats import holm, t_over
 from lib.core.arms import BASE, sorted_arms
 from lib.core.errors import BadInput
 from lib.core.files import made_by
-from lib.retention.records import Retention, RetentionItem, label_of
+from lib.retention.records import Retention, RetentionItem
 
 TABLE3 = [
     "arm",
@@ -81,6 +79,8 @@ def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
     }
     if base is None:
         return cell
+    from statsmodels.stats.contingency_tables import mcnemar  # slow to import
+
     before = _by_item(base)
     change = np.array(
         [row.is_correct - before[row.task, row.item].is_correct for row in own], dtype=float
@@ -89,7 +89,7 @@ def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
     cell |= {
         "only_base": only_base,
         "only_arm": only_arm,
-        "p": exact_p(only_base, only_arm),
+        "p": mcnemar([[0, only_base], [only_arm, 0]], exact=True).pvalue,
         "difference_points": 100 * change.mean(),
     }
     if len(set(change)) > 1:
@@ -100,22 +100,3 @@ def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
             "high_points": found["high"],
         }
     return cell
-
-
-def formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `table3` as in the paper: a row per arm and a column per task."""
-    tasks = [
-        f"{label_of(row.task)} (n = {row.n}, chance {row.chance:.0%})" for row in table.itertuples()
-    ]
-    texts = []
-    for row in table.itertuples():
-        points = in_points(row.difference_points, row.low_points, row.high_points)
-        texts.append(
-            with_error(100 * row.accuracy, 100 * row.stderr)
-            + (
-                ""
-                if pd.isna(row.p)
-                else f"; {points} points, p {p_value(row.p)} (Holm {p_value(row.p_holm)})"
-            )
-        )
-    return widened(table.assign(task=tasks), ["arm"], "task", texts)

@@ -153,13 +153,6 @@ def sign_flip_p(
     )
 
 
-def exact_p(only_first: int, only_second: int) -> float:
-    """Return the two-sided p of the exact McNemar test, which takes queries as independent."""
-    from statsmodels.stats.contingency_tables import mcnemar  # slow to import
-
-    return float(mcnemar([[0, only_first], [only_second, 0]], exact=True).pvalue)
-
-
 def holm(p_values) -> np.ndarray:
     """Return p values after Holm's correction over the known ones; NaN stays NaN."""
     from statsmodels.stats.multitest import multipletests  # slow to import

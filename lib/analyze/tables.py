@@ -18,16 +18,6 @@ COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high", "unscored_share
 FLAWS = ("empty", "refused", "filtered", "cut")  # of an endpoint's replies; counted if there is any
 
 
-def from_memory(queries: list[Query], *others: list) -> tuple[list, ...]:
-    """Keep the queries without a context, and in each list of `others` the rows of these queries.
-
-    If every query has a context, all are kept.
-    """
-    kept = {query.query_id for query in queries if not query.context}
-    kept = kept or {query.query_id for query in queries}
-    return tuple([row for row in rows if row.query_id in kept] for rows in (queries, *others))
-
-
 def joined(queries: list[Query], verdicts: list[Verdict],
            answers: Iterable[Answer] = ()) -> pd.DataFrame:
     """Return one row per verdict: arm, query_id, structure, kind, cluster, verdict, reason, flaw.

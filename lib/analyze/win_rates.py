@@ -74,16 +74,13 @@ def flips(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFra
 def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float]:
     """Count verdicts that change with the order, among the pairs scored in both orders.
 
-    first_shown and second_shown count the flips in which that position won both times. The rules
-    see both answers at once, so their rate of 0 has no interval.
+    The rules see both answers at once, so their rate of 0 has no interval.
     """
     asked = [row for row in rows if row.is_asked]
     scored = [row for row in asked if row.verdict != "unscored"]
-    orders = [(row.as_first, row.as_second) for row in scored]
     flipped = pd.Series([row.is_flipped for row in scored], dtype=bool)
     low, high = share_interval(flipped, pd.Series([*map(cluster_of, scored)], dtype=object))
     if all(row.judge == "rules" for row in scored):
         low = high = float("nan")
     return {"asked": len(asked), "unscored": len(asked) - len(scored), "both_orders": len(scored),
-            "flipped": int(flipped.sum()), "rate": flipped.mean(), "low": low, "high": high,
-            "first_shown": orders.count(("A", "B")), "second_shown": orders.count(("B", "A"))}
+            "flipped": int(flipped.sum()), "rate": flipped.mean(), "low": low, "high": high}

@@ -3,7 +3,7 @@
 import itables
 import pytest
 
-from lib.analyze.findings import answer_to_question, browsable
+from lib.analyze.findings import answer_to_question, with_texts
 from lib.analyze.paper import paper_rows
 from lib.analyze.tables import joined, table2
 from lib.core.records import Answer
@@ -30,7 +30,9 @@ def test_small_cells_have_an_answer(states):
 def test_untrusted_text_stays_text_in_the_browsable_table():
     nasty = "</script><script>alert(1)</script>"
     answers = [Answer(query_id="a", arm="base", answer=f"{nasty}\nx", n_tokens=1, truncated=False)]
-    rows = browsable([query("a", answer=nasty)], answers, verdicts("base", {"a": "incorrect"}))
+    queries = [query("a", answer=nasty)]
+    judged = joined(queries, verdicts("base", {"a": "incorrect"}))
+    rows = with_texts(judged, queries, answers)
     assert rows.answer[0] == nasty + " ↵ x"
     page = itables.to_html_datatable(rows, connected=False, allow_html=False, maxBytes=0)
     assert "&lt;script&gt;alert" in page

@@ -12,7 +12,6 @@ from lib.analyze.tables import (
     by_group,
     counted,
     formatted_table,
-    from_memory,
     joined,
     table1,
     table2,
@@ -80,13 +79,6 @@ def test_a_group_has_the_mean_of_its_known_values_with_the_interval_over_its_clu
 def test_verdicts_that_do_not_cover_the_queries_are_refused():
     with pytest.raises(ValueError, match="arm dapt: 1 verdicts do not match the 2 queries.*05_j"):
         joined([query("a"), query("b")], verdicts("dapt", {"a": "correct"}))
-
-
-def test_queries_with_a_context_are_left_out_with_their_rows():
-    queries = [query("a"), query("b", context="Oslo is there.")]
-    rows = verdicts("dapt", {"a": "correct", "b": "correct"})
-    assert from_memory(queries, rows) == (queries[:1], rows[:1])
-    assert from_memory(queries[1:], rows) == (queries[1:], rows[1:])  # only such queries
 
 
 def test_words_and_entities_are_counted_by_hand():

@@ -8,8 +8,6 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lib.core.arms import ALL, sorted_arms
-from lib.core.errors import BadInput
-from lib.core.files import made_by
 from lib.core.records import Query, Verdict
 from lib.core.structures import STRUCTURES
 
@@ -25,7 +23,7 @@ def paired_verdicts(
 ) -> pd.DataFrame:
     """Return one row per answer and pair of judges that both judged it; `verdicts` is by judge.
 
-    `weights` maps (query_id, arm) to the answers that a sampled one represents. Raises BadInput.
+    `weights` maps (query_id, arm) to the answers that a sampled one represents.
     """
     keys, parts = ["query_id", "arm"], []
     known = ["query_id", "document_id", "structure"]
@@ -38,11 +36,6 @@ def paired_verdicts(
             for judge, side in zip(judges, ("first", "second"), strict=True)
         )
         both = first.merge(second, on=keys, validate="one_to_one").merge(asked, on="query_id")
-        if both.empty:
-            raise BadInput(
-                f"{' and '.join(judges)} have no answer in common: run "
-                f"{made_by('verdicts')} with both for the same arms"
-            )
         parts.append(both.assign(first_judge=judges[0], second_judge=judges[1]))
     rows = pd.concat(parts, ignore_index=True)
     sampled = (rows[["first_judge", "second_judge"]] == PERSON).any(axis=1)

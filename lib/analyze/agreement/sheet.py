@@ -220,13 +220,7 @@ def _read(path: Path) -> tuple[pd.DataFrame, str]:
     except UnicodeDecodeError:
         text = raw.decode("cp1252", errors="replace")  # Excel's plain CSV
     separator = max(",;\t", key=text.split("\n", 1)[0].count)
-    try:
-        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    except csv.Error as error:  # an unclosed quote makes one cell of all that follows
-        raise BadInput(
-            f"{shown(path)} cannot be read as CSV ({error}): look for a quote that is "
-            "not closed, or save it again from a spreadsheet"
-        ) from error
+    lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     lines = [[cell.strip() for cell in line] for line in lines if any(map(str.strip, line))]
     header = [cell.lower() for cell in lines[0]] if lines else []
     rows = [[*line, *[""] * len(header)][: len(header)] for line in lines[1:]]

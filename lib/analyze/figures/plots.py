@@ -20,10 +20,10 @@ from lib.analyze.figures.style import (
     panels,
     styled,
 )
-from lib.analyze.format import DASH, in_points, labelled
+from lib.analyze.format import DASH, in_points, in_words, labelled
 from lib.analyze.stats import ALPHA
-from lib.core.arms import ALL, BASE, arm_label
-from lib.core.structures import STRUCTURES, structure_label
+from lib.core.arms import ALL, BASE
+from lib.core.structures import STRUCTURES
 from lib.judge.pairs import OUTCOMES
 from lib.retention.records import label_of
 
@@ -43,13 +43,8 @@ def draw_numeric(table5: pd.DataFrame) -> Drawn:
 def draw_preferences(table4: pd.DataFrame) -> Drawn:
     """Draw Table 4 of one pair of arms: one bar per outcome, one panel per criterion."""
     row = table4.iloc[0]
-    labels = dict(
-        zip(
-            OUTCOMES,
-            [f"{arm_label(arm)} is better" for arm in (row.first_arm, row.second_arm)] + ["tie"],
-            strict=True,
-        )
-    )
+    names = [f"{in_words(arm)} is better" for arm in (row.first_arm, row.second_arm)]
+    labels = dict(zip(OUTCOMES, [*names, "tie"], strict=True))
     shown = table4.assign(outcome=table4.outcome.map(labels))
     return _bars(shown, "share", "outcome", "criterion", "Queries (%)"), table4
 
@@ -102,18 +97,18 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
     parts = dict(list(table.groupby(panel, sort=False))) if panel else {"": table}
     present = [name for name in (*STRUCTURES, ALL) if table.n[table.structure == name].sum()]
     groups = list(table[group].unique())
-    figure, drawn = panels(len(parts), 2.8, names=map(arm_label, parts), sharey=True)
+    figure, drawn = panels(len(parts), 2.8, names=map(in_words, parts), sharey=True)
     for axes, part in zip(drawn, parts.values(), strict=False):
         n = part.groupby("structure").n.max()
         for index, name in enumerate(groups):
             cells = part[part[group] == name].set_index("structure").reindex(present)
             x = [place + offset(index, len(groups)) for place in range(len(present))]
             height = 100 * cells[value]
-            axes.bar(x, height, 0.92 * 0.8 / len(groups), label=arm_label(name), **fill(index))
+            axes.bar(x, height, 0.92 * 0.8 / len(groups), label=in_words(name), **fill(index))
             intervals(axes, x, height, 100 * cells.low, 100 * cells.high, upright=True)
             for place in np.array(x)[height.isna()]:  # unknown, not 0
                 axes.text(place, 0, DASH, ha="center", va="bottom")
-        ticks = [structure_label(name) + (f"\n(n = {n[name]})" if len(parts) < 3 else "")
+        ticks = [in_words(name) + (f"\n(n = {n[name]})" if len(parts) < 3 else "")
                  for name in present]
         axes.set_xticks(
             range(len(present)), ticks, **{} if len(parts) < 2 else {"rotation": 45, "ha": "right"}
@@ -132,7 +127,7 @@ def draw_stacks(table: pd.DataFrame, label: str) -> Drawn:
     for index, column in enumerate(named):
         axes.barh(range(len(named)), named[column], left=left, label=column, **fill(index))
         left = left + named[column].to_numpy()
-    name_rows(axes, [arm_label(structure_label(name)) for name in named.index])
+    name_rows(axes, map(in_words, named.index))
     name_axis(figure, label)
     legend(figure, axes)
     return figure, table.reset_index()
@@ -210,7 +205,7 @@ def draw_units(
 ) -> Drawn:
     """Draw `contrasts` (default: all) of units.summarize, with the values in `table` as dots."""
     names = list(contrasts or summary.contrast)
-    figure, (axes,) = panels(1, 0.8 + 0.4 * len(names), names=[""])
+    figure, (axes,) = panels(1, 0.8 + 0.4 * len(names))
     means = summary.set_index("contrast").loc[names]
     drawn = table[table.contrast.isin(names)]
     places = [names.index(name) - 0.15 for name in drawn.contrast]
@@ -238,4 +233,4 @@ def draw_units(
 
 
 def _label(name: str) -> str:
-    return "−" if name == "-" else arm_label(structure_label(name))
+    return "−" if name == "-" else in_words(name)

@@ -23,7 +23,6 @@ STYLE = {
     "figure.figsize": (COLUMNS["double"], 3),
     "svg.hashsalt": "",  # equal figures have equal ids
     "lines.linewidth": 1.2,
-    "lines.markersize": 4.8,
     "font.size": 8,
     "axes.labelsize": 8,
     "xtick.labelsize": 7.5,
@@ -95,19 +94,16 @@ def panels(
     shape = (max(1, n), 1) if in_column else (1, max(1, n))
     drawn = list(figure.subplots(*shape, squeeze=False, **options).ravel())
     for axes, name in zip(drawn, names, strict=False):
-        axes.annotate(
-            name, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=8
-        )
+        axes.set_title(name, loc="left", fontsize=8, pad=3)
     return figure, drawn
 
 
 def legend(figure: Figure, axes: Axes) -> None:
     """Draw the legend of `axes` above the panels, if anything is labelled."""
-    labelled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    if labelled:
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
         most = int(figure.get_figwidth() / 1.1)
-        figure.legend(labelled.values(), labelled.keys(), loc="outside upper center",
-                      ncols=min(most, len(labelled)))
+        figure.legend(handles, labels, loc="outside upper center", ncols=min(most, len(labels)))
 
 
 def name_axis(figure: Figure, label: str) -> None:
@@ -199,9 +195,7 @@ def name_rows(axes: Axes, names: Iterable[str], *, zero: bool = False) -> None:
     axes.set_ylim(max(1, len(texts)) - 0.5, -0.5)
 
 
-def heat(
-    axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float, colors: str = "cividis"
-):
+def heat(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float):
     """Draw a heat map from 0 to `top` with text in every cell; return what a colour bar needs.
 
     Cell (row, column) reaches from column to column + 1; a missing value keeps its text.
@@ -213,7 +207,7 @@ def heat(
         annot=texts,
         fmt="",
         ax=axes,
-        cmap=colors,
+        cmap="cividis",
         vmin=0,
         vmax=top,
         cbar=False,

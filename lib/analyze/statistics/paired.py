@@ -1,4 +1,4 @@
-"""Two arms on the same queries: intervals and sign flips over clusters, Holm, and one GEE."""
+"""Two arms on the same queries: intervals and sign flips over clusters, and Holm."""
 
 from collections.abc import Iterable
 from itertools import combinations
@@ -10,8 +10,6 @@ from lib.analyze import stats
 from lib.analyze.statistics.seeds import both_sources, covered, of_seeds
 from lib.analyze.stats import ALPHA, holm
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
-from lib.core.errors import BadInput
-from lib.core.files import made_by
 from lib.core.records import Fact, Query
 from lib.core.structures import STRUCTURES, prose
 
@@ -19,7 +17,6 @@ PAIRED = (
     "first second structure n clusters seeds_first seeds_second only_first only_second "
     "difference_points sd_first_points sd_second_points low_points high_points interval p"
 ).split()
-INTERACTION = ["first", "second", "structure", "n", "clusters", "odds_ratio", "low", "high", "p"]
 
 
 def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[str, str]:
@@ -44,22 +41,6 @@ def add_clusters(
 ) -> pd.DataFrame:
     """Return `rows` of lib.analyze.tables.joined with a column `cluster` (see `clusters_of`)."""
     return rows.assign(cluster=rows.query_id.map(clusters_of(queries, facts)))
-
-
-def side_by_side(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """Return one row per query: structure, cluster, first, second (1 if correct, else 0).
-
-    The index is query_id. Raises BadInput if an arm has no verdicts.
-    """
-    if missing := {first, second} - set(rows.arm):
-        raise BadInput(
-            f"arm {missing.pop()} has no verdicts here; there are "
-            f"{', '.join(rows.arm.unique())}: name other arms, or run "
-            f"{made_by('verdicts')} for it"
-        )
-    judged = rows.assign(first=(rows.verdict == "correct").astype(int)).set_index("query_id")
-    both = judged.loc[judged.arm == first, ["structure", "cluster", "first"]]
-    return both.join(judged["first"][judged.arm == second].rename("second"), how="inner")
 
 
 def paired(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
@@ -122,40 +103,3 @@ def _compared(
         if beyond
         else stats.sign_flip_p(change, queries.cluster, draws=draws, seed=seed),
     }
-
-
-def interaction(rows: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """Return how much more a structure gains than prose: the ratio of two odds ratios.
-
-    One GEE (Mancl and DeRouen 2001); a structure with all or no answers correct has no odds.
-    """
-    import statsmodels.api as sm  # slow to import
-    import statsmodels.formula.api as smf
-
-    reference, long = prose(), side_by_side(rows, first, second).melt(
-        ["structure", "cluster"], ["first", "second"], "arm", "correct"
-    )
-    share = long.groupby(["structure", "arm"]).correct.mean().unstack()
-    varied = share[(share > 0).all(axis=1) & (share < 1).all(axis=1)].index
-    long = long[long.structure.isin(varied)]
-    clusters = long.groupby("structure").cluster.nunique()
-    few = long.cluster.nunique() <= 2 * len(varied)  # fewer than the model's coefficients
-    if reference not in varied or len(varied) < 2 or few:
-        return pd.DataFrame(columns=INTERACTION)
-    model = smf.gee(
-        f"correct ~ arm * C(structure, Treatment('{reference}'))",
-        "cluster",
-        long,
-        family=sm.families.Binomial(),
-        cov_struct=sm.cov_struct.Independence(),
-    )
-    fitted = model.fit(cov_type="bias_reduced")
-    ends, found = fitted.conf_int(ALPHA), []
-    for name in [name for name in fitted.params.index if ":" in name]:
-        structure = name.rsplit("[T.", 1)[1].rstrip("]")
-        n = (long.structure.isin([structure, reference])).sum() // 2
-        odds = np.exp([fitted.params[name], *ends.loc[name]])
-        found.append(
-            (first, second, structure, n, clusters[structure], *odds, fitted.pvalues[name])
-        )
-    return pd.DataFrame(found, columns=INTERACTION)

@@ -1,4 +1,4 @@
-"""Paired comparisons over clusters: hand-worked cases, and the GEE of an interaction."""
+"""Paired comparisons over clusters: hand-worked cases."""
 
 from itertools import combinations
 
@@ -12,7 +12,6 @@ from lib.analyze.format import compact
 from lib.analyze.statistics.paired import (
     add_clusters,
     clusters_of,
-    interaction,
     paired,
 )
 from lib.analyze.tables import table2
@@ -84,13 +83,11 @@ def test_a_difference_is_that_of_table_2_in_which_unscored_is_not_correct():
         assert (row.n, row.difference_points) == (8, pytest.approx(100 * change))
 
 
-def test_all_arms_are_compared_and_an_absent_arm_is_named():
+def test_all_arms_are_compared():
     rows = rows_of(base="00", dapt="01", daptAt2="11", dapt_n="10")
     pairs = paired(rows)[["first", "second"]].drop_duplicates()
     assert list(pairs.itertuples(index=False, name=None)) == list(combinations(ARMS, 2))
     assert paired(rows[rows.arm == "base"]).empty
-    with pytest.raises(ValueError, match="arm other has no verdicts here; there are base, dapt"):
-        interaction(rows, "base", "other")
 
 
 def test_holm_is_over_every_row_with_a_query():
@@ -120,28 +117,3 @@ def test_what_differs_has_a_small_p_and_an_interval_without_0(pairs, per_cluster
     known = table.dropna(subset="low_points")
     assert known.low_points.ge(-100).all() and known.high_points.le(100).all()
     assert "nan" not in compact(table).to_string()
-
-
-def test_the_interaction_is_the_ratio_of_odds_ratios_by_hand():
-    rows = pd.concat([rows_of("natural", dapt="1" * 10 + "0" * 30, dapt_n="1" * 20 + "0" * 20),
-                      rows_of("tabular", dapt="1" * 8 + "0" * 32, dapt_n="1" * 24 + "0" * 16),
-                      rows_of("entity-list", dapt="0" * 40, dapt_n="1" * 9 + "0" * 31)])
-    table = interaction(rows, "dapt", "dapt-n")
-    (row,) = table.itertuples()  # no list is right after dapt, so its odds are 0
-    assert (row.structure, row.n, row.clusters) == ("tabular", 80, 40)
-    assert row.odds_ratio == pytest.approx((24 / 16) / (8 / 32) / ((20 / 20) / (10 / 30)))
-    assert row.low < row.odds_ratio < row.high and 0 < row.p < 1
-    assert interaction(rows[rows.structure == "natural"], "dapt", "dapt-n").empty
-
-
-def test_the_interaction_knows_that_clusters_are_not_independent():
-    draws = np.random.default_rng(4).integers(0, 2, (2, 2, 60)).astype(str)
-    widths = []
-    for per_cluster in (1, 6):
-        arms = [{name: "".join("".join(np.repeat(side, per_cluster)))
-                 for name, side in zip(("dapt", "dapt_n"), of, strict=True)} for of in draws]
-        rows = pd.concat([rows_of(structure, per_cluster, **of)
-                          for structure, of in zip(("natural", "tabular"), arms, strict=True)])
-        (row,) = interaction(rows, "dapt", "dapt-n").itertuples()
-        widths.append(np.log(row.high / row.low))
-    assert widths[0] == pytest.approx(widths[1], rel=0.01)  # six equal answers add nothing
