@@ -93,6 +93,10 @@ ROWS = {
     "tagged thoughts alone": ([played(body("<think>Hm.</think>"))], "an empty reply", 1, "1 empty"),
     "hidden thoughts alone": ([played(body("", usage=COUNTED))], "an empty reply", 1, "1 empty"),
     "empty": ([played(body(""))], "an empty reply", 2, "1 empty"),
+    "a model not served": ([played({"detail": "Server is pinned to '/models/a'; requested 'm'."},
+                                   status=400)], "Stopped: .*does not have the model 'm'", 1, ""),
+    "a field not known": ([played({"detail": "Unexpected fields in the request: {'foo'}"},
+                                  status=422)], "status 422: Unexpected", 1, "failed 1"),
 }
 
 
