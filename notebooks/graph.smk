@@ -59,6 +59,7 @@ rule retention:
             BASE in study.arms and [*wildcards] not in ([], [BASE]))
     output: of("retention", measured), records("retention", ONE)
     params: **each("retention")
+    priority: 10  # the longest after the answers, and statistics waits for it
     threads: own_cores
     shell: RUN
 
@@ -68,6 +69,7 @@ rule pairs:
     output: [rows("preferences", judge=study.judge, first=first, second=arm) for arm in compared],
         records("pairs", ONE)
     params: **each("pairs")
+    priority: 5
     shell: RUN
 
 

@@ -27,7 +27,6 @@ from lib.core.paths import (
 from lib.core.process import be_parent, die_with_parent
 from lib.report.page import ending
 from lib.run.config import BASE_VARIABLE, FOLDER_VARIABLE, LABORATORY, AnyStudy, Study, load_study
-from lib.run.look import look_at, printed
 from lib.run.models import announce
 
 _SECONDS_TO_END = 40.0  # of stages that are interrupted
@@ -110,6 +109,8 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
                        f"studies/{name}.yaml")
     study = load_study(name, folder)
     if isinstance(study, Study) and not study.base_model:
+        from lib.run.look import look_at, printed  # pandas takes 0.3 s
+
         print(printed(look_at(Path(study.folder))), end="\n\n", flush=True)
         raise BadStudy(f"studies/{name}.yaml names no base_model, so the study stops after this "
                        "look: name a base model there that you can train, or give "
