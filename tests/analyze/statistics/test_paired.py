@@ -106,7 +106,7 @@ def test_queries_of_few_documents_that_change_together_are_no_evidence():
     assert one.difference_points == 50 and one.p == 1 and not one.differs
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("10-"), st.sampled_from("10-")), min_size=1,
                 max_size=40), st.integers(1, 12))
 def test_what_differs_has_a_small_p_and_an_interval_without_0(pairs, per_cluster):
