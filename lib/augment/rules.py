@@ -7,7 +7,7 @@ from functools import partial
 
 from lib.annotate.queries import Propose, annotate
 from lib.augment.drafts import Draft, Strategy, pair_text
-from lib.augment.wordings import PLAIN, paraphrases
+from lib.augment.wordings import paraphrases
 from lib.core.records import Document, Query, Segment
 
 NO_FACT = "no fact that a rule can state in other words"
@@ -36,7 +36,7 @@ def _paraphrase(ask: Propose, segments: list[Segment], documents: dict[str, Docu
                   query.answer.splitlines()) for query in queries
                  if (found := _OF_ATTRIBUTE.fullmatch(query.question)) and any(
                      found.group("name", "document"))]
-        said = [paraphrases(*fact, k, rng, PLAIN) for fact in facts]
+        said = [paraphrases(*fact, k, rng) for fact in facts]
         texts = [" ".join(rng.sample(each, len(each))) for each in zip(*said, strict=True)]
         drafts += [Draft(segment.segment_id, text) for text in texts] or [
             Draft(segment.segment_id, "", NO_FACT)]

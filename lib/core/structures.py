@@ -19,7 +19,6 @@ class Structure:
     ask: Callable[..., Iterator]  # lib.documents.sites.Site -> candidates by rules
     rewrite: Callable[..., Iterator]  # Site -> places and sentences; none: the block stays as it is
     write: Callable[..., Body]  # what a laboratory states (lib.lab.documents.Statement)
-    sections: tuple[str, ...]  # titles of a laboratory's sections
     called: tuple[str, ...] = ()
     has_entities: bool = False  # an answer can be several entities, one per line
 

@@ -1,15 +1,18 @@
 """Make the laboratory's base model, a small Llama and its tokenizer, from public records."""
 
-import random
+from collections.abc import Collection
+from dataclasses import dataclass
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from lib.core.records import Document, Fact, Query
+from lib.core.records import Document, Fact
 from lib.core.text import listed
 from lib.infer.prompts import prompt_for
-from lib.lab.documents import facts_asked
+from lib.lab.documents import public_records
+from lib.lab.engines import question
+from lib.lab.products import Product
 
 # The base is not a chat model, but servers need a template: this one only joins the messages.
 _CHAT = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
@@ -45,18 +48,28 @@ def new_llama(tokenizer: PreTrainedTokenizerFast, *, hidden_size: int, layers: i
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id))
 
 
-def pretraining_texts(documents: list[Document], queries: list[Query], facts: list[Fact],
-                      repeats: int, seed: int) -> list[str]:
-    """Return public records once and their questions, with answers, `repeats` times, all shuffled.
+@dataclass(frozen=True)
+class World:
+    """The public records of a base, all renderings, and the facts of the first."""
 
-    An answer is the fact that the source reference overlaps; a list is answered as in prose in
-    every structure. Raises ValueError if a query asks for none of `facts`.
-    """
-    texts = [document.text for document in documents]
-    for query in queries:
-        found = facts_asked(query, facts)
-        if not found:
-            raise ValueError(f"{query.question!r} asks for none of the laboratory's facts")
-        texts += [f"{prompt_for(query.question)} {listed(found[0].value)}"] * repeats
-    random.Random(seed).shuffle(texts)
-    return texts
+    documents: list[Document]
+    facts: list[Fact]
+    question_repeats: int
+
+    def texts(self, products: Collection[str] = ()) -> list[str]:
+        """Return the records of `products` (default: all) and their questions with answers."""
+        documents = [one.text for one in self.documents if not products or one.title in products]
+        questions = [answered(one) for one in self.facts if not products or one.entity in products]
+        return documents + questions * self.question_repeats
+
+
+def make_world(products: list[Product], seed: int, renderings: int, table_share: float,
+               question_repeats: int) -> World:
+    """Return what every base reads: the recipe is the same in all studies."""
+    made = public_records(products, seed, renderings, table_share)
+    return World([one for documents, _ in made for one in documents], made[0][1], question_repeats)
+
+
+def answered(fact: Fact) -> str:
+    """Return the question about a fact with its answer; a list is answered as in prose."""
+    return f"{prompt_for(question(fact))} {listed(fact.value)}"

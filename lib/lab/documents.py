@@ -1,112 +1,154 @@
 """Write the laboratory's Markdown: facts as sentences, bullets and table rows, amid clutter."""
 
 import random
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lib.augment.wordings import WORDINGS, worded
 from lib.core.records import Document, Fact, Query
-from lib.core.structures import STRUCTURES
+from lib.core.structures import STRUCTURES, structure_of
 from lib.core.text import Body, capitalised, laid, listed, pipe_row
-from lib.lab.products import ATTRIBUTES, Product, assign_structures
+from lib.lab.products import ATTRIBUTES, Product, latin_square
 
-# The product precedes the value, as it does under a heading. Sentences that begin with the value
-# would test reverse recall, which a model does not have in any structure.
-SCALAR_SENTENCES = (
-    "The {label} of {name} is {value}.",
-    "{name} has a {label} of {value}.",
-    "On {name}, the {label} is {value}.",
-    "For {name}, the {label} is {value}.",
-)
-LIST_SENTENCES = (
-    "The {label} of {name} are {value}.",
-    "On {name}, the {label} are {value}.",
-    "For {name}, the {label} are {value}.",
-)
+# What a value belongs to, in the same words in every structure; a question has the first one's.
+PHRASES = ("{label} of {name}", "{label} for {name}", "{label} on {name}", "{name} {label}")
+PARAPHRASED = 1 / 3  # of the sentences that a base reads: no wording is new to it later
 _TABLE_HEADERS = (("Property", "Value"), ("Item", "Entry"), ("Parameter", "Setting"))
-NOTICES = ("> NOTICE: Keep this record with the unit.",
-           "> CAUTION: Printed copies are not controlled.",
-           "> NOTICE: For authorised staff only.")
+_HEADINGS = ("Details", "Particulars", "Notes", "Record", "Information", "Entries", "Remarks",
+             "File")
+_NOTICES = ("> NOTICE: Keep this record with the unit.",
+            "> CAUTION: Printed copies are not controlled.",
+            "> NOTICE: For authorised staff only.")
+
+Section = tuple[list[int], str]  # indices of ATTRIBUTES, and their structure
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A fact that a section is to state."""
+    """A fact that a section is to state, in bullets and rows by `subject`, in prose as `sentence`.
 
-    product: str
-    label: str
+    `subject` has the product's name only if the record repeats it.
+    """
+
+    subject: str
     value: list[str]  # one string, or the items of a list
-    wordings: tuple[str, ...]  # as a sentence
+    sentence: str
 
 
-def make_records(products: list[Product], seed: int, *, public: bool,
-                 rendering: int = 0) -> tuple[list[Document], list[Fact]]:
+def make_records(products: list[Product], seed: int, *, public: bool, rendering: int = 0,
+                 rotation: int = 0) -> tuple[list[Document], list[Fact]]:
     """Return one document per product, and its facts with their character spans.
 
-    `rendering` numbers further renderings of the same products in other structures and wordings.
+    Over the rotations, each fact has each structure once, with the same words, neighbours, heading
+    and position. The facts of every second product repeat its name; the others have it in the title
+    alone. `rendering` numbers further renderings in other structures and words.
     """
-    placed = assign_structures(len(products), seed * 1000 + rendering)
-    documents, facts = [], []
-    for product, structures in zip(products, placed, strict=True):
-        document_id = product.name.lower().replace(" ", "-")
-        document_id += f".{rendering}" if rendering else ""
-        rng = random.Random(f"text {seed} {document_id}")
-        text, spans = render(product, structures, rng)
-        documents.append(Document(document_id=document_id, title=product.name, path="", text=text))
-        facts += [
-            Fact(fact_id=f"{document_id}/{attribute.label.replace(' ', '-')}", entity=product.name,
-                 attribute=attribute.label, value=value, structure=structure,
-                 document_id=document_id, start=start, end=end, public=public)
-            for attribute, value, structure, (start, end) in zip(
-                ATTRIBUTES, product.values, structures, spans, strict=True)]
-    return documents, facts
+    layouts = latin_square(len(products), seed * 1000 + rendering, rotation)
+    return _records(products, layouts, seed, public, rendering)
 
 
-def render(product: Product, structures: list[str],
-           rng: random.Random) -> tuple[str, list[tuple[int, int]]]:
-    """Return the product's document and, for each of ATTRIBUTES, the span of its fact.
+def public_records(products: list[Product], seed: int, renderings: int,
+                   table_share: float) -> list[tuple[list[Document], list[Fact]]]:
+    """Return `renderings` of the records that a base reads, as make_records does each.
 
-    text[start:end] is the sentence, the bullet, the lead-in with its bullets, or the table row.
+    Tables have `table_share` of the words in sections, the other structures equal shares of the
+    rest.
     """
-    clutter = (rng.choice(NOTICES), f"Revision {rng.randint(1, 9)}.{rng.randint(0, 9)}")
+    others = (1 - table_share) / (len(STRUCTURES) - 1)
+    shares = dict.fromkeys(STRUCTURES, others) | {structure_of("table").name: table_share}
+    read: Counter[str] = Counter(dict.fromkeys(STRUCTURES, 0))
+    made = []
+    for rendering in range(renderings):
+        rng = random.Random(f"public {seed} {rendering}")
+        layouts = latin_square(len(products), seed * 1000 + rendering)
+        made.append(([], []))
+        for product, layout, is_named in zip(products, layouts, _named(len(products), rng),
+                                             strict=True):
+            wanted: list[str] = []
+            for _ in layout:
+                wanted.append(min(shares, key=lambda name: (read[name] + 30 * wanted.count(name))
+                                  / max(shares[name], 1e-9)))
+            rng.shuffle(wanted)
+            chosen = [(members, name) for (members, _), name in zip(layout, wanted, strict=True)]
+            document, facts = _record(product, chosen, seed, True, rendering, is_named)
+            made[-1][0].append(document)
+            made[-1][1].extend(facts)
+            for body, (_, name) in zip(document.text.split("\n## ")[1:], chosen, strict=True):
+                read[name] += len(re.findall(r"\d|[^\W\d]+|[^\w\s]", body))
+    return made
+
+
+def _named(n: int, rng: random.Random) -> list[bool]:
+    return rng.sample([place % 2 == 0 for place in range(n)], n)
+
+
+def _records(products: list[Product], layouts: list[list[Section]], seed: int, public: bool,
+             rendering: int) -> tuple[list[Document], list[Fact]]:
+    named = _named(len(products), random.Random(f"named {seed} {rendering}"))
+    made = [_record(product, layout, seed, public, rendering, is_named)
+            for product, layout, is_named in zip(products, layouts, named, strict=True)]
+    return [document for document, _ in made], [fact for _, facts in made for fact in facts]
+
+
+def _record(product: Product, layout: list[Section], seed: int, public: bool, rendering: int,
+            is_named: bool) -> tuple[Document, list[Fact]]:
+    document_id = product.name.lower().replace(" ", "-") + (f".{rendering}" if rendering else "")
+    rng = random.Random(f"text {seed} {document_id}")
+    said = [_statement(product, index, rng, is_named, public) for index in range(len(ATTRIBUTES))]
+    clutter = (rng.choice(_NOTICES), f"Revision {rng.randint(1, 9)}.{rng.randint(0, 9)}")
     text = f"# {product.name}\n\n{rng.choice(clutter)}\n"
-    spans: dict[int, tuple[int, int]] = {}
-    sections = sorted(set(structures))
-    for name in rng.sample(sections, len(sections)):
-        members = [index for index, place in enumerate(structures) if place == name]
-        rng.shuffle(members)
-        text += f"\n## {rng.choice(STRUCTURES[name].sections)}\n\n"
-        body, placed = STRUCTURES[name].write([
-            Statement(product.name, ATTRIBUTES[index].label, product.values[index],
-                      LIST_SENTENCES if ATTRIBUTES[index].is_list else SCALAR_SENTENCES)
-            for index in members], rng)
-        spans |= {index: (len(text) + start, len(text) + end)
+    header, spans = rng.choice(_TABLE_HEADERS), {}
+    for heading, (members, structure) in zip(rng.sample(_HEADINGS, len(layout)), layout,
+                                             strict=True):
+        text += f"\n## {heading}\n\n"
+        body, placed = STRUCTURES[structure].write([said[index] for index in members], header)
+        spans |= {index: (structure, len(text) + start, len(text) + end)
                   for index, (start, end) in zip(members, placed, strict=True)}
         text += body + "\n"
-    return text, [spans[index] for index in range(len(ATTRIBUTES))]
+    facts = [Fact(fact_id=f"{document_id}/{attribute.label.replace(' ', '-')}",
+                  entity=product.name, attribute=attribute.label, value=value,
+                  structure=spans[index][0], document_id=document_id, start=spans[index][1],
+                  end=spans[index][2], public=public)
+             for index, (attribute, value) in enumerate(
+                 zip(ATTRIBUTES, product.values, strict=True))]
+    return Document(document_id=document_id, title=product.name, path="", text=text), facts
 
 
-def sentences(facts: Sequence[Statement], rng: random.Random) -> Body:
+def _statement(product: Product, index: int, rng: random.Random, is_named: bool,
+               is_varied: bool) -> Statement:
+    label, value = ATTRIBUTES[index].label, product.values[index]
+    phrase, wording = rng.choice(PHRASES), rng.choice(WORDINGS)
+    subject = phrase.format(label=label, name=product.name) if is_named else label
+    sentence = stated(subject, value)
+    if rng.random() < PARAPHRASED and is_varied:
+        sentence = worded(wording, product.name, label, value)
+    return Statement(subject, value, sentence)
+
+
+def stated(subject: str, value: Sequence[str]) -> str:
+    """Return a fact as a sentence."""
+    return f"The {subject} {'are' if len(value) > 1 else 'is'} {listed(list(value))}."
+
+
+def sentences(facts: Sequence[Statement], header: Sequence[str]) -> Body:
     """Write facts as a paragraph."""
-    return laid([capitalised(rng.choice(fact.wordings).format(
-        label=fact.label, name=fact.product, value=listed(fact.value))) for fact in facts],
-        between=" ")
+    return laid([fact.sentence for fact in facts], between=" ")
 
 
-def bullets(facts: Sequence[Statement], rng: random.Random) -> Body:
-    """Write facts as bullets; lists follow, as a lead-in would absorb the bullets after it."""
-    ordered = sorted(facts, key=lambda fact: len(fact.value) > 1)
-    pieces = [f"{capitalised(fact.label)}:\n\n" + "\n".join(f"- {item}" for item in fact.value)
-              if len(fact.value) > 1 else f"- {capitalised(fact.label)}: {fact.value[0]}"
-              for fact in ordered]
-    text, spans = laid(pieces, between=["\n\n" if len(fact.value) > 1 else "\n"
-                                        for fact in ordered[1:]])
-    return text, [spans[ordered.index(fact)] for fact in facts]
+def bullets(facts: Sequence[Statement], header: Sequence[str]) -> Body:
+    """Write facts as bullets, or as a lead-in with bullets; these come last in a section."""
+    pieces = [f"{capitalised(fact.subject)}:\n\n" + "\n".join(f"- {item}" for item in fact.value)
+              if len(fact.value) > 1 else f"- {capitalised(fact.subject)}: {fact.value[0]}"
+              for fact in facts]
+    return laid(pieces, between=["\n\n" if len(fact.value) > 1 else "\n" for fact in facts[1:]])
 
 
-def table_rows(facts: Sequence[Statement], rng: random.Random) -> Body:
-    """Write facts as the rows of a table."""
-    rows = [pipe_row([capitalised(fact.label), ", ".join(fact.value)]) for fact in facts]
-    return laid(rows, before=f"{pipe_row(rng.choice(_TABLE_HEADERS))}\n| --- | --- |\n")
+def table_rows(facts: Sequence[Statement], header: Sequence[str]) -> Body:
+    """Write facts as the rows of a table below `header`."""
+    rows = [pipe_row([capitalised(fact.subject), ", ".join(fact.value)]) for fact in facts]
+    return laid(rows, before=f"{pipe_row(header)}\n| --- | --- |\n")
 
 
 def facts_asked(query: Query, facts: list[Fact]) -> list[Fact]:

@@ -1,5 +1,6 @@
 """Ask about and rewrite the laboratory's records from their known facts (paper, 3.1 and 3.2)."""
 
+import random
 from collections import defaultdict
 from itertools import groupby
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from lib.core.records import Document, Fact, Normalized, Rejected, Segment
 from lib.core.structures import STRUCTURES, prose
 from lib.core.text import capitalised, listed
 from lib.documents.inline import ended
+from lib.lab.documents import PHRASES
 from lib.normalize.rewrite import Rewrite
 from lib.normalize.segments import ELSEWHERE
 
@@ -28,15 +30,17 @@ def ask_facts(facts: list[Fact]) -> Propose:
     return propose
 
 
-def rewrite_facts(facts: list[Fact]) -> Rewrite:
-    """Return an engine that states each of `facts` in the segment where it begins.
+def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
+    """Return an engine that states each of `facts` in a sentence, in the segment where it begins.
 
-    Sentences stay as they are; the items of a list that is cut follow in the next segment.
+    Sentences stay as they are if they name the product, or if `is_prose_kept`. The items of a list
+    that is cut follow in the next segment.
     """
     known = _by_document(facts)
 
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
-        pieces = {name: _pieces(document, known[name]) for name, document in documents.items()}
+        pieces = {name: _pieces(document, known[name], is_prose_kept)
+                  for name, document in documents.items()}
         rows = []
         for one in segments:
             text = _text([piece for piece in pieces[one.document_id]
@@ -66,8 +70,12 @@ def _candidate(fact: Fact, text: str) -> Candidate:
         start = text.rfind("\n", 0, text.index(fact.value[0], start)) + 1 if several else start
     above = text[:fact.start].rpartition("\n\n")[2]
     header = above.partition("\n")[0].strip(_MARKS) if raw.startswith("|") else ""
-    question = f"What {'are' if several else 'is'} the {fact.attribute} of {fact.entity}?"
-    return Candidate(question, answer, structure.kind, start, end, header=header, rule="facts")
+    return Candidate(question(fact), answer, structure.kind, start, end, header=header, rule="facts")
+
+
+def question(fact: Fact) -> str:
+    """Return the question about a fact, in the same words whatever its structure."""
+    return f"What {'are' if fact.value[1:] else 'is'} the {fact.attribute} of {fact.entity}?"
 
 
 class _Piece(NamedTuple):
@@ -75,9 +83,10 @@ class _Piece(NamedTuple):
     paragraph: int  # where it begins
     text: str
     fact: Fact | None = None  # whose lead-in or item this is
+    raw: str = ""  # the lead-in
 
 
-def _pieces(document: Document, facts: list[Fact]) -> list[_Piece]:
+def _pieces(document: Document, facts: list[Fact], is_prose_kept: bool) -> list[_Piece]:
     text, title = document.text, f"# {document.title}"
     notice = text.partition("\n## ")[0].removeprefix(title).strip()
     pieces = [_Piece(0, 0, title)]
@@ -86,12 +95,13 @@ def _pieces(document: Document, facts: list[Fact]) -> list[_Piece]:
         raw = text[fact.start:fact.end]
         if STRUCTURES[fact.structure].has_entities and fact.value[1:]:
             at = fact.start
-            pieces.append(_Piece(at, fact.start, raw.partition("\n")[0], fact))
+            lead_in = raw.partition("\n")[0]
+            pieces.append(_Piece(at, fact.start, lead_in, fact, lead_in))
             for item in fact.value:
                 at = text.index(f"- {item}", at + 1)
-                pieces.append(_Piece(at, fact.start, item, fact))
+                pieces.append(_Piece(at, fact.start, item, fact, lead_in))
             continue
-        sentence = raw if fact.structure == prose() else _sentence(fact, fact.value, "")
+        sentence = sentence_of(fact, text, is_prose_kept)
         pieces.append(_Piece(fact.start, text.rfind("\n\n", 0, fact.start), sentence))
     return pieces
 
@@ -115,9 +125,21 @@ def _listed(pieces: list[_Piece]) -> str:
         return pieces[0].text
     is_continued = items[0] != fact.value[0]
     is_partial = is_continued or items[-1] != fact.value[-1]
-    return _sentence(fact, items, "also include" if is_continued else is_partial and "include")
+    verb = "also include" if is_continued else is_partial and "include"
+    return _sentence(fact, items, verb, pieces[0].raw)
 
 
-def _sentence(fact: Fact, values: list[str], verb: str) -> str:
-    verb = verb or ("are" if fact.value[1:] else "is")
-    return ended(capitalised(f"the {fact.attribute} of {fact.entity} {verb} {listed(values)}"))
+def sentence_of(fact: Fact, text: str, is_prose_kept: bool = False) -> str:
+    """Return how `fact`, which a record's `text` states, is rewritten (see rewrite_facts)."""
+    raw = text[fact.start:fact.end]
+    if fact.structure == prose() and (is_prose_kept or fact.entity in raw):
+        return raw
+    return _sentence(fact, fact.value, "", raw)
+
+
+def _sentence(fact: Fact, values: list[str], verb: str, raw: str) -> str:
+    subjects = [phrase.format(label=fact.attribute, name=fact.entity) for phrase in PHRASES]
+    # the record's own words, or drawn as they are: rewriting changes the structure, not the words
+    drawn = random.Random(f"phrase {fact.fact_id}").choice(subjects)
+    subject = next((own for own in subjects if capitalised(own) in raw), drawn)
+    return f"The {subject} {verb or ('are' if fact.value[1:] else 'is')} {listed(values)}."

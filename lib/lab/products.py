@@ -93,17 +93,21 @@ def make_products(n: int, seed: int, taken: frozenset[str] = frozenset()) -> lis
             for name in rng.sample(free, n)]
 
 
-def assign_structures(n_products: int, seed: int) -> list[list[str]]:
-    """Return a structure for every attribute of every product, [n_products][len(ATTRIBUTES)].
+def latin_square(n_products: int, seed: int,
+                 rotation: int = 0) -> list[list[tuple[list[int], str]]]:
+    """Return each product's sections: indices of ATTRIBUTES, lists last, and their structure.
 
-    In every group of as many products as there are structures, each attribute appears once in each
-    structure, so structure is not confounded with attribute.
+    Over the rotations, each section has each structure once. In every group of as many products as
+    there are structures, each attribute has each structure once.
     """
     rng = random.Random(f"structures {seed}")
-    names, places = list(STRUCTURES), []
+    names, layouts = list(STRUCTURES), []
     n = len(names)
     for start in range(0, n_products, n):
-        order = rng.sample(range(len(ATTRIBUTES)), len(ATTRIBUTES))
+        drawn = rng.sample(range(len(ATTRIBUTES)), len(ATTRIBUTES))
+        members = [sorted(drawn[place::n], key=lambda index: ATTRIBUTES[index].is_list)
+                   for place in range(n)]
         for shift in rng.sample(range(n), min(n, n_products - start)):
-            places.append([names[(place + shift) % n] for place in order])
-    return places
+            layouts.append([(members[place], names[(place + shift + rotation) % n])
+                            for place in rng.sample(range(n), n)])
+    return layouts

@@ -15,7 +15,6 @@ STRUCTURES = register(
         ask=ask_prose,
         rewrite=keep,
         write=lab.sentences,
-        sections=("Overview", "Description", "Summary"),
         called=("natural", "natural language", "natural text", "text", "paragraph", "sentence",
                 "narrative"),
     ),
@@ -26,7 +25,6 @@ STRUCTURES = register(
         ask=ask_list,
         rewrite=rewrite_list,
         write=lab.bullets,
-        sections=("Settings", "At a glance", "Key points"),
         called=("entity list", "entities", "bullet list", "enumeration"),
         has_entities=True,
     ),
@@ -37,7 +35,6 @@ STRUCTURES = register(
         ask=ask_table,
         rewrite=rewrite_table,
         write=lab.table_rows,
-        sections=("Data sheet", "Reference data", "Specification"),
         called=("tabular", "table row", "row", "cell"),
     ),
 )

@@ -1,0 +1,153 @@
+"""Effects over bases: structures and arms on the same facts, by number of exposures."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from lib.analyze.stats import ALPHA
+from lib.analyze.statistics.units import holm, over_units
+from lib.core.structures import STRUCTURES, prose
+from lib.exposures.arms import RAW
+
+NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings of exposures"
+MEASURES = {"question": NATS, "record": NATS, "answered": POINTS, "stored": POINTS}
+NAMING = {True: "named", False: "named in the title"}  # where a record has the product's name
+REGIME = ["learning_rate", "replay_share"]
+
+
+def curve(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return each measure by arm, naming, structure and exposures: mean and 95% t over bases.
+
+    Shares are in percent.
+    """
+    keys = ["arm", "is_named", "structure", "exposures"]
+    each = rows.groupby([*keys, "base"])[list(MEASURES)].mean()
+    each[["answered", "stored"]] *= 100
+    found = []
+    for cell, values in each.groupby(level=keys):
+        found += [dict(zip(keys, cell, strict=True)) | {"measure": name} | over_units(values[name])
+                  for name in MEASURES]
+    return pd.DataFrame(found).drop(columns=["p", "p_flips"])
+
+
+def structure_effects(rows: pd.DataFrame, arm: str = RAW) -> pd.DataFrame:
+    """Return each base's difference of a structure to prose, averaged over facts and exposures.
+
+    Columns contrast, is_named, measure, base, value. Every fact has each structure once, so the
+    differences are between the same facts.
+    """
+    read = _trained(rows[rows.arm == arm])
+    means = _scaled(read.groupby(["base", "is_named", "structure"]))
+    first = means.xs(prose(), level="structure")
+    found = [(means.xs(name, level="structure") - first).assign(contrast=f"{name} - {prose()}")
+             for name in STRUCTURES if name != prose() and name in read.structure.unique()]
+    return _long(pd.concat(found)) if found else pd.DataFrame()
+
+
+def arm_effects(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return each base's gain of an arm over raw text on the same facts in the same rotation.
+
+    Columns as in structure_effects, with `structure`, that of the raw record.
+    """
+    keys = ["base", "rotation", "product", "attribute", "exposures"]
+    read, found = _trained(rows), []
+    raw = read[read.arm == RAW].set_index(keys)
+    for arm in (name for name in read.arm.unique() if name != RAW):
+        own = read[read.arm == arm].set_index(keys)
+        both = raw[["is_named", "structure"]].join(
+            own[list(MEASURES)] - raw[list(MEASURES)], how="inner")
+        means = _scaled(both.reset_index().groupby(["base", "is_named", "structure"]))
+        found.append(_long(means.assign(contrast=f"{arm} - {RAW}")))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def ratios(rows: pd.DataFrame, measure: str, arm: str = RAW) -> pd.DataFrame:
+    """Return how many doublings of exposures more a structure needs than prose, base by base.
+
+    A logistic regression per base and naming: `measure` on log2 of exposures and structure; the
+    value is minus the structure's coefficient over that of log2. Columns as structure_effects.
+    """
+    import statsmodels.api as sm  # slow to import
+
+    read = _trained(rows[rows.arm == arm])
+    found = []
+    for (base, is_named), cells in read.groupby(["base", "is_named"]):
+        counts = cells.groupby(["structure", "exposures"])[measure].agg(["sum", "size"])
+        counts = counts.reset_index()
+        others = [name for name in STRUCTURES
+                  if name != prose() and (counts.structure == name).any()]
+        x = np.column_stack([np.ones(len(counts)), np.log2(counts.exposures),
+                             *((counts.structure == name) for name in others)]).astype(float)
+        y = np.column_stack([counts["sum"], counts["size"] - counts["sum"]])
+        fit = sm.GLM(y, x, family=sm.families.Binomial()).fit()
+        slope = fit.params[1] if fit.params[1] > 0 else np.nan
+        found += [{"contrast": f"{name} - {prose()}", "is_named": is_named, "measure": measure,
+                   "base": base, "value": -coefficient / slope}
+                  for name, coefficient in zip(others, fit.params[2:], strict=True)]
+    return pd.DataFrame(found)
+
+
+def summarize(values: pd.DataFrame, unit: str, primary: Sequence[tuple] = (),
+              margin: float = np.nan) -> pd.DataFrame:
+    """Return the mean over bases of each contrast: t interval, exact sign flips, equivalence.
+
+    `primary` has (contrast, is_named, measure). p_equivalent is of the two one-sided t tests
+    against -margin and +margin.
+    """
+    from statsmodels.stats.weightstats import DescrStatsW  # slow to import
+
+    keys = [name for name in ("contrast", "structure", "is_named", "measure") if name in values]
+    found = []
+    for cell, one in values.groupby(keys, sort=False):
+        known = one.value.dropna()
+        equal = np.nan
+        if len(known) > 1 and known.std() > 0 and margin == margin:
+            equal = DescrStatsW(known).ttost_mean(-margin, margin)[0]
+        row = dict(zip(keys, cell, strict=True))
+        named = tuple(row[key] for key in ("contrast", "is_named", "measure"))
+        found.append(row | {"unit": unit, "is_primary": named in primary, **over_units(one.value),
+                            "p_equivalent": equal})
+    return pd.DataFrame(found).rename(columns={"n": "bases", "estimate": "mean"})
+
+
+def with_holm(summaries: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Join summaries; Holm's p is over the sign flips of all primary contrasts."""
+    joined = pd.concat(summaries, ignore_index=True)
+    return joined.assign(p_holm=holm(joined.p_flips[joined.is_primary]))
+
+
+def retained(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return, by regime and arm, the last scores and the fall in public questions answered.
+
+    Falls are in points from the base, which has exposures 0; means and 95% t over bases.
+    """
+    keys = [*REGIME, "arm", "rotation", "base"]
+    ordered = runs.sort_values("exposures").groupby(keys)
+    falls = 100 * (ordered.public_answered.first() - ordered.public_answered.last())
+    by_base = falls.groupby(level=[*REGIME, "arm", "base"]).mean()
+    return pd.DataFrame([dict(zip([*REGIME, "arm"], cell, strict=True)) | over_units(values)
+                         for cell, values in by_base.groupby(level=[*REGIME, "arm"])])
+
+
+def needed_bases(sd: float, effect: float, power: float = 0.8) -> int:
+    """Return how many bases find `effect` with `power` at 5%, by a t test, if their SD is `sd`."""
+    from statsmodels.stats.power import TTestPower  # slow to import
+
+    return int(np.ceil(TTestPower().solve_power(effect / sd, alpha=ALPHA, power=power)))
+
+
+def _trained(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows.exposures > 0]
+
+
+def _scaled(groups) -> pd.DataFrame:
+    means = groups[list(MEASURES)].mean()
+    means[["answered", "stored"]] *= 100
+    return means
+
+
+def _long(means: pd.DataFrame) -> pd.DataFrame:
+    table = means.reset_index()
+    keys = [name for name in table if name not in MEASURES]
+    return table.melt(keys, list(MEASURES), "measure", "value")

@@ -1,0 +1,92 @@
+"""Figures of the exposure study, with intervals over bases."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lib.analyze.figures import style
+from lib.core.structures import STRUCTURES, structure_label
+from lib.exposures.analysis import NAMING
+from lib.exposures.arms import RAW
+
+SIDES = (("stored", "Stored (%)"), ("answered", "Answered (%)"))
+
+
+@style.styled
+def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame,
+               arm: str = RAW) -> tuple[Figure, pd.DataFrame]:
+    """Draw recall against exposures, a line per structure, and below the ratio of exposures.
+
+    `table` is `analysis.curve`, `ratio` a summary of `analysis.ratios` in doublings.
+    """
+    figure = Figure(figsize=(style.STYLE["figure.figsize"][0], 3.4), layout="constrained")
+    (left, right), (below, _) = figure.subplots(2, 2, height_ratios=(2.2, 1))
+    for axes in (below, _):
+        axes.remove()
+    for axes, (measure, label) in zip((left, right), SIDES, strict=True):
+        cells = table[(table.arm == arm) & table.is_named & (table.measure == measure)
+                      & (table.exposures > 0)]
+        for index, name in enumerate(STRUCTURES):
+            line, look = cells[cells.structure == name], style.marker(index)
+            axes.fill_between(line.exposures, line.low.clip(0), line.high.clip(upper=100),
+                              color=look["color"], alpha=0.15, lw=0)
+            axes.plot(line.exposures, line.estimate, markersize=3.5, label=structure_label(name),
+                      **look)
+        points = sorted(cells.exposures.unique())
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(points, [str(point) for point in points])
+        axes.set(xlabel="Exposures", ylabel=label, ylim=(0, None))
+    axes = figure.add_subplot(figure.axes[0].get_gridspec()[1, :])
+    names = [(measure, is_named) for measure, _ in SIDES for is_named in NAMING]
+    for index, name in enumerate(list(STRUCTURES)[1:], 1):
+        cells = ratio[ratio.contrast.str.startswith(f"{name} - ")].set_index(
+            ["measure", "is_named"]).reindex(names)
+        y = [place + style.offset(index - 1, len(STRUCTURES) - 1, 0.5)
+             for place in range(len(names))]
+        style.forest(axes, y, *(2 ** cells[column] for column in ("mean", "low", "high")),
+                     **style.marker(index))
+    style.name_rows(axes, [f"{measure}, {NAMING[is_named]}" for measure, is_named in names])
+    axes.axvline(1, color="0.6", lw=0.8, zorder=0)
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("Exposures needed, as a multiple of those in prose")
+    style.legend(figure, left)
+    return figure, table[table.arm == arm]
+
+
+@style.styled
+def draw_frontier(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw, a point per regime, what is learned against what is forgotten, over the bases.
+
+    `table` has a row per regime and base: learning_rate, replay_share, fall, question, answered.
+    """
+    sides = (("question", "Private answers\n(nats per token)"), ("answered", "Private answers (%)"))
+    figure, drawn = style.panels(len(sides), 2.6)
+    means = table.groupby(["learning_rate", "replay_share"], as_index=False).mean()
+    for axes, (measure, label) in zip(drawn, sides, strict=True):
+        for index, (rate, cells) in enumerate(means.groupby("learning_rate")):
+            axes.plot(cells.fall, cells[measure], markersize=4, label=f"learning rate {rate:g}",
+                      **style.marker(index))
+            for row in cells.itertuples():
+                axes.annotate(f"{100 * row.replay_share:.0f}%", (row.fall, getattr(row, measure)),
+                              (3, 3), textcoords="offset points", fontsize=7)
+        axes.axvline(5, color="0.6", lw=0.8, zorder=0)
+        axes.set(xlabel="Fall in public questions\nanswered (points)", ylabel=label)
+    style.legend(figure, drawn[0])
+    return figure, table
+
+
+@style.styled
+def draw_scale(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw the effect of each structure against the size of the model, with its interval."""
+    figure, (axes,) = style.panels(1, 2.4)
+    for index, (name, cells) in enumerate(table.groupby("contrast", sort=False), 1):
+        x = cells.parameters * (1 + 0.04 * (index - 1))
+        style.intervals(axes, x, cells["mean"], cells.low, cells.high, upright=True)
+        axes.plot(x, cells["mean"], linestyle="", markersize=4, **style.marker(index),
+                  label=" − ".join(map(structure_label, name.split(" - "))))
+    axes.axhline(0, color="0.6", lw=0.8, zorder=0)
+    axes.set_xscale("log")
+    axes.set(xlabel="Parameters", ylabel="Difference to prose\n(nats per token)")
+    style.legend(figure, axes)
+    return figure, table.assign(n=np.nan if "bases" not in table else table.bases)
