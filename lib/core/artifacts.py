@@ -57,11 +57,9 @@ ARTIFACTS = {
     "preferences": Artifact("preferences/{judge}/{first}-{second}.jsonl", "extra/pairs"),
     "ledger": Artifact("ledger.jsonl", "extra/ledger"),
     "sheet": Artifact("human/sheet.csv", "extra/agreement"),
-    "controlled_facts": Artifact("facts/{seed}.jsonl", "laboratory/controlled_run"),
-    "texts": Artifact("texts/{seed}/{text}.jsonl", "laboratory/controlled_run"),
-    "controlled_base": Artifact("models/base-{seed}", "laboratory/controlled_run"),
-    "outcomes": Artifact("outcomes/{run}.jsonl", "laboratory/controlled_run"),
-    "acquisition": Artifact("acquisition/{run}.jsonl", "laboratory/controlled_run"),
+    "exposures_base": Artifact("models/base-{seed}", "laboratory/exposures_run"),
+    "outcomes": Artifact("outcomes/{seed}.csv.gz", "laboratory/exposures_run"),
+    "kept": Artifact("kept/{seed}.csv.gz", "laboratory/exposures_run"),
 }
 
 

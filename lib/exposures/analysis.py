@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
+from lib.analyze.format import estimate, p_value
 from lib.analyze.stats import ALPHA
 from lib.analyze.statistics.units import holm, over_units
-from lib.core.structures import STRUCTURES, prose
+from lib.core.structures import STRUCTURES, prose, structure_of
 from lib.exposures.arms import RAW
 
 NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings of exposures"
@@ -151,3 +152,86 @@ def _long(means: pd.DataFrame) -> pd.DataFrame:
     table = means.reset_index()
     keys = [name for name in table if name not in MEASURES]
     return table.melt(keys, list(MEASURES), "measure", "value")
+
+
+def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.DataFrame:
+    """Return all structure effects and ratios of raw text, summarized; `primary` has two measures.
+
+    Primary are their differences of tables to prose in named statements: of the first in its own
+    unit, with equivalence within `margin`, and of the second in doublings of exposures.
+    """
+    values = structure_effects(rows)
+    table = f"{structure_of('table').name} - {prose()}"
+    first, second = primary
+    found = [summarize(values[values.measure == name], unit,
+                       [(table, True, name)] if name == first else (),
+                       margin if unit == NATS else np.nan) for name, unit in MEASURES.items()]
+    found += [summarize(ratios(rows, name), DOUBLINGS, [(table, True, name)] * (name == second))
+              for name in ("stored", "answered")]
+    return with_holm(found)
+
+
+def answer(table: pd.DataFrame) -> str:
+    """Answer from `effects` in two sentences: the primary differences, and what they show."""
+    rows = list(table[table.is_primary].itertuples())
+    first, second = sorted(rows, key=lambda row: row.unit == DOUBLINGS)
+    if first.bases < 2:
+        return "One base, which shows how this is measured: see the replicates.\n"
+    shown = {row: "is shown" if row.p_holm <= ALPHA else "is not shown" for row in rows}
+    equal = (" Effects beyond the margin are excluded." if first.p_equivalent <= ALPHA else
+             " Effects beyond the margin are not excluded.")
+    low, high = 2 ** second.low, 2 ** second.high
+    return (f"Over {first.bases} bases, a fact in a named table row is "
+            f"{estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} as likely "
+            f"after its question as the same fact in a sentence: a difference {shown[first]} (exact "
+            f"sign flips, Holm's p {p_value(first.p_holm)}).{equal} It needs "
+            f"{estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to be "
+            f"{second.measure} as often: a difference {shown[second]} (Holm's p "
+            f"{p_value(second.p_holm)}).\n")
+
+
+def frontier(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
+    """Return, by regime and base, what raw text teaches by the last exposure, and the fall.
+
+    `question` is in nats per token, `answered` in percent, `fall` in points of public questions.
+    """
+    keys = [*REGIME, "base"]
+    last = rows[(rows.arm == RAW) & (rows.exposures == rows.exposures.max())]
+    learned = last.groupby(keys)[["question", "answered"]].mean()
+    own = kept[kept.arm == RAW].sort_values("exposures").groupby(keys).public_answered
+    return learned.assign(answered=100 * learned.answered,
+                          fall=100 * (own.first() - own.last())).reset_index()
+
+
+def by_size(studies: Iterable[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
+    """Return the structure effects of named raw text, in nats, of bases of several sizes.
+
+    Each study has its rows and what its runs kept, with the number of parameters.
+    """
+    found = []
+    for rows, kept in studies:
+        values = structure_effects(rows)
+        found.append(values[values.is_named.astype(bool) & (values.measure == "question")].assign(
+            parameters=int(kept.parameters.iloc[0])))
+    return pd.concat(found, ignore_index=True)
+
+
+def scale(sizes: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean over bases of each contrast by size, with its t interval."""
+    return pd.DataFrame([
+        {"contrast": contrast, "parameters": size, **over_units(cells.value)}
+        for (contrast, size), cells in sizes.groupby(["contrast", "parameters"], sort=False)
+    ]).rename(columns={"estimate": "mean"})
+
+
+def slope(sizes: pd.DataFrame) -> pd.DataFrame:
+    """Return the change of each contrast per tenfold size, by least squares over bases (HC3)."""
+    import statsmodels.api as sm  # slow to import
+
+    found = []
+    for contrast, cells in sizes.groupby("contrast", sort=False):
+        fit = sm.OLS(cells.value, sm.add_constant(np.log10(cells.parameters))).fit(cov_type="HC3")
+        low, high = fit.conf_int().iloc[1]
+        found.append({"contrast": contrast, "bases": len(cells), "per_tenfold": fit.params.iloc[1],
+                      "low": low, "high": high, "p": fit.pvalues.iloc[1]})
+    return pd.DataFrame(found)

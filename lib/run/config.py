@@ -13,7 +13,7 @@ from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY, output_root
 from lib.core.text import choices
 from lib.documents.folder import list_files, one_of
-from lib.run.own import ControlledStudy, ReplicatesStudy
+from lib.run.own import ExposureStudy
 from lib.run.parameters import checked, notebook_path, parameters_of
 from lib.run.stages import (
     KINDS,
@@ -186,8 +186,8 @@ class Study(StudyFile):
         return wired if stage == "00_lab" else wired | {"base_model": self.base_model}
 
 
-OWN = {"controlled": ControlledStudy, "replicates": ReplicatesStudy}
-AnyStudy = Study | ControlledStudy | ReplicatesStudy
+OWN = {"exposures": ExposureStudy}
+AnyStudy = Study | ExposureStudy
 
 
 def studies() -> list[str]:

@@ -48,13 +48,9 @@ SPARK = {
     "lab": Kind(("00_lab", *CHAIN), EVIDENCE),
     "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS",
                       endings=SUFFIXES),
-    "controlled": Kind(("controlled_run", "controlled"), graph="laboratory/controlled.smk",
-                       fixed=("rotation", "runs", "structures", "seed"),
-                       report=("controlled", "contrasts")),
-    "replicates": Kind(("00_lab", *CHAIN[:-1], "replicates"), graph="laboratory/replicates.smk",
-                       step=10,  # a laboratory also uses its seed + 1
-                       fixed=("replicates", "seed", "split_seed"),
-                       report=("replicates", "summary")),
+    "exposures": Kind(("exposures_run", "exposures"), graph="laboratory/exposures.smk",
+                      fixed=("seeds",), step=10,  # a base also uses its seed + 1
+                      report=("exposures", "effects")),
 }
 
 
