@@ -49,7 +49,7 @@ SPARK = {
     "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS",
                       endings=SUFFIXES),
     "exposures": Kind(("exposures_run", "exposures"), graph="laboratory/exposures.smk",
-                      fixed=("seeds",), step=10,  # a base also uses its seed + 1
+                      fixed=("seed",), step=10,  # a base also uses its seed + 1
                       report=("exposures", "effects")),
 }
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from lib.augment.wordings import WORDINGS, overlap, paraphrases
+from lib.augment.wordings import WORDINGS, paraphrases
 
 
 @pytest.mark.parametrize("value", [["412 volts"], ["foam", "cork", "felt"]])
@@ -16,10 +16,6 @@ def test_every_wording_states_the_fact_without_the_words_of_its_question(value):
         assert "spare parts" in sentence.lower() and not sentence[0].islower()
         assert "spare parts of Ardwin Iris" not in sentence
         assert "{" not in sentence
-
-
-def test_overlap_is_the_longest_run_of_the_questions_words():
-    question = "What is the batch mark of Ardwin Iris?"
-    assert overlap(question, "Ardwin Iris uses 12 grams as its batch mark.") == 2 / 8
-    assert overlap(question, "The batch mark of Ardwin Iris is 12 grams.") == 6 / 8
-    assert overlap(question, "Nothing.") == 0
+        name, label, first = (sentence.index(one) for one in (
+            "Ardwin Iris", "spare parts", value[0]))
+        assert max(name, label) < first  # as a question and a record have them

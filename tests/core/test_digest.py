@@ -84,7 +84,7 @@ def test_the_main_chain_reaches_no_other_study_and_the_laboratory_no_client():
              "05_judge", "06_analyze")
     for stage in chain:
         others = [name for name in names(stage)
-                  if name.startswith(("lib.tasks.str", "lib.tasks.tab", "lib.controlled"))]
+                  if name.startswith(("lib.tasks.str", "lib.tasks.tab", "lib.exposures"))]
         assert not others, (stage, others)
     assert not [name for name in names("00_lab") if name.startswith("lib.llm")]
 

@@ -1,6 +1,7 @@
 """The laboratory's records: spans, balance, and that nothing private is public."""
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 
 import pytest
 
@@ -8,9 +9,9 @@ from lib.annotate.queries import annotate
 from lib.core.structures import structure_of
 from lib.documents.blocks import block_at, parse
 from lib.lab.base_model import train_tokenizer
-from lib.lab.documents import make_records
+from lib.lab.documents import make_records, public_records
 from lib.lab.engines import ask_facts, rewrite_facts
-from lib.lab.products import ATTRIBUTES, assign_structures, make_products
+from lib.lab.products import ATTRIBUTES, make_products
 from lib.normalize.rewrite import normalize
 from lib.normalize.segments import segment
 from lib.tasks.spark.structures import STRUCTURES
@@ -35,13 +36,51 @@ def test_a_fact_is_at_its_span_in_its_structure_and_nowhere_else(records):
         assert fact.attribute not in elsewhere, fact
 
 
-def test_structure_is_balanced_over_attributes_and_products():
-    places = assign_structures(60, seed=1)
-    for index in range(len(ATTRIBUTES)):
-        assert Counter(row[index] for row in places) == dict.fromkeys(STRUCTURES, 20)
-    for row in places:
-        counts = Counter(row)
-        assert max(counts.values()) - min(counts.values()) <= 1 and len(counts) == 3
+def test_over_the_rotations_each_fact_has_each_structure_in_the_same_words_and_place():
+    products = make_products(30, seed=3)
+    of_fact = defaultdict(list)
+    for rotation in range(len(STRUCTURES)):
+        documents, facts = make_records(products, 3, public=False, rotation=rotation)
+        texts = {document.document_id: document.text for document in documents}
+        assert Counter(fact.structure for fact in facts) == dict.fromkeys(STRUCTURES, 90)
+        for fact in facts:
+            text = texts[fact.document_id]
+            words = re.findall(r"[\w/.-]+", text[fact.start:fact.end].lower().rstrip("."))
+            said = [word for word in words if word not in ("the", "is", "are", "and", "-", "---")]
+            before = re.findall(r"(?m)^## .*", text[:fact.start])
+            of_fact[fact.fact_id].append((fact.structure, said, before))
+    for found in of_fact.values():
+        structures, words, headings = zip(*found, strict=True)
+        assert sorted(structures) == sorted(STRUCTURES)
+        assert words[0] == words[1] == words[2] and len(set(map(tuple, headings))) == 1
+
+
+def test_half_of_the_records_repeat_the_name_and_few_have_the_questions_words():
+    documents, facts = make_records(make_products(60, seed=1), 1, public=False)
+    texts = {document.document_id: document.text for document in documents}
+    said = {fact.fact_id: texts[fact.document_id][fact.start:fact.end].lower() for fact in facts}
+    named = [fact for fact in facts if fact.entity.lower() in said[fact.fact_id]]
+    assert len({fact.entity for fact in named}) == 30 and len(named) == 30 * len(ATTRIBUTES)
+    as_asked = Counter(fact.structure for fact in named
+                       if f"{fact.attribute} of {fact.entity}".lower() in said[fact.fact_id])
+    assert all(10 < as_asked[name] < 45 for name in STRUCTURES)  # of 90; a quarter is expected
+
+
+@pytest.mark.parametrize("share", [1 / 3, 0.1])
+def test_a_base_reads_the_wanted_share_of_words_in_tables(share):
+    words = Counter()
+    for documents, facts in public_records(make_products(40, seed=1), 1, 4, share):
+        for document in documents:
+            own = {fact.start: fact.structure for fact in facts
+                   if fact.document_id == document.document_id}
+            begin = 0
+            for section in document.text.split("\n## ")[1:]:
+                begin = document.text.index(section, begin)
+                structure = next(name for start, name in own.items()
+                                 if begin <= start < begin + len(section))
+                words[structure] += len(re.findall(r"\d|[^\W\d]+|[^\w\s]", section))
+    assert words["tabular"] / words.total() == pytest.approx(share, abs=0.02)
+    assert words["natural"] == pytest.approx(words["entity-list"], rel=0.03)
 
 
 def test_products_share_no_name_and_too_many_are_an_error():
@@ -77,4 +116,4 @@ def test_each_fact_is_stated_once_wherever_its_record_is_cut(records, limit):
         text = joined[fact.document_id]
         assert all(text.count(item) >= 1 for item in fact.value) and "|" not in text, fact
         if limit == 700:
-            assert text.count(f" {fact.attribute} ") == 1, fact
+            assert text.count(f" {fact.attribute} ") == 1 and fact.entity in text, fact

@@ -11,7 +11,7 @@ from lib.core.paths import REPOSITORY
 from lib.run.parameters import notebook_path
 
 ANALYSES = ("00_documents", "01_annotate", "02_normalize", "04_infer", "05_judge", "06_analyze",
-            "pairs", "statistics", "ledger", "agreement", "controlled", "replicates", "00_filings",
+            "pairs", "statistics", "ledger", "agreement", "00_filings",
             "06_tablequest", "06_structext")
 HEAVY = ("torch", "transformers")
 

@@ -4,9 +4,11 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from lib.core.files import write_json
+from lib.exposures.outcomes import read_rows
 from lib.run.config import load_study
 from lib.tasks.structext.generate.samples import generate
 from tests.conftest import rows, run_cells, run_study_here, table
@@ -24,8 +26,6 @@ RESULTS = {
                         "tablequest_ratings.csv tablequest_ratings_intervals.png "
                         "tablequest_words.csv tablequest_lengths.csv tablequest_failures.csv "
                         "tablequest_check.csv table2.csv"}
-RUNS = ["raw-0-1", "raw-1-1", "normalized-0-1", "raw-2x-0-1", "paraphrase-1+pairs-first-0-1"]
-N_FACTS, EPOCHS = 6 * 9, (0, 3, 6)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def root(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("studies")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("STUDY_ROOT", str(root))
-        for name in (*READERS, "controlled-smoke", "replicates-smoke"):
+        for name in (*READERS, "exposures-smoke"):
             run_study_here(name)
         yield root
 
@@ -140,51 +140,27 @@ def test_the_floors_ask_two_levels_and_the_base_reads_what_fits(root):
     assert Counter(row["structure"] for row in sheet) == {"easy": 6, "medium": 6}
 
 
-def test_every_controlled_run_has_an_outcome_of_every_fact_and_a_curve(root):
-    data = root / "data" / "controlled-smoke"
-    facts = [row["fact_id"] for row in rows(data / "facts" / "1.jsonl")]
-    assert len(facts) == N_FACTS
-    places = {}
-    for run in RUNS:
-        found = rows(data / "outcomes" / f"{run}.jsonl")
-        assert [row["fact_id"] for row in found] == facts
-        assert {f"{row['arm']}-{row['rotation']}-{row['seed']}" for row in found} == {run}
-        epochs = [row["epoch"] for row in rows(data / "acquisition" / f"{run}.jsonl")]
-        each = 2 if run.startswith("raw-2x") else 1
-        assert epochs == [each * epoch for epoch in EPOCHS for _ in facts]
-        places[run] = {row["fact_id"]: row["structure"] for row in found}
-    for fact in facts:
-        assert {places[run][fact] for run in RUNS[:2]} == {"natural", "tabular"}
-    assert places["normalized-0-1"] == places["raw-0-1"] == places[RUNS[-1]]
-    assert {row["has_pair"] for row in found} == {True, False}
-    models = sorted(path.name for path in (data / "models").iterdir())
-    assert models == ["base-1"]  # a run's weights are not kept
+def test_every_base_scores_every_fact_of_every_run_at_each_number_of_exposures(root):
+    data = root / "data" / "exposures-smoke"
+    found = read_rows(data / "outcomes")
+    assert set(found.base) == {1, 11}
+    runs = found.groupby(["base", "arm", "rotation", "exposures"])
+    assert (runs.size() == 6 * 9).all() and len(runs) == 2 * (3 + 3) * 3
+    assert found[["question", "record"]].lt(0).all(axis=None)
+    raw = found[(found.arm == "raw") & (found.exposures == 2)]
+    places = raw.groupby(["base", "product", "attribute"])
+    assert (places.structure.nunique() == 3).all() and (places.is_named.nunique() == 1).all()
+    assert (raw.groupby("base").is_named.mean() == 0.5).all()
+    assert not list((data / "models").glob("*"))  # weights are not kept
+    kept = read_rows(data / "kept")
+    assert kept.public_answered.between(0, 1).all() and (kept.replay_share == 0.25).all()
 
 
-def test_the_controlled_analysis_writes_its_files(root):
-    figures = root / "figures" / "controlled-smoke"
-    text = (figures / "controlled.md").read_text(encoding="utf-8")
-    assert "tabular - natural" in text and text.startswith("Over 1 base, found: nothing")
-    arms = {row["arm"] for row in table(figures / "more" / "gains.csv")}
-    assert "normalized" in arms
-    prices = table(figures / "more" / "augmentations.csv")
-    assert {row["arm"] for row in prices} == {"raw", *arms}
-    text = (figures / "augment.md").read_text(encoding="utf-8")
-    assert text.startswith("Over 1 base") and "nan" not in text
-
-
-def test_replicates_share_no_record_and_give_an_estimate_each(root):
-    data, figures = (root / name / "replicates-smoke" for name in ("data", "figures"))
-    titles = [{row["title"] for row in rows(data / seed / "documents.jsonl")}
-              for seed in ("1", "11")]
-    assert titles[0] != titles[1] and all(len(each) == 6 for each in titles)
-    estimates = table(figures / "more" / "estimates.csv")
-    assert {row["replicate"] for row in estimates} == {"1", "11"}
-    summary = table(figures / "more" / "summary.csv")
-    assert [row["is_primary"] for row in summary].count("True") == 3
-    assert {row["replicates"] for row in summary} == {"2"}
-    text = (figures / "replicates.md").read_text(encoding="utf-8")
-    n_held_out = sum(len(json.loads((data / seed / "models" / "dapt" / "training.json").read_text(
-        encoding="utf-8"))["held_out"]) for seed in ("1", "11"))
-    assert n_held_out and text.startswith("Over 2 replicates, found: nothing")
-    assert (figures / "more" / "replicates.png").stat().st_size > 5_000
+def test_the_exposure_study_writes_its_files(root):
+    figures = root / "figures" / "exposures-smoke"
+    effects = pd.read_csv(figures / "more" / "effects.csv")
+    assert effects.is_primary.sum() == 2 and set(effects.bases) <= {0, 2}
+    assert set(pd.read_csv(figures / "more" / "arms.csv").contrast) == {
+        "normalized - raw", "rewritten-structures - raw", "paraphrase-8 - raw"}
+    assert (figures / "more" / "exposures.png").stat().st_size > 5_000
+    assert (figures / "exposures.md").read_text(encoding="utf-8").startswith("Over 2 bases")

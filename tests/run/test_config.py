@@ -93,20 +93,15 @@ def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message)
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("structures: [natural, prosa]", "structures, 1: 'prosa': Input should be 'natural', 'entity"),
-    ("structures: [natural]", "give at least two structures, and the arm raw"),
-    ("arms: [raw, rwa]", "rwa"), ("seeds: 0", "seeds: 0: Input should be greater"),
-    ("notebooks: {controlled_run: {seed: 3}}",
-     "controlled_run: seed is set by the study's own keys"),
-    ("notebooks: {controlled_run: {arm: raw}}",
-     "controlled_run: arm is set by the study's own keys"),
-    ("arms: [raw, pairs]\nnotebooks: {controlled: {transfer: [pairs]}}",
-     "compares arms with raw-2x"),
-    ("notebooks: {controlled_runs: {}}",
-     "'controlled_runs' is unknown; choose among controlled_run"),
+    ("arms: [raw, rwa]", "arm 'rwa' is unknown; choose among raw, normalized"),
+    ("arms: [normalized]", "add raw, with which all others are compared"),
+    ("seeds: 0", "seeds: 0: Input should be greater"),
+    ("notebooks: {exposures_run: {seed: 3}}", "exposures_run: seed is set by the study's own"),
+    ("notebooks: {exposures_run: {arms: [raw]}}", "exposures_run: arms is set by the study's own"),
+    ("notebooks: {exposures_runs: {}}", "'exposures_runs' is unknown; choose among exposures_run"),
     ("judge: rules", "'judge' is unknown; choose among source")])
-def test_a_wrong_file_of_a_controlled_study_is_refused(study_file, line, message):
-    study_file(f"source: controlled\n{line}")
+def test_a_wrong_file_of_an_exposure_study_is_refused(study_file, line, message):
+    study_file(f"source: exposures\n{line}")
     with pytest.raises(BadStudy) as error:
         load_study("wrong")
     assert "studies/wrong.yaml" in str(error.value) and message in str(error.value)
@@ -217,7 +212,7 @@ def test_a_study_of_ones_own_documents_wants_a_folder_with_some(study_file, tmp_
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("source", ["lab", "controlled", "replicates", "structext"])
+@pytest.mark.parametrize("source", ["lab", "exposures", "structext"])
 def test_a_study_that_makes_its_documents_refuses_a_folder(study_file, source):
     study_file(f"source: {source}\n" + ("base_model: org/model" if source == "structext" else ""))
     with pytest.raises(BadStudy, match="makes its own documents: leave DOCUMENTS out"):
@@ -260,19 +255,6 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     assert "report:       figures/mine/report.html" in ran.stdout
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ("seeds: 1", "seeds: 1: Input should be greater than or equal to 2"),
-    ("replicates: 3", "'replicates' is unknown; choose among source, minutes, notebooks, llm"),
-    ("notebooks: {06_analyze: {}}", "notebooks: '06_analyze' is unknown; choose among 00_lab"),
-    ("notebooks: {00_lab: {seed: 3}}", "00_lab: seed is set by the study's own keys"),
-    ("notebooks: {00_lab: {epoch: 3}}", "epoch")])
-def test_a_wrong_file_of_replicates_is_refused(study_file, line, message):
-    study_file(f"source: replicates\n{line}")
-    with pytest.raises(BadStudy) as error:
-        load_study("wrong")
-    assert message in str(error.value)
-
-
 @pytest.mark.parametrize(("annotation", "value", "fits"), [
     ("int | None", None, True), ("int | None", 3, True), ("int | None", "3", False),
     ("float", 1, True), ("float", float("nan"), False), ("list[str]", ["a"], True),
@@ -299,7 +281,7 @@ def test_every_committed_study_fits_its_notebooks(name, documents_folder):
     assert all(notebook_path(stage).exists() for stage in study.stages)
 
 
-@pytest.mark.parametrize("name", ["documents", "controlled", "replicates", "structext",
+@pytest.mark.parametrize("name", ["documents", "exposures-smoke", "structext",
                                   "structext-official", "tablequest"])
 def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documents_folder,
                                                          monkeypatch, capsys):
@@ -313,11 +295,8 @@ def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documen
     assert args_to_api(arguments, None)
     counts = dict(line.split() for line in "".join(capsys.readouterr()).splitlines()
                   if len(line.split()) == 2 and line[-1].isdigit())
-    if study.source == "controlled":
-        assert {f"train_{run}" for run in study.runs} < set(counts)
-    elif study.source == "replicates":
-        assert int(counts["replicate_lab"]) == len(study.numbers) == 12
-        assert int(counts["replicate_judge"]) == 12
+    if study.source == "exposures":
+        assert int(counts["exposures_run"]) == len(study.runs) == 2
     else:
         assert int(counts.get("train", 0)) == len(study.trained)
         n = 1 if study.together else len(study.runs)

@@ -232,12 +232,12 @@ def test_a_parameter_that_the_notebook_lacks_is_refused(house):
     assert not (house.root / "data").exists()
 
 
-@pytest.mark.parametrize("stage", sorted({*STAGES, *KINDS["controlled"].stages} - {
-    "00_lab", "00_documents", "controlled_run", "00_filings", "00_structext", "06_analyze"}))
+@pytest.mark.parametrize("stage", sorted({*STAGES, *KINDS["exposures"].stages} - {
+    "00_lab", "00_documents", "exposures_run", "00_filings", "00_structext", "06_analyze"}))
 def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(stage, tmp_path,
                                                                               monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    with pytest.raises(BadInput, match=r" is missing: run [a-z]*/?(0\d_|controlled_run)"):
+    with pytest.raises(BadInput, match=r" is missing: run [a-z]*/?(0\d_|exposures_run)"):
         run_cells(stage, study="nowhere", base_model="data/absent/models/base")
 
 

@@ -35,7 +35,7 @@ def test_names_of_structures_are_in_two_files_of_lib():
 
 @pytest.mark.parametrize("stage", [
     "00_lab", *sorted({*CHAIN} - {"01_annotate", "03_train", "04_infer"}), *EVIDENCE,
-    "controlled_run", "controlled", "replicates"])
+    "exposures_run", "exposures"])
 def test_notebooks_that_use_structures_register_them(stage):
     assert "lib.tasks.spark.structures" in reached(notebook_path(stage))
 
