@@ -33,7 +33,7 @@ def study_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, llm"),
+    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, folder, replies"),
     ("source: web", "source: 'web' is unknown; choose among lab, documents"),
     ("source: [lab]", "source: ['lab'] is unknown; choose among lab, documents"),
     ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
@@ -262,7 +262,7 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
 
 @pytest.mark.parametrize(("line", "message"), [
     ("seeds: 1", "seeds: 1: Input should be greater than or equal to 2"),
-    ("replicates: 3", "'replicates' is unknown; choose among source, minutes, notebooks, llm"),
+    ("replicates: 3", "'replicates' is unknown; choose among source, minutes, notebooks, folder"),
     ("notebooks: {06_analyze: {}}", "notebooks: '06_analyze' is unknown; choose among 00_lab"),
     ("notebooks: {00_lab: {seed: 3}}", "00_lab: seed is set by the study's own keys"),
     ("notebooks: {00_lab: {epoch: 3}}", "epoch")])
