@@ -41,7 +41,7 @@ for lab in study.labs:
 
 if "02_normalize" in study.stages:
     rule normalize:
-        input: rows("documents"), rows("queries") if augmented else [],
+        input: rows("documents"), rows("queries") if augmented else [], replies,
             base  # its tokenizer counts the tokens
         output: rows("segments", "normalized"), augmented, records("02_normalize")
         params: **stage("02_normalize")

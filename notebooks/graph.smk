@@ -38,7 +38,7 @@ if study.source == "documents":
 
 
 rule annotate:
-    input: rows("documents"), facts
+    input: rows("documents"), facts, replies
     output: rows("queries", "queries_rejected"), records("01_annotate")
     params: **stage("01_annotate")
     shell: RUN

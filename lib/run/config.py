@@ -242,7 +242,7 @@ def _explained(error: ValidationError, model: type[BaseModel]) -> str:
     place = "".join(f", {part}" for part in first["loc"])
     match first["type"]:
         case "extra_forbidden":
-            legal = [key for key in model.model_fields if key not in ("name", "folder")]
+            legal = [key for key in model.model_fields if key != "name"]
             return f": {first['loc'][-1]!r} is unknown; {choices(first['loc'][-1], legal)}"
         case "value_error":
             return f"{place}, {first['ctx']['error']}"
@@ -252,10 +252,11 @@ def _explained(error: ValidationError, model: type[BaseModel]) -> str:
 
 def _folder(study: AnyStudy, folder: str) -> str:
     kind = study.kind
-    if folder and not kind.folder:
+    if (folder or study.folder) and not kind.folder:
         raise BadStudy(f"the study {study.name} makes its own documents: leave DOCUMENTS out, "
                        "or set STUDY=documents")
-    folder = folder or os.environ.get(FOLDER_VARIABLE, "")
+    folder = folder or os.environ.get(FOLDER_VARIABLE, "") or (
+        study.folder and str(REPOSITORY / study.folder))
     if folder and kind.folder:
         place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
         list_files(place, kind.endings)

@@ -1,10 +1,13 @@
 """Models that a study's stages call: their prices and limits, and whether the endpoint answers."""
 
 import asyncio
+from contextlib import closing
 
 from lib.core.errors import Stopped
-from lib.core.paths import data_path
+from lib.core.paths import REPOSITORY, data_path
+from lib.llm.__main__ import import_from
 from lib.llm.budget import check_price
+from lib.llm.cache import Cache
 from lib.llm.calls import calls_for, dollars
 from lib.llm.endpoint import Endpoint, endpoint
 from lib.llm.faults import fault_of, fault_of_reply
@@ -26,11 +29,17 @@ def models_of(study: AnyStudy) -> list[tuple[str, str]]:
 
 
 def announce(study: AnyStudy) -> None:
-    """Print what each stage's model costs at most, before anything runs.
+    """Import the study's replies, and print what each stage's model costs at most.
 
-    Raises Stopped for a model without a price, and, if no reply is cached yet, for a missing key
-    and for an endpoint that cannot be used.
+    Raises Stopped for a file of replies that is missing, for a model without a price, and, if no
+    reply is cached yet, for a missing key and for an endpoint that cannot be used.
     """
+    if study.replies:
+        if not (REPOSITORY / study.replies).is_file():
+            raise Stopped(f"studies/{study.name}.yaml, replies: {study.replies} is missing: "
+                          "restore it, or leave the key out and name models with an endpoint")
+        with closing(Cache(data_path(study.name, "llm.sqlite"))) as cache:
+            import_from(cache, REPOSITORY / study.replies)
     stages = models_of(study)
     for stage, model in stages:
         calls = calls_for(study.name, stage)

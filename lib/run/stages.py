@@ -53,7 +53,8 @@ class StudyFile(BaseModel):
     source: str
     minutes: float = 0  # on two cores; printed before the study starts
     notebooks: dict[str, dict] = {}
-    folder: str = ""  # the user's own documents
+    folder: str = ""  # of documents, below the repository or the user's own
+    replies: str = ""  # of models: an exported file, imported before the study starts
     llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
     seeds: PositiveInt = 1  # trainings of an arm, bases or laboratories
     first_seed: NonNegativeInt = 1  # of bases and laboratories

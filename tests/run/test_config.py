@@ -33,7 +33,7 @@ def study_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, llm"),
+    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, folder, replies"),
     ("source: web", "source: 'web' is unknown; choose among lab, documents"),
     ("source: [lab]", "source: ['lab'] is unknown; choose among lab, documents"),
     ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),

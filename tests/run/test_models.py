@@ -1,5 +1,6 @@
 """Before a study starts: what its models cost at most, and whether their endpoint can be used."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +8,10 @@ import pytest
 from lib.core.errors import Stopped
 from lib.core.paths import data_path
 from lib.llm import calls
-from lib.run import config
+from lib.llm.cache import Entry
+from lib.llm.complete import complete
+from lib.llm.request import Request
+from lib.run import config, models
 from lib.run.config import load_study
 from lib.run.models import announce
 from tests.llm_server import Server
@@ -50,6 +54,22 @@ def test_the_limit_and_price_of_every_stage_with_a_model_are_printed(study, poin
     assert first.startswith("01_annotate: gpt-4o-mini, $0.15") and "stops before $5.00" in first
     assert second.startswith("05_judge: gpt-4o-mini") and "max_cost_usd is null" in second
     assert third.startswith("pairs: gpt-4o-mini"), "notebooks that only read verdicts are not named"
+
+
+def test_committed_replies_stand_in_for_a_key(study, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(models, "REPOSITORY", tmp_path)
+    own = study("annotator: shipped\nreplies: replies.jsonl")
+    with pytest.raises(Stopped, match="replies.jsonl is missing: restore it"):
+        announce(own)
+    request = Request.ask("Which port?")
+    raw = json.dumps({"choices": [{"message": {"content": "7001"}, "finish_reason": "stop"}]})
+    row = Entry("", "", "shipped", request.body, raw, None, None, "stop", 0.0, "2026", "", "")
+    (tmp_path / "replies.jsonl").write_text(json.dumps(vars(row)))
+    announce(own)
+    assert "the stages can only use replies that are cached" in capsys.readouterr().out
+    (reply,) = complete([request], "shipped", calls.calls_for("own", "01_annotate"))
+    assert reply.text == "7001"
 
 
 def test_a_missing_key_or_price_or_a_dead_server_is_told_before_anything_runs(
