@@ -56,8 +56,8 @@ def arm_effects(rows: pd.DataFrame) -> pd.DataFrame:
     raw = read[read.arm == RAW].set_index(keys)
     for arm in (name for name in read.arm.unique() if name != RAW):
         own = read[read.arm == arm].set_index(keys)
-        both = raw[["is_named", "structure"]].join(
-            own[list(MEASURES)] - raw[list(MEASURES)], how="inner")
+        gained = (own[list(MEASURES)] - raw[list(MEASURES)]).dropna()  # in the arm's rotations
+        both = raw[["is_named", "structure"]].join(gained, how="inner")
         means = _scaled(both.reset_index().groupby(["base", "is_named", "structure"]))
         found.append(_long(means.assign(contrast=f"{arm} - {RAW}")))
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
