@@ -70,7 +70,7 @@ class Calls:
                       "kinds to ask for again"]
         if tally.models:
             parts += ["answered by " + ", ".join(f"{name} ({n:,})" for name, n
-                                                 in sorted(tally.models.items()))]
+                                                 in tally.models.most_common(9))]
         if tally.uncounted:
             parts += [f"{tally.uncounted} without a plausible count of tokens, which is estimated"]
         if tally.lost:

@@ -35,7 +35,7 @@ class Direct:
         self.budget, self.cache = budget, budget.cache
         self.dropped: set[str] = set()  # parameters that the endpoint refuses
         self.failed: dict[str, str] = {}
-        self.hopeless: list[str] = []  # how requests have failed
+        self.hopeless = 0.0  # requests that have failed so far
         self.next = 0.0  # when the endpoint is to be asked again, on the monotonic clock
         self.stopped = ""
 
@@ -71,43 +71,38 @@ class Direct:
                 return
             await asyncio.sleep(0.25)
         tries: list[int] = []  # how many each fault so far would allow
-        while True:
+        while not self.stopped:
             await asyncio.sleep(self.next - time.monotonic())
             fault = None if self.stopped else await self._try(key, request)
             if fault is None:
                 break
             tries.append(fault.tries)
             self.stop(fault.stops)
-            if fault.tries > 1 and fault.status not in (429, 503):  # these ask for patience
-                self._despair(fault.reason)
+            if fault.tries > 1:  # 429 and 503 ask for patience
+                self._despair(fault.reason, 0.01 if fault.status in (429, 503) else 1.0)
             if fault.unsupported:  # repeat the call, and send later ones, without it
                 if fault.unsupported not in self.dropped:
                     print(f"{self.model}: the endpoint refuses {fault.unsupported}, which is not "
                           "sent", flush=True)
                 self.dropped.add(fault.unsupported)
                 continue
-            if self.stopped:
-                break
-            if tries.count(fault.tries) >= fault.tries:
+            if not self.stopped and tries.count(fault.tries) >= fault.tries:
                 self.failed[key] = fault.reason
                 self.calls.tally.failed += 1
                 self.calls.tally.unserved += fault.tries > 1
                 if failing := self.calls.failing():
                     self.stop(f"{failing}, the last with: {fault.reason}")
                 break
-            await asyncio.sleep(fault.pause(len(tries)))
+            await asyncio.sleep(0 if self.stopped else fault.pause(len(tries)))
         self.cache.release([key])
 
-    def _despair(self, reason: str) -> None:
-        way = reason.partition(":")[0]
-        self.hopeless.append(way)
-        if self.calls.tally.new:
-            return
-        if self.hopeless == [way]:
-            print(f"{self.model}: {way}; such calls are repeated", flush=True)
-        if self.hopeless == [way] * MOST_HOPELESS:
-            self.stop(f"the first {MOST_HOPELESS} requests have all failed in the same way, the "
-                      f"last with: {reason}")
+    def _despair(self, reason: str, weight: float = 1.0) -> None:
+        if not self.hopeless:
+            print(f"{self.model}: {reason.partition(':')[0]}; such calls are repeated", flush=True)
+        self.hopeless += weight
+        if self.hopeless >= MOST_HOPELESS and not self.calls.tally.new:
+            self.stop(f"the first {MOST_HOPELESS} requests have all failed, the last with: "
+                      f"{reason}")
 
     async def _try(self, key: str, request: Request) -> Fault | None:
         import aiohttp
@@ -120,28 +115,28 @@ class Direct:
         response, fault = UNREADABLE, None
         try:
             got, raw = await self.timely(self._post(body, request.max_tokens))
+            if got.status_code < 206:  # 206: a part
+                response = read_response(raw)
+        except BadReply:
+            pass
         except (httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             # ClientError: the server does not speak HTTP
             fault = fault_of(error)
-        else:
-            with suppress(BadReply):
-                if got.status_code < 206:  # 206: a part
-                    response = read_response(raw)
-            if response is UNREADABLE:
-                fault = fault_of_reply(got.status_code, raw, got.headers, self.model, self.at, body)
-                # Stored without a fault, so that no later run pays for it again; scrubbed, as a
-                # proxy's page may quote all.
-                raw = self.at.scrubbed(raw)[:_KEPT]
+        if response is UNREADABLE and not fault:
+            fault = fault_of_reply(got.status_code, raw, got.headers, self.model, self.at, body)
+            # Stored without a fault, so that no later run pays for it again; scrubbed, as a
+            # proxy's page may quote all.
+            raw = self.at.scrubbed(raw)[:_KEPT]
         if fault:
             self.budget.settle(worst, self.budget.lost(worst) if fault.is_maybe_paid else 0.0)
-            now = time.monotonic()
-            if now + fault.wait > max(self.next, now) + WORTH_SAYING:
+            until = time.monotonic() + fault.wait
+            if fault.wait > WORTH_SAYING < until - self.next:
                 print(f"{self.model}: the endpoint asks for a wait of {fault.wait:.0f} s",
                       flush=True)
-            self.next = max(self.next, now + fault.wait)
-            if fault.status == 403 and self.calls.tally.new:  # some gateways filter one prompt so
-                return Fault(fault.reason)
-            return fault
+            self.next = max(self.next, until)
+            is_served = self.calls.tally.new or self.calls.tally.cached
+            # some gateways filter one prompt so
+            return Fault(fault.reason) if fault.status == 403 and is_served else fault
         answer = raw, got.headers.get("x-request-id", ""), asked_at, time.monotonic() - start
         self.keep([(key, request, answer, response)], worst, left_out)
         self.stop(self.calls.all_cut(request.max_tokens))
@@ -152,17 +147,19 @@ class Direct:
     async def _post(self, body: dict, max_tokens: int) -> tuple[Any, str]:
         # openai's `create` has no limit of size, and checks types: 25% of a call's CPU time.
         # Its JSON is UTF-8, which has no lone surrogates.
-        most = min(32_000_000, 1_000_000 + 256 * max_tokens)  # characters; a token may be long
-        text = ""
+        most = min(32_000_000, 1_000_000 + 256 * max_tokens)  # bytes; a token may be long
+        raw = bytearray()
         async with self.http.stream("POST", f"{self.at.url}/chat/completions",
                                     headers=self.headers,
                                     content=json.dumps(body).encode()) as got:
-            async for part in got.aiter_text():
-                text += part
-                if len(text) > most:
+            async for part in got.aiter_bytes():
+                raw += part
+                if len(raw) > most:
                     print(f"{self.model}: a reply that is too long is cut off", flush=True)
                     break
-        return got, text.removeprefix("\ufeff")
+        with suppress(LookupError, UnicodeError):  # not every codec is a charset
+            return got, raw.decode(got.charset_encoding or "utf-8", "replace").removeprefix("\ufeff")
+        return got, raw.decode("utf-8", "replace")
 
     async def timely(self, call: Awaitable[Any]) -> Any:
         """Return the result of a call of the client, whose own limit is for each read."""

@@ -20,7 +20,9 @@ _NO_MODEL = re.compile(
     r"server is pinned to", re.I)  # the last: `transformers serve` with one model
 _AGAIN = {206, 408, 409, 425, 429, *range(500, 600)}
 _LASTING = re.compile("LineTooLong|BadHttp|BadStatus|InvalidHeader|LengthError|EncodingError|Decod")
+_NO_MONEY = "the account has no money left: add credit"
 _STOP = {
+    402: _NO_MONEY,
     401: "the endpoint refuses the key: set OPENAI_API_KEY (and OPENAI_BASE_URL, if the key is for "
          "another endpoint)",
     403: "the endpoint forbids this key to use the model {model!r}: choose another model or key",
@@ -92,7 +94,7 @@ def fault_of_reply(status: int, raw: str, headers: Mapping[str, str], model: str
     reason = f"status {status}" + (f": {shown}" if shown and status != 401 else "")
     is_bad_request = status in (400, 422)
     if "insufficient_quota" in codes:
-        stops = "the account has no money left (insufficient_quota): add credit"
+        stops = _NO_MONEY
     else:
         has_no_model = is_bad_request and _NO_MODEL.search(f"{codes} {message}")
         stops = _STOP.get(404 if has_no_model else status, "").format(model=model)

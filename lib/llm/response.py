@@ -8,19 +8,21 @@ from typing import Literal
 from lib.core.errors import BadReply
 
 _COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
-_INCOMPLETE = {"length": "cut at the length limit",
-               "content_filter": "stopped by the endpoint's content filter"}
-_EMPTY, _REFUSED, _UNKNOWN, _UNREADABLE, _ONLY_THOUGHTS = (
+_EMPTY, _REFUSED, _UNKNOWN, _UNREADABLE, _ONLY_THOUGHTS, _BROKEN = (
     "an empty reply", "refused by the model", "no finish reason: it may be cut",
-    "an unreadable reply with status 200", "an empty reply after the model's thoughts")
-WORTH_ASKING_AGAIN = (_EMPTY, _UNREADABLE)
+    "an unreadable reply with status 200", "an empty reply after the model's thoughts",
+    "ended by an error of the endpoint")
+WORTH_ASKING_AGAIN = (_EMPTY, _UNREADABLE, _BROKEN)
+_INCOMPLETE = {"length": "cut at the length limit", "error": _BROKEN,
+               "content_filter": "stopped by the endpoint's content filter"}
 _MOST_TOKENS = 10**7  # more than any model reads or writes in one call
 # The kinds of reply that are no answer and may be asked for again, by reason.
 Kind = Literal["empty", "refused", "filtered", "cut", "unreadable"]
 KINDS: dict[str, Kind] = {
     _EMPTY: "empty", _REFUSED: "refused", _INCOMPLETE["content_filter"]: "filtered",
     _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut", _UNREADABLE: "unreadable",
-    _ONLY_THOUGHTS: "empty"}
+    _BROKEN: "unreadable", _ONLY_THOUGHTS: "empty"}
+_NO_NAME = re.compile(r"[^\w./:@+ -]")  # a name is printed
 # A reasoning model's thoughts; some templates write the opening tag into the prompt.
 _THOUGHTS = re.compile(
     r"\A\s*<(think(?:ing)?)>.*?(?:</\1>\s*|\Z)|\A(?:(?!<think).)*</think(?:ing)?>\s*|"
@@ -46,15 +48,15 @@ UNREADABLE = Response("", _UNREADABLE, "unreadable", None, None)
 def read_response(raw: str) -> Response:
     """Parse the body of a reply with status 200; raise BadReply if it is no chat completion."""
     try:
-        body = json.loads(raw)
+        body = json.loads(raw, parse_int=float)  # an integer may have too many digits
         choices = body["choices"]
         choice = next((one for one in choices if one.get("index") == 0), choices[0])
         message, finish = choice["message"], _text(choice.get("finish_reason")).lower()
         content, refusal = _text(message.get("content")), _text(message.get("refusal"))
-        usage = body.get("usage") or {}
-        thoughts = (message.get("reasoning_content") or message.get("reasoning")
-                    or (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
-                    or content.strip())
+        usage = _fields(body, "usage")
+        more = message | _fields(usage, "completion_tokens_details")
+        thoughts = content.strip() or any(
+            "reasoning" in name and value for name, value in more.items())
         n_in, n_out = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         start = f", it begins {raw.lstrip()[:1]!r}" if raw.strip() else ", it is empty"
@@ -62,7 +64,13 @@ def read_response(raw: str) -> Response:
     text = _THOUGHTS.sub("", content)
     reason = _reason(text, refusal, finish)
     return Response(text or refusal, _ONLY_THOUGHTS if reason == _EMPTY and thoughts else reason,
-                    finish, n_in, n_out, _text(body.get("model")) or "a model without a name")
+                    finish, n_in, n_out, _NO_NAME.sub("", _text(body.get("model")))[:300]
+                    or "a model without a name")
+
+
+def _fields(body: dict, name: str) -> dict:
+    found = body.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _text(content: object) -> str:
@@ -84,4 +92,5 @@ def _reason(text: str, refusal: str, finish: str) -> str:
 
 
 def _count(tokens: object) -> int | None:
-    return tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else None
+    is_count = isinstance(tokens, float) and 0 <= tokens <= _MOST_TOKENS
+    return int(tokens) if is_count else None

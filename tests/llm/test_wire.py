@@ -62,6 +62,9 @@ WRONG_LENGTH = FAULTS["drop-inside"](Asked(ASKED), body())
 # What the server answers, one after another: the text or the reason, requests, and what is said.
 ROWS = {
     "a count of tokens that SQLite cannot store": ([usage(5, 2**63)], "yes", 1, "1 .*estimated"),
+    "a count of 5,000 digits": ([Answer(json.dumps(body(usage={"completion_tokens": 7, "prompt_tokens":
+        0})).replace('": 0', '": 1' + "0" * 5000).encode())], "yes", 1, "1 .*estimated"),
+    "a usage that is a list": ([played(body(usage=[1]))], "yes", 1, "1 .*estimated"),
     "a negative count": ([usage(-5, 5)], "yes", 1, "1 .*estimated"),
     "no model's count": ([usage(10**11, 5)], "yes", 1, "1 .*estimated"),
     "200 with a 429": ([failing(429), YES], "yes", 2, "failed 0"),
@@ -69,6 +72,8 @@ ROWS = {
     "200 with a word": ([failing("rate_limit_exceeded"), YES], "yes", 2, "failed 0"),
     "200 with a string": ([played({"error": "busy"}), YES], "yes", 2, "failed 0"),
     "200 with a 400": ([failing(400)], "status 400: upstream", 1, "failed 1"),
+    "200 with a 402": ([failing(402)], "Stopped: .*no money left", 1, ""),
+    "200 with an error after half a text": ([played(body("ye", finish="error")), YES], "yes", 2, ""),
     "200 with a type": ([failing(None, type="invalid_request_error")], "status 400", 1, ""),
     "200 with a 401": ([failing(401)], "Stopped: .*OPENAI_API_KEY", 1, ""),
     "a long text": ([played(body("word " * 8_000_000))], "unreadable", 2, "cut off"),
@@ -76,12 +81,18 @@ ROWS = {
     "an endless error": ([error(500, "no"), Answer(b"no", 400, send=endless)], "status 400", 2, ""),
     "a gzip bomb": ([Answer(gzip.compress(b" " * 10**9, 1), headers={"content-encoding": "gzip"})],
                     "unreadable", 2, "cut off"),
+    "too many requests": ([error(429, "slow down"), YES], "yes", 2, "status 429; such calls are rep"),
     "a byte order mark": ([played(body("Zürich"), "utf-8-sig")], "Zürich", 1, ""),
     "latin-1": ([played(body("Zürich"), "latin-1", "application/json; charset=ISO-8859-1")],
                 "Zürich", 1, ""),
     "utf-16": ([played(body("Zürich"), "utf-16", "application/json; charset=utf-16")], "Zürich", 1,
                ""),
     "no charset": ([played(body("Zürich"), "utf-8", "text/plain; charset=none")], "Zürich", 1, ""),
+    "a codec that is no charset": ([played(body("Zürich"), "utf-8", "text/plain; charset=hex")],
+                                   "Zürich", 1, ""),
+    "a codec that fails": ([played(body("Zürich"), "utf-8", "text/plain; charset=idna")], "Zürich", 1, ""),
+    "a model that writes to the terminal": ([played(body(model="a\n\x1b[2J" + "x" * 5000))], "yes", 1,
+                                            r"answered by a2Jx{297} \(1"),
     "another model": ([OTHER], "yes", 1, r"answered by other\.gguf"),
     "a date by another clock": ([later(2, 10 * DAY), YES], "yes", 2, "asks for a wait of 2 s"),
     "a date in the past": ([later(-5, 0), YES], "yes", 2, ""),
@@ -91,6 +102,7 @@ ROWS = {
     "206": ([played(body("ye"), status=206)], "status 206", 2, "2 lost"),
     "thoughts alone": ([played(body("", **THOUGHT))], "an empty reply", 1, "1 empty"),
     "tagged thoughts alone": ([played(body("<think>Hm.</think>"))], "an empty reply", 1, "1 empty"),
+    "closed thoughts alone": ([played(body("", message={"reasoning_details": [{}]}))], "an empty", 1, ""),
     "hidden thoughts alone": ([played(body("", usage=COUNTED))], "an empty reply", 1, "1 empty"),
     "empty": ([played(body(""))], "an empty reply", 2, "1 empty"),
     "a model not served": ([played({"detail": "Server is pinned to '/models/a'; requested 'm'."},
@@ -139,7 +151,7 @@ HOPELESS = {"dropped": FAULTS["drop"], "late": FAULTS["never"], "500": FAULTS["5
 @pytest.mark.parametrize("fault", HOPELESS)
 def test_an_endpoint_that_never_replies_is_given_up_after_twenty_requests(ask, fault):
     outcome, log, said = ask([HOPELESS[fault](Asked(ASKED), body())], 60, concurrency=20,
-                             timeout_seconds=0.2)
+                             timeout_seconds=1.0)
     assert re.match("Stopped: .*the first 20 requests", outcome), outcome
     assert 20 <= len(log) <= 24 and said.count("repeated") == 1
 
