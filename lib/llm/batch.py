@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from lib.core.errors import BadReply
 from lib.llm.cache import Sent
 from lib.llm.direct import Direct
 from lib.llm.faults import MOST_TRIES
@@ -92,7 +91,7 @@ class Batches(Direct):
             for key in self._next_part(pool):
                 del pool[key]
             n_batches += 1
-        least = "at least " * (limit is not None and self.calls.spent() + worst > limit)
+        least = "at least " * (self.calls.spent() + worst > (limit or math.inf))
         return f"1 directly, then {least}{n_batches} batches"
 
     def _next_part(self, pool: Mapping[str, Request]) -> dict[str, Request]:
@@ -103,7 +102,7 @@ class Batches(Direct):
         for key, request in islice(pool.items(), self.most):
             n_bytes += len(self._line(key, request))
             usd += self.budget.worst(request, batch=True)
-            if part and (n_bytes > MOST_BYTES or limit is not None and usd > limit):
+            if part and (n_bytes > MOST_BYTES or usd > (limit or math.inf)):
                 break
             part[key] = request
         return part
@@ -158,32 +157,29 @@ class Batches(Direct):
     async def _state(self, batch: Sent) -> "Batch | None":
         import openai
         with suppress(openai.NotFoundError):
-            if not batch.id:
-                async for one in self.patient.batches.list(limit=100):
-                    if (one.metadata or {}).get("digest") == batch.digest:
-                        batch.id = one.id
-                        break
             if batch.id:
                 return await self.patient.batches.retrieve(batch.id)
+            async for one in self.patient.batches.list(limit=100):
+                if (one.metadata or {}).get("digest") == batch.digest:
+                    batch.id = one.id
+                    return one
         return None
 
-    async def _lines(self, file_id: str) -> list[bytes]:
-        import openai
-        with suppress(openai.NotFoundError):
-            file = await self.timely(self.patient.files.content(file_id))
-            return file.content.split(b"\n")
-        return []
-
     async def _collect(self, batch: Sent, state: "Batch") -> list[str]:
-        found = {}
+        import openai
+        found, lines = {}, []
         seconds = (state.completed_at or state.created_at) - state.created_at
         for file_id in filter(None, (state.output_file_id, state.error_file_id)):
-            for line in await self._lines(file_id):
-                with suppress(BadReply, ValueError, LookupError, TypeError):  # an error, not wanted
-                    row = json.loads(line)
-                    key, raw = row["custom_id"], json.dumps(row["response"]["body"])
-                    answer = raw, str(row["response"]["request_id"]), state.created_at, seconds
-                    found[key] = key, batch.requests[key], answer, read_response(raw)
+            with suppress(openai.NotFoundError):
+                file = await self.timely(self.patient.files.content(file_id))
+                lines += file.content.split(b"\n")
+        for line in lines:
+            with suppress(ValueError, LookupError, TypeError):  # an error, not wanted, or BadReply
+                row = json.loads(line)
+                key, got = row["custom_id"], row["response"]
+                raw = json.dumps(got["body"])
+                answer = raw, str(got["request_id"]), state.created_at, seconds
+                found[key] = key, batch.requests[key], answer, read_response(raw)
         self.keep(list(found.values()), math.inf, batch.left_out, batch.digest)
         self.bar.update(len(found))
         later = [key for key in batch.keys if key not in batch.requests and not self.cache.has(key)]

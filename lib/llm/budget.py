@@ -31,7 +31,7 @@ class Budget:
     def refresh(self) -> None:
         """Read what other runs of the stage have spent and reserved."""
         others = self.cache.spent(self.calls.stage) - (self.calls.tally.usd or 0.0)
-        self.calls.tally.usd_others = others if others > 1e-9 else 0.0  # not a rounding error
+        self.calls.tally.usd_others = max(0.0, round(others, 9))
 
     async def reserve(self, worst: float) -> bool:
         """Reserve `worst` dollars, waiting for calls in flight; return False if over the limit."""
@@ -45,7 +45,7 @@ class Budget:
     def hold(self, worst: float, who: str) -> bool:
         """Reserve `worst` dollars for the run or batch `who`; return False if over the limit."""
         limit = self.calls.max_cost_usd
-        if limit is not None and not self.cache.reserve(self.calls.stage, who, worst, limit):
+        if limit and not self.cache.reserve(self.calls.stage, who, worst, limit):
             return False
         self.n_held += 1
         return True
@@ -75,14 +75,14 @@ def check_price(model: str, calls: Calls) -> Price | None:
     return price
 
 
-def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls,
-         price: Price | None, route: str) -> str:
+def plan(budget: Budget, waiting: Collection[Request], n_requests: int, model: str,
+         route: str) -> str:
     """Return a paragraph on calls, the `route` they take, tokens and dollars.
 
     Raises Stopped if the prompts alone would exceed `max_cost_usd`.
     """
-    limit = calls.max_cost_usd
-    count, how = counter(model)
+    calls, price = budget.calls, budget.price
+    limit, (count, how) = calls.max_cost_usd, counter(model)
     n_in = sum(count(content) + 4 for request in waiting for _, content in request.messages)
     n_out = sum(request.max_tokens for request in waiting)
     cached = n_requests - len(waiting)
@@ -92,11 +92,11 @@ def plan(waiting: Collection[Request], n_requests: int, model: str, calls: Calls
     if price is None:
         return text + "price unknown (add the model to lib/llm/prices.csv)"
     prompts, most = (cost_usd(price, n_in, tokens, calls.mode == "batch") for tokens in (0, n_out))
-    if limit is not None and calls.spent() + prompts > limit:
+    if limit and calls.spent() + prompts > limit:
         raise Stopped(f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
                       f"{dollars(limit)} over all runs, and {dollars(calls.spent())} are spent: "
                       "raise it, or send less. Nothing was spent now")
-    stop = (f"; stops before {dollars(limit)} over all runs" if limit is not None else
+    stop = (f"; stops before {dollars(limit)} over all runs" if limit else
             "; no limit, as max_cost_usd is null")
     return (f"{text}{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of "
             f"full length (prices of {price.as_of}){stop}")

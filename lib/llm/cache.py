@@ -101,14 +101,16 @@ class Cache:
                            f"{_VERSION}): export it there and import it here, or move it away")
 
     def _open(self) -> None:
-        is_new, where = not self.path.exists(), self.path.resolve().as_uri()
-        if not all(os.access(one, os.W_OK) for one in (self.path.parent, self.path)[:2 - is_new]):
+        where = self.path.resolve().as_uri()
+        is_writable = all(os.access(one, os.W_OK) for one in (self.path.parent, self.path)
+                          if one.exists())
+        if not is_writable:
             # nobody writes: without the log of a writer, no lock is needed
-            has_log = self.path.with_name(f"{self.path.name}-wal").exists()
+            has_log = Path(f"{self.path}-wal").exists()
             where += "?mode=ro" if has_log else "?immutable=1"
         self.database = sqlite3.connect(where, uri=True, timeout=60, isolation_level=None,
                                         check_same_thread=False)
-        if "?" not in where:
+        if is_writable:
             self._prepare(_journal_for(self.path.parent))
         self.inode = self.path.stat().st_ino
 
@@ -138,13 +140,13 @@ class Cache:
 
     def _check_place(self) -> None:
         # A removed file would take all further replies with it, and SQLite would not notice.
-        is_there = self.path.exists()
-        if is_there and self.path.stat().st_ino == self.inode:
-            return
-        if not is_there:
+        where = "the file that is there now"
+        if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._do("vacuum into ?", (str(self.path),))
-        where = "the file that is there now" if is_there else "a new file with all of it"
+            where = "a new file with all of it"
+        elif self.path.stat().st_ino == self.inode:
+            return
         print(f"{shown(self.path)} was removed while in use: replies go to {where}", flush=True)
         self.close()  # before the new file has a log, because this removes the log by its name
         self._open()
@@ -187,8 +189,8 @@ class Cache:
         """
         now = time.time()
         while not self._do(_CLAIM, (key, self.me, now + seconds, now)):
-            rows = self._do("select holder, until from claims where key = ?", (key,))
-            holder, until = rows[0] if rows else ("", 0)
+            ((holder, until),) = self._do(
+                "select coalesce(max(holder), ''), total(until) from claims where key = ?", (key,))
             if self.has(key) or holder and _is_alive(holder):
                 self._say_waits_for(holder, until - now)
                 return False
@@ -196,11 +198,11 @@ class Cache:
         return True
 
     def _say_waits_for(self, holder: str, seconds: float) -> None:
-        if holder and holder.split()[0] != socket.gethostname() and holder not in self.waits_for:
-            self.waits_for.add(holder)
+        if holder and holder not in self.waits_for and not _is_here(holder):
             print(f"{shown(self.path)}: waiting for a process of another machine ({holder}); if it "
                   "has ended, which nobody can see here, its replies are asked for again in "
                   f"{seconds / 60:.0f} minutes", flush=True)
+        self.waits_for.add(holder)
 
     def renew(self, seconds: float) -> None:
         """Extend every claim of this process to `seconds` from now."""
@@ -244,10 +246,10 @@ class Cache:
         """Drop a batch."""
         self._do("delete from batches where digest = ?", (digest,))
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield every entry, in the same order for any endpoint, so that exports are equal."""
-        for row in self._do(f"select {_COLUMNS} from replies order by request_key, asked_at, key"):
-            yield Entry(*row)
+    def entries(self) -> list[Entry]:
+        """Return every entry, in the same order for any endpoint, so that exports are equal."""
+        return [Entry(*row) for row in self._do(
+            f"select {_COLUMNS} from replies order by request_key, asked_at, key")]
 
     def close(self) -> None:
         """Close the file; SQLite merges its log into it if no other process has it open."""
@@ -272,7 +274,10 @@ def _process(pid: int) -> str:
     return "" if state == "Z" else f"{socket.gethostname()} {pid} {more[18] if more else ''}"
 
 
+def _is_here(holder: str) -> bool:
+    return holder.split()[0] == socket.gethostname()
+
+
 def _is_alive(holder: str) -> bool:
     # Of another machine's process, nothing is known.
-    machine, pid, _ = holder.split(" ", 2)
-    return machine != socket.gethostname() or _process(int(pid)) == holder
+    return not _is_here(holder) or _process(int(holder.split()[1])) == holder

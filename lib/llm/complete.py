@@ -2,10 +2,10 @@
 
 import asyncio
 import signal
-import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, suppress
 from contextvars import copy_context
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from lib.llm.cache import Cache
 from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint, endpoint
 from lib.llm.request import Reply, Request
-from lib.llm.response import KINDS, UNREADABLE, WORTH_ASKING_AGAIN, read_response
+from lib.llm.response import UNREADABLE, WORTH_ASKING_AGAIN, read_response
 
 _LONGEST_END = 25.0  # seconds that calls in flight get after an interrupt
 
@@ -34,9 +34,9 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
                 if not replies or at and _best(replies).kind in calls.retry]
         calls.tally.asked += len(requests)
         again = {*left}
-        kinds = [_best(stored[request]).kind for request in requests if request not in again]
-        calls.tally.cached += len(kinds) - kinds.count("unreadable")
-        calls.tally.cut += kinds.count("cut")
+        kinds = Counter(_best(stored[one]).kind for one in requests if one not in again)
+        calls.tally.cached += kinds.total() - kinds["unreadable"]
+        calls.tally.cut += kinds["cut"]
         if left:
             stopped = calls.all_cut(left[0].max_tokens)
         for _ in range(2):
@@ -81,12 +81,10 @@ def _stored(cache: Cache, request: Request, model: str, at: Endpoint | None,
         entry = cache.get(one.key(model), one.key(model, at.url) if at else "")
         if entry is None:
             break
-        response = (UNREADABLE if entry.finish_reason == UNREADABLE.finish_reason
-                    else read_response(entry.raw))
-        if other := calls.another_model(model, response.model):
+        replies.append(UNREADABLE if entry.finish_reason == UNREADABLE.finish_reason
+                       else read_response(entry.raw))
+        if other := calls.another_model(model, replies[-1].model):
             raise Stopped(other)
-        replies.append(Reply(response.text, response.reason, KINDS.get(response.reason, ""),
-                             response.model))
     return replies
 
 
@@ -101,7 +99,7 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
     waiting = {request.key(model, at.url): request for request in asked}
     direct = Batches(at, model, calls, budget)
     how = direct.planned(waiting) if calls.mode == "batch" else "directly"
-    print(plan(waiting.values(), n_requests, model, calls, budget.price, how), flush=True)
+    print(plan(budget, waiting.values(), n_requests, model, how), flush=True)
     from tqdm import tqdm
 
     async def run() -> None:
@@ -112,7 +110,10 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
                 await direct.ask(waiting)
 
     # In a thread, as a notebook has a loop already. Without debug lines, which show the address.
-    with ThreadPoolExecutor(1) as pool, _terminable():
+    with ThreadPoolExecutor(1) as pool, ExitStack() as ending:
+        with suppress(ValueError):  # Slurm sends SIGTERM 30 s before it kills; not in a thread
+            before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+            ending.callback(signal.signal, signal.SIGTERM, before)
         done = pool.submit(copy_context().run, lambda: asyncio.run(run(), debug=False))
         try:
             done.result()
@@ -123,16 +124,3 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
             raise
     budget.refresh()
     return direct
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    # Slurm ends a job with SIGTERM, 30 seconds before it kills it.
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -15,8 +15,8 @@ from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint
 from lib.llm.faults import Fault, fault_of, fault_of_reply
 from lib.llm.prices import cost_usd
-from lib.llm.request import Request
-from lib.llm.response import UNREADABLE, Response, read_response
+from lib.llm.request import Reply, Request
+from lib.llm.response import UNREADABLE, read_response
 from lib.llm.tokens import most_tokens, upper_bound
 
 MOST_HOPELESS = 20  # requests that fail in the same way, if none has had a reply that can be read
@@ -45,24 +45,22 @@ class Direct:
 
     async def ask(self, waiting: dict[str, Request]) -> None:
         """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
-        left = iter(waiting.items())
         self.headers = {name: value for name, value in (
             self.client.default_headers | self.client.auth_headers).items()
             if isinstance(value, str)}
-
-        async def one_after_another() -> None:
-            for key, request in left:
-                if self.stopped:
-                    return
-                try:
-                    await self._decide(key, request)
-                except Exception as error:  # reported; other calls' replies are kept
-                    self.stop(self.at.scrubbed(f"{type(error).__name__}: {error}"))
-                self.bar.update()
-
         # Not a task per call: its send would wait until all replies that are there were handled.
-        await asyncio.gather(*(one_after_another()
-                               for _ in range(min(len(waiting), self.calls.concurrency))))
+        left, n = iter(waiting.items()), min(len(waiting), self.calls.concurrency)
+        await asyncio.gather(*(self._one_after_another(left) for _ in range(n)))
+
+    async def _one_after_another(self, left: Iterator[tuple[str, Request]]) -> None:
+        for key, request in left:
+            if self.stopped:
+                return
+            try:
+                await self._decide(key, request)
+            except Exception as error:  # reported; other calls' replies are kept
+                self.stop(self.at.scrubbed(f"{type(error).__name__}: {error}"))
+            self.bar.update()
 
     async def _decide(self, key: str, request: Request) -> None:
         while not self.stopped and not self.cache.claim(key, 2 * self.calls.timeout_seconds):
@@ -157,9 +155,10 @@ class Direct:
                 if len(raw) > most:
                     print(f"{self.model}: a reply that is too long is cut off", flush=True)
                     break
-        with suppress(LookupError, UnicodeError):  # not every codec is a charset
-            return got, raw.decode(got.charset_encoding or "utf-8", "replace").removeprefix("\ufeff")
-        return got, raw.decode("utf-8", "replace")
+        text = raw.decode("utf-8-sig", "replace")
+        with suppress(LookupError, UnicodeError, TypeError):  # not every codec is a charset
+            text = raw.decode(got.charset_encoding, "replace")
+        return got, text.removeprefix("\ufeff")
 
     async def timely(self, call: Awaitable[Any]) -> Any:
         """Return the result of a call of the client, whose own limit is for each read."""
@@ -176,32 +175,30 @@ class Direct:
         return {name: value for name, value in wanted.items()
                 if value is not None and name not in self.dropped}
 
-    def keep(self, replies: Sequence[tuple[str, Request, tuple, Response]], worst: float,
+    def keep(self, replies: Sequence[tuple[str, Request, tuple, Reply]], worst: float,
              left_out: str, batch: str = "") -> None:
         """Count replies, store them and settle the `worst` case that was reserved for them."""
-        usd, entries = 0.0, []
-        for key, request, (raw, request_id, asked_at, seconds), response in replies:
-            usd += self._counted(request, response, bool(batch))
-            entries.append(Entry(
-                key, request.key(self.model), self.model, request.body, self.at.without_key(raw),
-                response.prompt_tokens, response.completion_tokens, response.finish_reason,
-                round(seconds, 3),
-                datetime.fromtimestamp(asked_at, UTC).isoformat(timespec="milliseconds"),
-                self.at.scrubbed(request_id), "batch" if batch else "direct", left_out))
+        usd = sum(self._counted(request, response, bool(batch))
+                  for _, request, _, response in replies)
         with self.cache.transaction():
-            self.cache.put(entries)
+            self.cache.put([Entry(
+                key, request.key(self.model), self.model, request.body, self.at.without_key(raw),
+                *response.usage, response.finish_reason, round(seconds, 3),
+                datetime.fromtimestamp(asked_at, UTC).isoformat(timespec="milliseconds"),
+                self.at.scrubbed(request_id), "batch" if batch else "direct", left_out)
+                for key, request, (raw, request_id, asked_at, seconds), response in replies])
             self.budget.settle(worst, usd, batch)
 
-    def _counted(self, request: Request, response: Response, is_batch: bool) -> float:
-        tally, n_in, n_out = self.calls.tally, response.prompt_tokens, response.completion_tokens
-        worst = self.budget.worst(request, is_batch)
+    def _counted(self, request: Request, response: Reply, is_batch: bool) -> float:
+        tally, (n_in, n_out) = self.calls.tally, response.usage
+        usd = self.budget.worst(request, is_batch)
         if response is UNREADABLE:
-            return self.budget.lost(worst)
+            return self.budget.lost(usd)
         self.stop(self.calls.another_model(self.model, response.model))
-        if n_in is None or n_out is None:
+        if None in response.usage:
             tally.uncounted += 1
-            tally.usd_estimated += worst
-            usd, n_in, n_out = worst, most_tokens(request), upper_bound(response.text)
+            tally.usd_estimated += usd
+            n_in, n_out = most_tokens(request), upper_bound(response.text)
         else:
             usd = cost_usd(self.budget.price, n_in, n_out, is_batch)
         tally.new += 1

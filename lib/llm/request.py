@@ -53,3 +53,5 @@ class Reply:
     reason: str = ""  # "" if `text` is complete
     kind: str = field(default="", compare=False)  # of a reply that is no answer: see KINDS
     model: str = field(default="", compare=False)  # that answered, as the endpoint names it
+    finish_reason: str = field(default="", compare=False)
+    usage: tuple = field(default=(None, None), compare=False)  # tokens in and out; absurd: None

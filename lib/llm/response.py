@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from lib.core.errors import BadReply
+from lib.llm.request import Reply
 
 _COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
 _EMPTY, _REFUSED, _UNKNOWN, _UNREADABLE, _ONLY_THOUGHTS, _BROKEN = (
@@ -30,23 +30,11 @@ _THOUGHTS = re.compile(
     r"<\|(?:return|end)\|>\s*\Z", re.S | re.I)
 
 
-@dataclass(frozen=True)
-class Response:
-    """A chat completion; `text` is without thoughts. Absurd or unreported tokens are None."""
-
-    text: str
-    reason: str  # "" if `text` is complete
-    finish_reason: str
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    model: str = ""  # that answered, as the endpoint names it
+UNREADABLE = Reply("", _UNREADABLE, "unreadable", finish_reason="unreadable")
 
 
-UNREADABLE = Response("", _UNREADABLE, "unreadable", None, None)
-
-
-def read_response(raw: str) -> Response:
-    """Parse the body of a reply with status 200; raise BadReply if it is no chat completion."""
+def read_response(raw: str) -> Reply:
+    """Parse the body of a chat completion, without thoughts; raise BadReply if it is none."""
     try:
         body = json.loads(raw, parse_int=float)  # an integer may have too many digits
         choices = body["choices"]
@@ -57,15 +45,16 @@ def read_response(raw: str) -> Response:
         more = message | _fields(usage, "completion_tokens_details")
         thoughts = content.strip() or any(
             "reasoning" in name and value for name, value in more.items())
-        n_in, n_out = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+        counts = tuple(_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        start = f", it begins {raw.lstrip()[:1]!r}" if raw.strip() else ", it is empty"
-        raise BadReply(f"{_UNREADABLE}{start}") from None
+        raise BadReply(_UNREADABLE) from None
     text = _THOUGHTS.sub("", content)
     reason = _reason(text, refusal, finish)
-    return Response(text or refusal, _ONLY_THOUGHTS if reason == _EMPTY and thoughts else reason,
-                    finish, n_in, n_out, _NO_NAME.sub("", _text(body.get("model")))[:300]
-                    or "a model without a name")
+    if reason == _EMPTY and thoughts:
+        reason = _ONLY_THOUGHTS
+    name = _NO_NAME.sub("", _text(body.get("model")))[:300]
+    return Reply(text or refusal, reason, KINDS.get(reason, ""), name or "a model without a name",
+                 finish, counts)
 
 
 def _fields(body: dict, name: str) -> dict:
