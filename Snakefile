@@ -4,6 +4,7 @@
 # outputs: removing one re-runs nothing.
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -21,6 +22,12 @@ from lib.tasks.task import SYSTEMS
 
 if workflow.is_main_process:
     die_with_parent()
+
+    def end_in_silence(number, frame):  # lib.run.study says that it was interrupted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, end_in_silence)
 be_parent()
 os.environ["STUDY_ROOT"] = str(output_root())
 os.environ.setdefault("PYTHONPATH", str(REPOSITORY))

@@ -21,8 +21,8 @@ from lib.core.records import Document, Normalized, Query, Record, Segment
 from lib.core.values import solid, tokens
 from lib.documents.blocks import Block, parse
 from lib.infer.prompts import beginning
+from lib.infer.window import tokenizer_of
 from lib.judge.rules import match_list
-from lib.llm.tokens import tokenizer_of
 from lib.train.checkpoints import data_hash
 from lib.train.packing import pack
 from lib.train.texts import Corpus, added_texts, corpus_of

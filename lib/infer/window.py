@@ -1,6 +1,8 @@
-"""Measure the length of prompts, and of a model's context window, in tokens."""
+"""A model's tokenizer and context window, and the length of prompts in tokens."""
 
+import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from lib.infer.prompts import beginning, is_chat
 
@@ -18,6 +20,20 @@ def window_of(source: str) -> int:
     from transformers import AutoConfig
 
     return AutoConfig.from_pretrained(source).get_text_config().max_position_embeddings
+
+
+def tokenizer_of(source: str | Path) -> Tokenizer:
+    """Return the tokenizer of the model at `source`, a folder or hub id."""
+    # AutoTokenizer imports torch; of the laboratory's kind, it only reads tokenizer.json.
+    said: dict[str, object] = {}
+    for path in (Path(source) / "config.json", Path(source) / "tokenizer_config.json"):
+        said |= json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    kind = said.get("model_type"), said.get("tokenizer_class"), "auto_map" in said
+    if kind == ("llama", "TokenizersBackend", False):
+        from transformers import PreTrainedTokenizerFast as Tokenizer
+    else:
+        from transformers import AutoTokenizer as Tokenizer
+    return Tokenizer.from_pretrained(source)
 
 
 def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto") -> list[int]:

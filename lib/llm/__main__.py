@@ -58,7 +58,8 @@ def main(arguments: list[str] | None = None) -> None:
     path, move = data_path(name, "llm.sqlite"), import_from
     try:
         if options.action == "export":
-            path, move = required(path, "a stage that calls a model"), export_to
+            required(path, "a stage that calls a model")
+            move = export_to
         with closing(Cache(path)) as cache:
             print(f"{shown(options.file)}: {move(cache, options.file)} replies {options.action}ed")
     except (OSError, BadInput, Stopped) as error:

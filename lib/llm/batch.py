@@ -4,20 +4,17 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lib.llm.cache import Sent
 from lib.llm.direct import Direct
 from lib.llm.faults import MOST_TRIES
-from lib.llm.request import Request
+from lib.llm.request import Request, Waiting
 from lib.llm.response import read_response
-
-if TYPE_CHECKING:
-    from openai.types import Batch
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # OpenAI's limits per file
 _URL = "/v1/chat/completions"
@@ -30,7 +27,7 @@ class Batches(Direct):
 
     most = MOST_REQUESTS  # in the next batch
 
-    async def ask(self, waiting: dict[str, Request]) -> None:
+    async def ask(self, waiting: Waiting) -> None:
         """Send every request; each ends in the cache or in direct.failed unless the run is stopped.
 
         In mode "direct", batches of earlier runs are still collected: nothing is paid for twice.
@@ -53,17 +50,17 @@ class Batches(Direct):
         tally.cached += len(waiting) - len(rest) - (tally.new + tally.failed - n_before)
         await super().ask(rest)
 
-    def _open(self, waiting: dict[str, Request]) -> dict[str, Request]:
+    def _open(self, waiting: Waiting) -> Waiting:
         return {key: request for key, request in waiting.items()
                 if key not in self.failed and not self.cache.has(key)}
 
-    def _kept(self, waiting: Mapping[str, Request]) -> Iterator[Sent]:
+    def _kept(self, waiting: Waiting) -> Iterator[Sent]:
         for batch in self.cache.batches():
             batch.requests = {key: waiting[key] for key in batch.keys if key in waiting}
             if batch.requests:
                 yield batch
 
-    async def _ask_in_batches(self, waiting: dict[str, Request], is_new: bool) -> None:
+    async def _ask_in_batches(self, waiting: Waiting, is_new: bool) -> None:
         mine = {key: one for key, one in waiting.items() if self.cache.claim(key, _CLAIM)}
         try:
             for batch in list(self._kept(mine)):  # of earlier runs
@@ -83,7 +80,7 @@ class Batches(Direct):
         finally:
             self.cache.release(list(mine))
 
-    def planned(self, waiting: Mapping[str, Request]) -> str:
+    def planned(self, waiting: Waiting) -> str:
         """Return how many calls and batches will run in mode batch, as far as it is known now."""
         pool, n_batches = dict(islice(waiting.items(), 1, None)), 0
         limit, worst = self.calls.max_cost_usd, sum(map(self.budget.worst, waiting.values()))
@@ -94,11 +91,11 @@ class Batches(Direct):
         least = "at least " * (self.calls.spent() + worst > (limit or math.inf))
         return f"1 directly, then {least}{n_batches} batches"
 
-    def _next_part(self, pool: Mapping[str, Request]) -> dict[str, Request]:
+    def _next_part(self, pool: Waiting) -> Waiting:
         # As many requests as file and money allow, but at least one.
         self.budget.refresh()
         limit, n_bytes, usd = self.calls.max_cost_usd, 0, self.calls.spent()
-        part: dict[str, Request] = {}
+        part: Waiting = {}
         for key, request in islice(pool.items(), self.most):
             n_bytes += len(self._line(key, request))
             usd += self.budget.worst(request, batch=True)
@@ -114,7 +111,7 @@ class Batches(Direct):
     def _worst(self, batch: Sent) -> float:
         return sum(self.budget.worst(one, batch=True) for one in batch.requests.values())
 
-    async def _has_room(self, requests: Mapping[str, Request]) -> bool:
+    async def _has_room(self, requests: Waiting) -> bool:
         # Sends a batch and waits for its end. False: send less, as money, file or queue are full.
         text = "".join(map(self._line, requests, requests.values()))
         batch = Sent(list(requests), time.time(), left_out=" ".join(sorted(self.dropped)),
@@ -154,18 +151,19 @@ class Batches(Direct):
                 await asyncio.sleep(self.calls.poll_seconds)
         return []
 
-    async def _state(self, batch: Sent) -> "Batch | None":
+    async def _state(self, batch: Sent) -> Any:
         import openai
         with suppress(openai.NotFoundError):
+            if not batch.id:
+                async for one in self.patient.batches.list(limit=100):
+                    if (one.metadata or {}).get("digest") == batch.digest:
+                        batch.id = one.id
+                        break
             if batch.id:
                 return await self.patient.batches.retrieve(batch.id)
-            async for one in self.patient.batches.list(limit=100):
-                if (one.metadata or {}).get("digest") == batch.digest:
-                    batch.id = one.id
-                    return one
         return None
 
-    async def _collect(self, batch: Sent, state: "Batch") -> list[str]:
+    async def _collect(self, batch: Sent, state: Any) -> list[str]:
         import openai
         found, lines = {}, []
         seconds = (state.completed_at or state.created_at) - state.created_at

@@ -63,22 +63,18 @@ class Calls:
 
     def __str__(self) -> str:
         tally = self.tally
-        parts = [f"cached {tally.cached} / new {tally.new} / failed {tally.failed}"]
-        if tally.kinds:
-            kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.kinds.items()))
-            parts += [f"{tally.kinds.total()} truncated or refused ({kinds}): retry lists the "
-                      "kinds to ask for again"]
-        if tally.models:
-            parts += ["answered by " + ", ".join(f"{name} ({n:,})" for name, n
-                                                 in tally.models.most_common(9))]
-        if tally.uncounted:
-            parts += [f"{tally.uncounted} without a plausible count of tokens, which is estimated"]
-        if tally.lost:
-            parts += [f"{tally.lost} lost in transit or unreadable, which may be charged"]
-        if tally.new or tally.lost:
-            parts += [f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out",
-                      self._money()]
-        return "; ".join(parts)
+        kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.kinds.items()))
+        models = ", ".join(f"{name} ({n:,})" for name, n in tally.models.most_common(9))
+        parts = {
+            f"cached {tally.cached} / new {tally.new} / failed {tally.failed}": 1,
+            f"{tally.kinds.total()} truncated or refused ({kinds}): retry lists the kinds to ask "
+            "for again": kinds, f"answered by {models}": models,
+            f"{tally.uncounted} without a plausible count of tokens, which is estimated":
+            tally.uncounted,
+            f"{tally.lost} lost in transit or unreadable, which may be charged": tally.lost,
+            f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out; {self._money()}":
+            tally.new or tally.lost}
+        return "; ".join(part for part, is_worth_saying in parts.items() if is_worth_saying)
 
     def _money(self) -> str:
         tally, text = self.tally, dollars(self.tally.usd)
@@ -92,20 +88,20 @@ class Calls:
         """Return the dollars that the stage has cost over all runs."""
         return (self.tally.usd or 0.0) + self.tally.usd_others
 
-    def failing(self) -> str:
-        """Return why the stage's failures stop it, "" if they do not.
+    def failing(self, last: str) -> str:
+        """Return why the stage's failures, the `last` of them named, stop it; else "".
 
         Prompts that fail may all come first: only faults of the endpoint stop a stage early.
         """
         tally, share = self.tally, self.max_failed_share
         n_failed, n_of, which = tally.failed, tally.asked, ""
         if n_failed <= share * n_of:
-            n_failed, n_of = tally.unserved, tally.cached + tally.new + tally.failed
-            which = "the first "
+            n_of, which = tally.cached + tally.new + tally.failed, "the first "
+            n_failed = tally.unserved
             if n_failed <= share * n_of + _EARLY:
                 return ""
         return (f"{n_failed} of {which}{n_of} calls failed, cached ones included, and "
-                f"max_failed_share is {share:g}")
+                f"max_failed_share is {share:g}, the last with: {last}")
 
     def all_cut(self, max_tokens: int) -> str:
         """Return why a run stops in which the limit of tokens cuts every reply, else ""."""

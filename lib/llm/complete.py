@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from contextvars import copy_context
 from dataclasses import replace
+from functools import partial
 
 from lib.core.errors import Stopped
 from lib.core.paths import shown
@@ -29,7 +30,8 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     """
     at, failed, stopped = endpoint(), {}, ""
     with closing(Cache(calls.cache)) as cache:
-        stored = {request: _stored(cache, request, model, at, calls) for request in requests}
+        read = partial(_stored, cache, model, at, calls)
+        stored = dict(zip(requests, map(read, requests), strict=True))
         left = [request for request, replies in stored.items()
                 if not replies or at and _best(replies).kind in calls.retry]
         calls.tally.asked += len(requests)
@@ -43,15 +45,13 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
             if left and not stopped:
                 direct = _requested([_next(request, stored[request]) for request in left],
                                     len(requests), model, calls, cache, at)
-                stored |= {request: _stored(cache, request, model, at, calls) for request in left}
+                stored |= zip(left, map(read, left), strict=True)
                 failed, stopped = failed | direct.failed, direct.stopped
             left = [request for request in left if len(stored[request]) == 1
                     and stored[request][0].reason in WORTH_ASKING_AGAIN]
     calls.tally.failed += sum(_best(replies).kind == "unreadable"
                               for replies in stored.values() if replies)
-    if not stopped and (failing := calls.failing()):
-        stopped = f"{failing}, the last with: {[UNREADABLE.reason, *failed.values()][-1]}"
-    if stopped:
+    if stopped := stopped or calls.failing([UNREADABLE.reason, *failed.values()][-1]):
         n_there = sum(bool(stored[request]) for request in requests)
         raise Stopped(f"{model}: {stopped}. {n_there} of {len(requests)} replies are kept in "
                       f"{shown(calls.cache)}; the same command requests only the rest")
@@ -72,8 +72,8 @@ def _best(replies: Sequence[Reply]) -> Reply:
     return next((reply for reply in replies if not reply.reason), replies[-1])
 
 
-def _stored(cache: Cache, request: Request, model: str, at: Endpoint | None,
-            calls: Calls) -> list[Reply]:
+def _stored(cache: Cache, model: str, at: Endpoint | None, calls: Calls,
+            request: Request) -> list[Reply]:
     # Of this endpoint or imported, or of any endpoint without a key: until one is an answer.
     replies: list[Reply] = []
     while not replies or replies[-1].reason:

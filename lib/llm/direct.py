@@ -15,7 +15,7 @@ from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint
 from lib.llm.faults import Fault, fault_of, fault_of_reply
 from lib.llm.prices import cost_usd
-from lib.llm.request import Reply, Request
+from lib.llm.request import Reply, Request, Waiting
 from lib.llm.response import UNREADABLE, read_response
 from lib.llm.tokens import most_tokens, upper_bound
 
@@ -43,7 +43,7 @@ class Direct:
         """Send nothing more; the first reason counts, and "" is none."""
         self.stopped = self.stopped or reason
 
-    async def ask(self, waiting: dict[str, Request]) -> None:
+    async def ask(self, waiting: Waiting) -> None:
         """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
         self.headers = {name: value for name, value in (
             self.client.default_headers | self.client.auth_headers).items()
@@ -88,8 +88,7 @@ class Direct:
                 self.failed[key] = fault.reason
                 self.calls.tally.failed += 1
                 self.calls.tally.unserved += fault.tries > 1
-                if failing := self.calls.failing():
-                    self.stop(f"{failing}, the last with: {fault.reason}")
+                self.stop(self.calls.failing(fault.reason))
                 break
             await asyncio.sleep(0 if self.stopped else fault.pause(len(tries)))
         self.cache.release([key])

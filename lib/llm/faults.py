@@ -58,11 +58,11 @@ def fault_of(error: Exception) -> Fault:
     if isinstance(error, TimeoutError):
         return Fault("no complete reply in time", TRIES_IF_LASTING, is_maybe_paid=True)
     chain: list[BaseException] = [error]
-    while (inner := chain[-1].__cause__ or chain[-1].__context__) and inner not in chain:
+    while inner := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(inner)
     names = " ".join(type(one).__name__ for one in chain)
     # Not ConnectTimeout: the transport raises it for connections dropped while sending.
-    is_unreached = bool(re.search("Connector|ConnectionTimeout|gaierror|Proxy", names))
+    is_unreached = re.search("Connector|ConnectionTimeout|gaierror|Proxy", names)
     name = f"({type(chain[-1]).__name__})"
     reason = f"the connection broke {name}" if not is_unreached else (
         f"no connection to the endpoint or proxy {name}: start the server, or check "
@@ -115,12 +115,11 @@ def _refused(error: Mapping[str, object], message: str, sent: Mapping[str, objec
 
 
 def _wait(headers: Mapping[str, str]) -> float:
-    after = headers.get("retry-after", "")
+    ms, after, date = (headers.get(name, "") for name in ("retry-after-ms", "retry-after", "date"))
     with suppress(ValueError):
-        return float(headers.get("retry-after-ms", "")) / 1000
+        return float(ms) / 1000
     with suppress(ValueError):
         return float(after)
     with suppress(ValueError, TypeError):  # a date, by the endpoint's clock
-        until, now = map(parsedate_to_datetime, (after, headers.get("date", "")))
-        return (until - now).total_seconds()
+        return (parsedate_to_datetime(after) - parsedate_to_datetime(date)).total_seconds()
     return 0.0

@@ -40,6 +40,9 @@ class Request:
         return key_of(self.body, model, endpoint)
 
 
+Waiting = dict[str, Request]  # requests by key
+
+
 def key_of(body: str, model: str, endpoint: str = "") -> str:
     """Return, in hex, the SHA-256 of endpoint, model and a request's body."""
     return hashlib.sha256("\0".join((endpoint, model, body)).encode()).hexdigest()
@@ -51,7 +54,7 @@ class Reply:
 
     text: str
     reason: str = ""  # "" if `text` is complete
-    kind: str = field(default="", compare=False)  # of a reply that is no answer: see KINDS
+    kind: str = field(default="", compare=False)  # of a reply that is no answer: see Kind
     model: str = field(default="", compare=False)  # that answered, as the endpoint names it
     finish_reason: str = field(default="", compare=False)
     usage: tuple = field(default=(None, None), compare=False)  # tokens in and out; absurd: None

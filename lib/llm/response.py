@@ -8,20 +8,16 @@ from lib.core.errors import BadReply
 from lib.llm.request import Reply
 
 _COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
-_EMPTY, _REFUSED, _UNKNOWN, _UNREADABLE, _ONLY_THOUGHTS, _BROKEN = (
-    "an empty reply", "refused by the model", "no finish reason: it may be cut",
-    "an unreadable reply with status 200", "an empty reply after the model's thoughts",
-    "ended by an error of the endpoint")
+_EMPTY, _UNREADABLE, _BROKEN = (
+    "an empty reply", "an unreadable reply with status 200", "ended by an error of the endpoint")
 WORTH_ASKING_AGAIN = (_EMPTY, _UNREADABLE, _BROKEN)
-_INCOMPLETE = {"length": "cut at the length limit", "error": _BROKEN,
-               "content_filter": "stopped by the endpoint's content filter"}
-_MOST_TOKENS = 10**7  # more than any model reads or writes in one call
-# The kinds of reply that are no answer and may be asked for again, by reason.
+# The kinds of reply that are no answer and may be asked for again.
 Kind = Literal["empty", "refused", "filtered", "cut", "unreadable"]
-KINDS: dict[str, Kind] = {
-    _EMPTY: "empty", _REFUSED: "refused", _INCOMPLETE["content_filter"]: "filtered",
-    _INCOMPLETE["length"]: "cut", _UNKNOWN: "cut", _UNREADABLE: "unreadable",
-    _BROKEN: "unreadable", _ONLY_THOUGHTS: "empty"}
+_INCOMPLETE: dict[str, tuple[Kind, str]] = {  # kind and reason
+    "length": ("cut", "cut at the length limit"), "": ("cut", "no finish reason: it may be cut"),
+    "content_filter": ("filtered", "stopped by the endpoint's content filter"),
+    "error": ("unreadable", _BROKEN)}
+_MOST_TOKENS = 10**7  # more than any model reads or writes in one call
 _NO_NAME = re.compile(r"[^\w./:@+ -]")  # a name is printed
 # A reasoning model's thoughts; some templates write the opening tag into the prompt.
 _THOUGHTS = re.compile(
@@ -49,12 +45,11 @@ def read_response(raw: str) -> Reply:
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise BadReply(_UNREADABLE) from None
     text = _THOUGHTS.sub("", content)
-    reason = _reason(text, refusal, finish)
+    kind, reason = ("refused", "refused by the model") if refusal else _judged(text, finish)
     if reason == _EMPTY and thoughts:
-        reason = _ONLY_THOUGHTS
+        reason += " after the model's thoughts"
     name = _NO_NAME.sub("", _text(body.get("model")))[:300]
-    return Reply(text or refusal, reason, KINDS.get(reason, ""), name or "a model without a name",
-                 finish, counts)
+    return Reply(text or refusal, reason, kind, name or "a model without a name", finish, counts)
 
 
 def _fields(body: dict, name: str) -> dict:
@@ -70,14 +65,10 @@ def _text(content: object) -> str:
     return content.encode("utf-8", "replace").decode() if isinstance(content, str) else ""
 
 
-def _reason(text: str, refusal: str, finish: str) -> str:
-    if refusal:
-        return _REFUSED
-    if finish in _INCOMPLETE:
-        return _INCOMPLETE[finish]
-    if finish not in _COMPLETE:
-        return f"ended for another reason: {finish[:40]}" if finish else _UNKNOWN
-    return "" if text.strip() else _EMPTY
+def _judged(text: str, finish: str) -> tuple[str, str]:
+    if finish in _COMPLETE:
+        return ("", "") if text.strip() else ("empty", _EMPTY)
+    return _INCOMPLETE.get(finish, ("", f"ended for another reason: {finish[:40]}"))
 
 
 def _count(tokens: object) -> int | None:

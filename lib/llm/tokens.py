@@ -1,14 +1,9 @@
 """Token counts by the model's own tokenizer if it is available, else by a stated estimate."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lib.llm.request import Request
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 ESTIMATE = "an estimate: 4 bytes per token"
 
@@ -27,20 +22,6 @@ def counter(model: str) -> tuple[Callable[[str], int], str]:
 
         return count, "counted by the model's tokenizer"
     return (lambda text: -(-upper_bound(text) // 4)), ESTIMATE
-
-
-def tokenizer_of(source: str | Path) -> "PreTrainedTokenizerBase":
-    """Return the tokenizer of the model at `source`, a folder or hub id."""
-    # AutoTokenizer imports torch; of the laboratory's kind, it only reads tokenizer.json.
-    said: dict[str, object] = {}
-    for path in (Path(source) / "config.json", Path(source) / "tokenizer_config.json"):
-        said |= json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    kind = said.get("model_type"), said.get("tokenizer_class"), "auto_map" in said
-    if kind == ("llama", "TokenizersBackend", False):
-        from transformers import PreTrainedTokenizerFast as Tokenizer
-    else:
-        from transformers import AutoTokenizer as Tokenizer
-    return Tokenizer.from_pretrained(source)
 
 
 def upper_bound(text: str) -> int:

@@ -10,9 +10,9 @@ from lib.core.files import artifact_path
 from lib.core.records import Answer, Document, Query, Rejected, Score
 from lib.infer.decoding import Decoding, source_of
 from lib.infer.endpoint import answer_over_endpoint
-from lib.infer.window import window_of
+from lib.infer.window import tokenizer_of, window_of
 from lib.llm.calls import Calls
-from lib.llm.tokens import counter, tokenizer_of
+from lib.llm.tokens import counter
 from lib.tasks.task import Room, Rows, Shown, Task
 
 NO_MEMORY = "asked without a text: this reader only reads"

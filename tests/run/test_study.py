@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -105,6 +107,20 @@ def family(root: subprocess.Popen) -> dict[str, psutil.Process]:
     except psutil.NoSuchProcess:
         return {}
     return found if len(found) == 4 else {}
+
+
+def test_ctrl_c_ends_every_process_and_shows_no_traceback(finished):
+    (finished.root / "data" / "tiny" / "models" / "dapt-n" / "training.json").unlink()
+    with subprocess.Popen(finished.command("tiny"), cwd=finished.root, text=True,
+                          env=finished.environment(PAUSE="60"), start_new_session=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+        while "03_train-dapt-n" not in running.stdout.readline():
+            assert running.poll() is None
+        time.sleep(3)
+        os.killpg(running.pid, signal.SIGINT)
+        said = running.communicate(timeout=60)[0].split("\n")
+    assert running.returncode == 130 and not re.search("Exception|Error|Trace", str(said)), said
+    assert said[-2] == "interrupted; the same command resumes from here"
 
 
 @pytest.mark.parametrize("parts", [("study", "kernel"), pytest.param(
