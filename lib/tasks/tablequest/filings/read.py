@@ -190,7 +190,8 @@ def _is_all(text: str, tag: HtmlElement) -> bool:
 def _filing(root: HtmlElement, name: str) -> Filing:
     named = {element.get("name"): visible_text(element) for element in root.iter("ix:nonnumeric")
              if (element.get("name") or "").startswith("dei:")}
-    cover = "\n".join(text for text, _, _ in islice(texts_of(root), 200))
+    cover = "\n".join(text if table is None else visible_text(table)
+                      for text, _, table in islice(texts_of(root), 200))
     form = named.get("dei:DocumentType") or next(iter(_FORM.findall(cover)), "")
     n_tables = sum(1 for _ in root.iter("table"))
     if not form or not n_tables:

@@ -76,20 +76,27 @@ def test_each_grid_of_a_real_filing_is_in_one_passage(path):
     assert all(passage.section for passage in read.passages[1:])
 
 
-def test_a_20_f_in_canadian_dollars_is_read_from_print_and_notes():
-    read = read_filing(EXCERPTS / "written-by-hand-20-f.html")
-    assert (read.filing.form, read.filing.fiscal_year) == ("20-F", 2024)
-    cells = {(label, column): (cell.value, cell.unit, cell.scale, cell.period, cell.source)
-             for grid in read.grids for label, line_ in zip(grid.rows, grid.cells, strict=True)
-             for column, cell in zip(grid.columns, line_, strict=True)}
-    assert {column for _, column in cells} == {"2024", "2023"}  # not the numbers of notes
-    day = "2024-12-31"
-    assert cells["Revenue: Lumber", "2024"] == (812400, "CAD", 1e3, day, "note")
-    assert cells["Revenue: Pulp", "2024"] == (-41050, "CAD", 1e3, day, "note")
-    assert cells["Earnings per share", "2024"] == (1.12, "CAD/share", 1, day, "print")
-    assert cells["Logs", "2023"] == (1188, "CAD", 1e3, "2023-12-31", "majority")
-    assert cells["Audit fees", "2024"] == (1650000, "CAD", 1, day, "print")  # a million or more
-    assert [row_.reason for row_ in read.not_understood] == ["table of contents"]
+def test_a_20_f_without_tags_in_canadian_dollars_is_read_as_it_prints_them():
+    read = read_filing(EXCERPTS / "betrf-20-f-excerpt.html")
+    filing = read.filing
+    assert (filing.company, filing.form, filing.fiscal_year) == ("BETTERLIFE PHARMA INC.", "20-F",
+                                                                 2025)
+    expenses, capital, flows = read.grids
+    assert {(cell.unit, cell.scale) for grid in read.grids for cells in grid.cells
+            for cell in cells} == {("CAD", 1)}
+    assert expenses.columns == tuple(f"YEAR ENDED January 31, {year}" for year in (2025, 2024, 2023))
+    assert [[cell.period for cell in grid.cells[0]] for grid in read.grids] == [
+        [f"{year}-01-31" for year in (2025, 2024, 2023)[:n]] for n in (3, 2, 3)]
+    values = {label: [cell.value for cell in cells] for grid in read.grids
+              for label, cells in zip(grid.rows, grid.cells, strict=True)}
+    sums = [sum(cells) for cells in zip(*(values[label] for label in expenses.rows[:-1]),
+                                        strict=True)]
+    assert expenses.rows[-1] == "" and values[""] == sums == [260500, 271731, 280467]
+    assert values["Business licenses"] == [654, 0, 1905]  # it prints "nil"
+    assert values["Working capital deficiency"] == [-7313034, -7022402]
+    assert values["Effect of foreign exchange rate changes on cash"] == [8, -56, 2417]
+    assert flows.caption.endswith("Net cash provided by (used in):")
+    assert [row_.reason for row_ in read.not_understood] == ["text"]
 
 
 def test_value_unit_scale_and_period_come_from_the_tag(tmp_path):
