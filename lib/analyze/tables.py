@@ -159,7 +159,7 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
         + "".join(f"; {n} {kind}" for kind in FLAWS if (n := getattr(row, kind, 0)))
         for row in table.itertuples()
     ]
-    keys = [key for key in ("structure", "kind") if key in table]
+    keys = [key for key in ("structure", "kind", "level", "form") if key in table]
     return widened(table, keys, "arm", texts)[[*keys, *sorted_arms(table.arm)]]
 
 

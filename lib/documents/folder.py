@@ -112,7 +112,7 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
     for path in list_files(folder, endings)[0]:
         digest.update(_name(path, Path(folder)).encode() + b"\0")
         try:
-            digest.update(hashlib.sha256(_bytes(path, math.inf)).digest())
+            digest.update(hashlib.sha256(read_bytes(path, math.inf)).digest())
         except BadInput as error:
             digest.update(str(error).encode())
     return digest.hexdigest()[:16]
@@ -161,7 +161,7 @@ def _found(rows: list[Rejected]) -> str:
 def _markdown(path: Path, worker: Worker) -> Converted:
     ending = path.suffix.lower()
     if ending in TEXT:
-        text = decoded(_bytes(path))
+        text = decoded(read_bytes(path))
         return Converted(text.replace("\r\n", "\n").replace("\r", "\n"))
     _check(path, MAX_FILE_BYTES)
     result = worker.converted(path, ending)
@@ -186,7 +186,8 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
                     language=language_of(blocks), doubt=result.doubt), tokens
 
 
-def _bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
+def read_bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
+    """Return the content of an ordinary file of at most `limit` bytes. Raises BadInput else."""
     _check(path, limit)
     try:
         return path.read_bytes()

@@ -88,18 +88,17 @@ def printed(value: float, unit: str, scale: float, decimals: int) -> str:
     text, sign = f"{abs(number):,}", "-" if number < 0 else ""
     if unit == "%":
         return f"{sign}{text}%"
+    before, after = (_COINS[coin][0], per and f"per {per}") if coin in _COINS else ("", unit)
     many = _SCALES.get(scale, f"× {scale:g}")
-    after = (f"per {per}" if per else "") if coin in _COINS else unit
-    before = _COINS[coin][0] if coin in _COINS else ""
     return " ".join(filter(None, (f"{sign}{before}{text}", many, after)))
 
 
 def unit_words(unit: str, scale: float) -> str:
     """Return a unit as a question names it, such as "millions of US dollars"; "" if unknown."""
     coin, _, per = unit.partition("/")
-    named = "percent" if unit == "%" else _COINS[coin][1] if coin in _COINS else coin
+    named = "percent" if unit == "%" else _COINS.get(coin, ("", coin))[1]
     many = _SCALES.get(scale, f"{scale:g}")
-    return " of ".join(filter(None, (many and f"{many}s", named))) + (f" per {per}" if per else "")
+    return " of ".join(filter(None, (many and f"{many}s", named))) + (per and f" per {per}")
 
 
 def decimals_of(cells: Iterable[Cell]) -> int:

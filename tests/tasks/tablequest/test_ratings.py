@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lib.analyze.tables import formatted_table
 from lib.analyze.win_rates import flip_counts
 from lib.core.errors import BadInput
 from lib.core.records import Answer
@@ -74,8 +75,8 @@ def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, tmp_path):
     with played(reply_to, monkeypatch) as prompts:
         found = matches(QUESTIONS, FINALS, by_model(
             "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), SHOWN), "gpt-4o-mini")
-    assert [(row.verdict, row.is_flipped, row.as_first) for row in found] == [
-        ("A", False, "A"), ("tie", True, "B"), ("tie", True, "A"), ("unscored", False, "unscored")]
+    assert [(row.verdict, row.is_flipped) for row in found] == [
+        ("A", False), ("tie", True), ("tie", True), ("unscored", False)]
     assert len(prompts) == 8
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
     assert flip_counts(found, lambda row: row.passage_id)["flipped"] == 2
@@ -93,7 +94,7 @@ def test_rules_prefer_the_right_answer_then_shared_words():
 def played_out(*results: tuple[str, str, str]) -> list[Match]:
     return [Match(question_id=f"q{number}", passage_id=f"p{number}", level="easy", judge="rules",
                   first_arm=first, second_arm=second, verdict=verdict, is_flipped=False,
-                  is_asked=True, as_first=verdict, as_second=verdict, reason="")
+                  is_asked=True, reason="")
             for number, (first, second, verdict) in enumerate(results)]
 
 
@@ -134,7 +135,7 @@ def test_tables_count_answers_by_level_and_form():
     lengths = rate.length_table(QUERIES, QUESTIONS, lambda texts: [*map(len, texts)],
                                   {"weak": QUERIES[:3]})
     assert lengths.truncated_weak.sum() == 3 and lengths.n.sum() == len(QUERIES)
-    text = rate.accuracy_formatted(rate.accuracy_table(rows))
+    text = formatted_table(rate.accuracy_table(rows))
     assert text.loc[0, "good"].startswith("2/2 = 100.00%") and "1 unscored" in text.loc[0, "weak"]
 
 

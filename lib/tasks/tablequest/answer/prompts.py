@@ -45,11 +45,11 @@ def serialized(
 
     A caption and unit note that nothing else says, and `titles` by grid_id, precede a table.
     """
-    prose = "\n".join(block.text for block in passage.blocks if block.kind != "table")
+    prose = "\n".join(block.text for block in passage.blocks if not block.grid_id)
     parts = []
     for block in passage.blocks:
-        if block.kind != "table":
-            parts.append(f"{'# ' if block.kind == 'heading' else ''}{block.text}")
+        if not block.grid_id:
+            parts.append("# " * (block.kind == "heading") + block.text)
             continue
         grid = grids[block.grid_id]
         table = FORMS[form](grid, block)
@@ -116,17 +116,12 @@ def with_shots(queries: Sequence[Query], shots: int) -> list[Query]:
     """
     if not 0 < shots <= MOST_SHOTS:
         raise ValueError(f"shots is {shots}: there are {MOST_SHOTS} examples")
-    shown = {
-        form: prompt_template("tablequest/shots").render(form=form, shots=shots) for form in FORMS
-    }
-    return [
-        query.model_copy(
-            update={
-                "context": query.context.replace(_START, shown[form_of(query.query_id)] + _START)
-            }
-        )
-        for query in queries
-    ]
+    prompt, copies = prompt_template("tablequest/shots"), []
+    for query in queries:
+        shown = prompt.render(form=form_of(query.query_id), shots=shots)
+        context = query.context.replace(_START, shown + _START)
+        copies.append(query.model_copy(update={"context": context}))
+    return copies
 
 
 def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
@@ -197,8 +192,8 @@ def read_reply(reply: str | None) -> Final:
         return Final("", (), NO_REPLY)
     found = last_object(text, "answer")
     if not found:
-        pieces = [one[0] or one[1] for one in _CUT.findall(text[:_LONGEST])]
-        return Final(pieces[-1], (), "") if pieces and pieces[-1] else Final("", (), NO_JSON)
+        *_, cut = "", *("".join(one) for one in _CUT.findall(text[:_LONGEST]))
+        return Final(cut, (), "" if cut else NO_JSON)
     answer = _text(found["answer"])
     return Final(
         answer,
@@ -214,17 +209,14 @@ def last_object(text: str, *keys: str) -> dict:
     """
     text = re.sub(r",(\s*[}\]])", r"\1", text.rpartition("</think>")[2].replace(SPLIT, ""))
     decoder = json.JSONDecoder(parse_float=str, parse_int=str, strict=False)
-    text, found, start = text[:_LONGEST], {}, text.find("{")
-    for _ in range(_MOST_OBJECTS):
-        if start < 0:
-            break
+    text, found, end, tries = text[:_LONGEST], {}, 0, 0
+    while (start := text.find("{", end)) >= 0 and (tries := tries + 1) <= _MOST_OBJECTS:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value, end = {}, start + 1
         named = {str(key).strip().lower(): item for key, item in value.items()}
         found = named if named.keys() & {*keys} else found
-        start = text.find("{", end)
     return found
 
 

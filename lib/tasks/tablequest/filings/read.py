@@ -2,9 +2,9 @@
 
 import gzip
 import re
-import stat
 import zlib
 from collections import Counter
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
 from lib.core.errors import BadInput
 from lib.core.records import Rejected
-from lib.documents.folder import list_files
+from lib.documents.folder import list_files, read_bytes
 from lib.tasks.tablequest.filings.facts import Facts
 from lib.tasks.tablequest.filings.page import (
     MAX_WORDS,
@@ -63,16 +63,17 @@ def read_filings(folder: Path, max_passage_words: int = MAX_WORDS,
 
     Raises BadInput with every file's reason if none is a filing.
     """
-    files, rejected = list_filings(Path(folder))
+    files, rejected = ([folder], []) if folder.is_file() else list_files(folder, ENDINGS)
     found, names = [], {}
-    for path, name in files:
+    for path in files:
+        name = path.name if path == folder else path.relative_to(folder).as_posix()
         try:
             read = read_filing(path, name, max_passage_words, tags)
             twin = names.setdefault(read.filing.filing_id, name)
             if twin != name:
                 raise BadInput(f"its name makes the same id as {twin}: rename one")
         except BadInput as error:
-            rejected.append(Rejected(document_id=identifier_of(name), item=name, reason=str(error)))
+            rejected.append(Rejected(document_id=_identifier(name), item=name, reason=str(error)))
         else:
             found.append(read)
     if not found:
@@ -87,7 +88,7 @@ def read_filing(path: Path, name: str = "", max_passage_words: int = MAX_WORDS,
 
     Raises BadInput if it is not a filing, or none of its tables holds a number.
     """
-    root = page_of(bytes_of(path))
+    root = _page(_content(path))
     filing = _filing(root, name or path.name)
     reading = _Reading(filing, Facts(root) if tags else None)
     for block in page_blocks(root, filing.company):
@@ -163,16 +164,13 @@ class _Reading:
         del self.notes[""]
         major = max(self.notes, default="",
                     key=lambda note: (self.notes[note], read_note(note).money))
-        most = max((abs(cell.number.value) for one in self.tables if one.note == major
-                    for line in one.layout.lines for cell in line.cells if cell and cell.number),
-                   default=0.0)
         coin = reported_coin(block.text for block in self.blocks) or "USD"
         return [Grid(
             grid_id=block.grid_id, filing_id=self.filing.filing_id, html=layout.html,
             section=" > ".join(block.path), caption=" ".join([caption, *layout.titles]).strip(),
             unit_note=note, columns=layout.columns, rows=tuple(line.label for line in layout.lines),
             cells=cells_of(layout, self._tagged(layout), Context(
-                coin, read_note(note), read_note(near), read_note(major), most, caption, end, ends))
+                coin, read_note(note), read_note(near), read_note(major), caption, end, ends))
         ) for block, layout, caption, note, near in self.tables]
 
     def _tagged(self, layout: Layout) -> dict[int, object]:
@@ -201,41 +199,24 @@ def _filing(root: HtmlElement, name: str) -> Filing:
     year = named.get("dei:DocumentFiscalYearFocus") or period[-4:]
     title = " ".join((root.findtext(".//title") or "").split())
     names = (named.get("dei:EntityRegistrantName"), *_NAMED.findall(cover), title, name)
-    return Filing(filing_id=identifier_of(name), form=form, period=period, path=name,
+    return Filing(filing_id=_identifier(name), form=form, period=period, path=name,
                   company=next(filter(None, names)),
                   fiscal_year=int(year) if year.isdigit() else None, n_tables=n_tables)
 
 
-def list_filings(folder: Path) -> tuple[list[tuple[Path, str]], list[Rejected]]:
-    """Return the files to read with their names below `folder`, or the file that it names, and all
-    others with reasons. Raises BadInput, saying what to put there, if there is none to read.
-    """
-    if folder.is_file():
-        return [(folder, folder.name)], []
-    files, skipped = list_files(folder, ENDINGS)
-    return [(path, path.relative_to(folder).as_posix()) for path in files], skipped
-
-
-def identifier_of(name: str) -> str:
-    """Return a name usable in files and ids, such as "2024-acme" for "2024/acme.html.gz"."""
+def _identifier(name: str) -> str:
     stem = re.sub(r"\.html?(?:\.gz)?$", "", name, flags=re.I)
     return re.sub(r"[^A-Za-z0-9.]+", "-", stem).strip("-.") or "filing"
 
 
-def bytes_of(path: Path) -> bytes:
-    """Return the content of a regular file, decompressed if its name ends with ".gz".
-
-    Raises BadInput beyond MAX_FILING_BYTES, before and after decompression.
-    """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise BadInput("not an ordinary file")
-        with (gzip.open if path.suffix.lower() == ".gz" else open)(path, "rb") as file:
-            raw = file.read(MAX_FILING_BYTES + 1)  # never more, whatever a small file unpacks to
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise BadInput(f"not a complete gzip file ({error})") from error
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})") from error
+def _content(path: Path) -> bytes:
+    raw = read_bytes(path, MAX_FILING_BYTES)
+    if path.suffix.lower() == ".gz":
+        try:
+            with gzip.open(BytesIO(raw)) as file:
+                raw = file.read(MAX_FILING_BYTES + 1)  # never more, whatever it unpacks to
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise BadInput(f"not a complete gzip file ({error})") from error
     if len(raw) > MAX_FILING_BYTES:
         raise BadInput(f"more than the limit of {MAX_FILING_BYTES / 1e6:.0f} MB")
     if not raw:
@@ -243,11 +224,8 @@ def bytes_of(path: Path) -> bytes:
     return raw
 
 
-def page_of(raw: bytes) -> HtmlElement:
-    """Parse a page; broken HTML is repaired as in browsers.
-
-    Raises BadInput for what is not one complete page of HTML whose tables are HTML too.
-    """
+def _page(raw: bytes) -> HtmlElement:
+    # broken HTML is repaired as in browsers
     if b"\0" in raw[:4096]:
         raise BadInput("binary or UTF-16, not HTML in UTF-8")
     if _SUBMISSION.search(raw[:20_000]) or raw.count(b"<DOCUMENT>") > 1:

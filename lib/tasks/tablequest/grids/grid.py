@@ -34,7 +34,6 @@ class Line(NamedTuple):
 
     label: str
     cells: Cells
-    note: str  # the last unit note between the rows above
 
 
 class Layout(NamedTuple):
@@ -217,7 +216,7 @@ class _Groups(list[_Group]):
 
 
 def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
-    groups, found, note = _Groups(), [], ""
+    groups, found = _Groups(), []
     ruled = [any(cell and cell.has_rule for cell in cells) for _, cells in body]
     has_sums = sum(ruled) * 2 <= sum(any(cells) for _, cells in body)  # else, rules mark no sums
     for index, (label, cells) in enumerate(body):
@@ -227,20 +226,18 @@ def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
             above = groups.enter(label[0].indent if label else 1e9)
             is_sum = bool(_TOTAL.search(name) or (
                 ruled[index] and has_sums and groups and groups[-1].n_rows > 1))
-            found.append((name, above, is_sum, cells, note))
+            found.append((name, above, is_sum, cells))
             if is_sum:
                 groups.end(is_sum=True)
         elif not label:
             groups.end(is_sum=False)
-        elif is_only_note(text):
-            note = text
-        elif not FOOTNOTE.match(text) and not name.lower().startswith("commitments and cont"):
+        elif not is_only_note(text) and not FOOTNOTE.match(text) and not name.lower().startswith("commitments and cont"):
             groups.add(name, label[0])
     times = Counter(name for name, *_ in found)
     return _distinct([Line(": ".join([*(
         group.label for group in above  # a sum's own name says what it is of
         if group.is_time or not is_sum or times[name] > 1 or " " not in name), name]) * bool(name),
-        cells, note) for name, above, is_sum, cells, note in found])
+        cells) for name, above, is_sum, cells in found])
 
 
 def _distinct(lines: list[Line]) -> list[Line]:

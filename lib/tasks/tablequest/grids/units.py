@@ -37,7 +37,6 @@ _MONEY = (r"\$|\b(?:amount|cost|value|expense|income|revenue|cash|price|assets|l
           r"compensation|equity|sales|payments?)")
 # What a label, or the words that it begins with, says of its numbers; the first match counts.
 _MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
-    "money": r"^\(?\$\)?$|\(\$\)|^amounts?$",
     "ratio": r"\bratio$|\bmultiple$|^(?:conversion|exchange) rate\b",
     "shares": rf"^(?!.*(?:{_PER_SHARE}|\b(?:cost|expense|compensation)\b)).*(?:(?:\b(?:number|"
               rf"amount)|#) of (?:[\w'-]+ ){{0,5}}{_AWARDS}|(?:\bnumber|#) of (?:[\w'-]+ ){{0,5}}"
@@ -75,7 +74,6 @@ class Context(NamedTuple):
     note: Note  # above the table
     near: Note  # the last one in the same part
     major: Note  # the most frequent one
-    most: float  # the largest number printed under that
     caption: str
     end: date | None  # of the filing's period
     ends: Mapping[int, date]  # last day of fiscal years, by name
@@ -128,8 +126,8 @@ class _Units:
         is_other = number.unit and not _is_coin(number.unit)
         unit = number.unit if is_other else self._by_label(number, cell.text, line.label, column)
         is_per_share = unit == "share"
-        if unit in ("share", "money", "") or _is_coin(number.unit):
-            unit = number.unit or (self.coin or "$" if unit else self._by_table(number, column))
+        if unit in ("share", "") or _is_coin(number.unit):
+            unit = number.unit or (self.coin or "$" if unit else self._by_table(column))
         if not number.scale and unit not in _UNSCALED and not is_per_share:
             scale, where = self._scale(unit, line, column)
         source = where or ("print" if unit and unit in {number.unit} | self.printed[column] else "")
@@ -144,26 +142,21 @@ class _Units:
         return coin if len(coin) == 3 else next(iter(said), other)
 
     def _scale(self, unit: str, line: Line, column: int) -> tuple[float, str]:
-        own = [read_note(unit_note_in(text)) for text in (line.note, line.label)]
-        for note, where in (*((one, "note") for one in (*own, self.of_column[column])),
-                            *self.notes):
+        own = read_note(unit_note_in(line.label))
+        for note, where in ((own, "note"), (self.of_column[column], "note"), *self.notes):
             if where != "note" and not unit and not self.coin:
                 break  # it prints no money
-            if where == "majority" and (unit == "shares" and not self.coin or self.most >= 1e6 and (
-                    self.most * note.money >= 1e12 or self.most > self.context.most)):
+            if where == "majority" and (unit == "shares" and not self.coin or self.most >= 1e6):
                 break  # it prints whole units
             if scale := unit == "shares" and note.shares or note.money:
                 return scale, where
-            if note.shares and where == "note":
-                return 1.0 if self.coin else note.shares, where
         return 1.0, ""
 
     def _by_label(self, number: Number, text: str, label: str, column: int) -> str:
         own, *groups = label.split(": ")[::-1]
         has_cents = "." in text or not re.search(r"\d,\d{3}|\d{4}", text)
         if (unit := self.meanings[column]) and (unit != "share" or has_cents):
-            is_shares = unit == "done" or unit == "count" and meaning(own) == "shares"
-            return "shares" if is_shares else unit
+            return "shares" if unit == "done" else unit
         has_money = self.coin or self.notes[0][0].money
         for part in (own, *groups):
             unit = meaning(part)
@@ -176,12 +169,11 @@ class _Units:
                 return "shares" if unit == "done" else unit
         return ""
 
-    def _by_table(self, number: Number, column: int) -> str:
+    def _by_table(self, column: int) -> str:
         first = next((note for note, _ in self.notes if note.money or note.shares), Note())
         if first.shares and not first.money:
             return "shares"
-        if len(printed := self.printed[column]) == 1 and (
-                printed != {"%"} or abs(number.value) < 1000):
+        if len(printed := self.printed[column]) == 1:
             return min(printed)
         if not self.coin and re.search(r"\b(?:number|shares) of\b|outstanding:", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
@@ -226,11 +218,8 @@ class _Periods:
         self.default = next(filter(None, said), str(context.end or ""))
         self.rows, below = [], ""
         for line in reversed(layout.lines):
-            own = self._day(line.label)
-            is_balance = re.search(r"balance|outstanding|vested|\bas of\b", line.label, re.I)
-            own = own if is_balance or own in map(str, self.ends.values()) else ""
-            self.rows.append((own or below, bool(_OPENING.search(line.label))))
-            below = own if own and is_balance else below
+            below = self._day(line.label) or below
+            self.rows.append((below, bool(_OPENING.search(line.label))))
         self.rows.reverse()
 
     def of(self, row: int, column: int) -> str:
@@ -280,7 +269,7 @@ def fiscal_ends(end: date, labels: Iterable[str]) -> dict[int, date]:
     found = {}
     for back in range(12):
         same = end - timedelta(days=round(365.25 * back))
-        near = [day for day in named if abs(day - same).days < 11] if is_weekly else []
+        near = [day for day in named if abs(day - same).days < 11]
         found[end.year - back - is_before] = min(
             near, key=lambda day: abs(day - same), default=same)
     if not is_weekly:  # 365.25 days may end a day early

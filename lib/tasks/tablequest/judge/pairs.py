@@ -47,9 +47,7 @@ class Match(Record):
     verdict: Choice  # unscored if it is in either order; a tie if the orders differ
     is_flipped: bool  # both orders were scored, and differently
     is_asked: bool  # False if no judge is needed, as answers are equal or one is missing
-    as_first: Choice  # with the first arm's answer shown first; A is that arm in either order
-    as_second: Choice  # with the first arm's answer shown second
-    reason: str
+    reason: str  # in both orders
 
 
 class Grade(Record):
@@ -109,8 +107,6 @@ def matches(
                 verdict=verdict,
                 is_flipped=is_flipped,
                 is_asked=not known,
-                as_first=as_first[0],
-                as_second=as_second[0],
                 reason=" / ".join({as_first[1]: 0, as_second[1]: 0})
             )
         )
@@ -120,8 +116,7 @@ def matches(
 def _settled(first: Final | None, second: Final | None) -> Decision | None:
     if first is None or second is None:
         return "unscored", f"no answer row of an arm: run {made_by('answers')} for this question"
-    is_same = (first.text.split(), first.steps) == (second.text.split(), second.steps)
-    return ("tie", "both answers are the same") if is_same else None
+    return ("tie", "both answers are the same") if first == second else None
 
 
 def by_rules(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
@@ -133,14 +128,12 @@ def by_rules(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
 
 
 def _better(question: TableQuestion, first: Final, second: Final) -> Decision:
-    right = [judged(question, final.text)[0] == "correct" for final in (first, second)]
-    if all(right):
-        return "tie", "both are right"
-    shared = [round(f1(question.answer, final.text), 6) for final in (first, second)]
-    for name, (one, other) in (("right", right), ("shared words", shared)):
-        if one != other:
-            return "A" if one > other else "B", f"{name}: A {one:.3g}, B {other:.3g}"
-    return "tie", "equal by every rule"
+    one, other = (
+        2.0 if judged(question, final.text)[0] == "correct" else f1(question.answer, final.text)
+        for final in (first, second)
+    )
+    said = f"right (2) or shared words (up to 1): A {one:.3g}, B {other:.3g}"
+    return "tie" if one == other else "A" if one > other else "B", said
 
 
 def by_model(model: str, calls: Calls, texts: Mapping[str, str]) -> Decide:

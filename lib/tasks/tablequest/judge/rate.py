@@ -14,19 +14,13 @@ import pandas as pd
 
 from lib.analyze.agreement.sheet import Item
 from lib.analyze.stats import cluster_interval
-from lib.analyze.tables import by_group, counted, formatted_table
+from lib.analyze.tables import by_group, counted
 from lib.core.arms import ALL
 from lib.core.errors import BadInput
 from lib.core.records import Answer, Query, Verdict
 from lib.tasks.tablequest.answer.prompts import form_of, question_id_of, read_reply
 from lib.tasks.tablequest.judge.pairs import Grade, Match
-from lib.tasks.tablequest.judge.score import (
-    MODES,
-    WORD_METRICS,
-    bert_scores,
-    failure,
-    word_scores,
-)
+from lib.tasks.tablequest.judge.score import WORD_METRICS, bert_scores, failure, word_scores
 from lib.tasks.tablequest.records import LEVELS, Grid, TableQuestion, Texts, by_id
 
 _KEYS = ["arm", "level", "form"]
@@ -70,8 +64,8 @@ def scored(
         rows.append(row)
     table = pd.DataFrame(rows)
     if bertscore_model and (known := table["mode"] != "").any():
-        pair = (list(table[name][known]) for name in ("reference", "answer"))
-        table.loc[known, "bertscore"] = bert_scores(*pair, bertscore_model)
+        texts = table.loc[known, ["reference", "answer"]]
+        table.loc[known, "bertscore"] = bert_scores(*texts.T.values.tolist(), bertscore_model)
     return table
 
 
@@ -84,9 +78,7 @@ def word_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return mean word metrics by arm, level and form; n counts the answers."""
     names = [name for name in (*WORD_METRICS, "bertscore") if name in rows]
     groups = rows.groupby(_KEYS, sort=False)
-    means = groups[names].mean()
-    means.insert(0, "n", groups.f1.count())
-    return means.reset_index()
+    return groups[names].mean().assign(n=groups.f1.count()).reset_index()
 
 
 def failure_table(rows: pd.DataFrame, form: str) -> pd.DataFrame:
@@ -95,8 +87,7 @@ def failure_table(rows: pd.DataFrame, form: str) -> pd.DataFrame:
     cells = pd.concat(
         [
             shown.assign(failure=mode, value=shown["mode"] == mode)
-            for mode in MODES
-            if (shown["mode"] == mode).any()
+            for mode in shown["mode"].unique()
         ]
     )
     return by_group(cells, ["arm", "level", "failure"], "value", "cluster").rename(
@@ -151,14 +142,6 @@ def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
     return table.join(pd.crosstab([rows.level, rows.arm], rows.fault)).reset_index()
 
 
-def accuracy_formatted(table: pd.DataFrame) -> pd.DataFrame:
-    """Format accuracy, one row per level and form, one column per arm."""
-    names = {"level": "structure", "form": "kind"}
-    return formatted_table(table.rename(columns=names)).rename(
-        columns={new: old for old, new in names.items()}
-    )
-
-
 def to_check(
     questions: Sequence[TableQuestion], grids: Mapping[str, Grid], per_level: int, seed: int
 ) -> list[Item]:
@@ -206,15 +189,16 @@ def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFr
         drawn = [elo(cell, arms, baseline, random.permutation(len(cell))) for _ in range(_ORDERS)]
         wins = _wins(cell, arms)
         weights = random.multinomial(len(wins), np.full(len(wins), 1 / len(wins)), _RESAMPLES)
+        base = arms.index(baseline)
         table = pd.DataFrame(
             {
                 "level": level,
                 "arm": arms,
                 "elo": elo(cell, arms, baseline, range(len(cell))),
-                "bradley_terry": bradley_terry(wins.sum(0), arms.index(baseline))
+                "bradley_terry": bradley_terry(wins.sum(0), base)
             }
         )
-        resampled = bradley_terry(np.tensordot(weights, wins, 1), arms.index(baseline))
+        resampled = bradley_terry(np.tensordot(weights, wins, 1), base)
         ends = np.quantile(resampled, (0.025, 0.975), axis=0)  # of one value in all, none is known
         table["low"], table["high"] = np.where(np.ptp(ends, axis=0) > 1e-6, ends, np.nan)
         table["elo_low"], table["elo_high"] = np.quantile(drawn, (0.025, 0.975), axis=0)

@@ -18,18 +18,6 @@ from lib.tasks.tablequest.records import TableQuestion, Texts
 from lib.tasks.tablequest.wording import POINTS, Amount, amounts, unit_words
 
 TOLERANCE = 0.005  # of a medium answer, as a share of the reference
-MODES = (
-    "right",
-    "answered",
-    "empty",
-    "format",
-    "incomplete",
-    "no single figure",
-    "wrong unit",
-    "wrong cell",
-    "wrong arithmetic",
-    "other"
-)
 WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
 _LEAST_DIGITS = 3
 _POWERS = [Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9)]
@@ -78,10 +66,9 @@ def _is_right(question: TableQuestion, amount: Amount) -> bool:
 def failure(
     question: TableQuestion, final: Final, texts: Texts, is_truncated: bool = False
 ) -> str:
-    """Return the first of MODES that applies; of a hard answer, the rules know the first four.
+    """Return the first mode that applies, of those that 06_tablequest explains.
 
-    wrong unit: the right digits in another scale, unit or sign. wrong cell: an easy answer is
-    another value of the passage, a medium reply names only some operands; wrong arithmetic: all.
+    A hard answer that is not empty, incomplete or without JSON is "answered".
     """
     if final.missing:
         if is_truncated:
@@ -93,9 +80,8 @@ def failure(
     if verdict != "incorrect":
         return "right" if verdict == "correct" else "no single figure"
     value = abs(_offered(question, final.text)[0].value)
-    if any(
-        abs(value * power - abs(question.exact)) * 1000 <= abs(question.exact) for power in _POWERS
-    ):
+    wanted = abs(question.exact)
+    if any(abs(value * power - wanted) * 1000 <= wanted for power in _POWERS):
         return "wrong unit"
     said = {
         abs(amount.value) * power

@@ -90,9 +90,9 @@ def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[f
     kinds = {(cell.unit, cell.scale) for cell in cells.values()}
     if len(kinds) > 1:
         raise BadReply(f"the cells differ in unit or scale: {sorted(kinds)}")
-    (unit, scale), values = kinds.pop(), {name: cell.value for name, cell in cells.items()}
+    (unit, scale), = kinds
     value, twice = (
-        evaluate(expression, {name: factor * one for name, one in values.items()})
+        evaluate(expression, {name: factor * cell.value for name, cell in cells.items()})
         for factor in (1, 2)
     )
     if not (found := amounts(answer)):
@@ -102,15 +102,14 @@ def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[f
         unit, scale = (figure.unit if figure.unit == "%" else ""), 1.0
     elif not math.isclose(twice, 2 * value):
         raise BadReply(f"the expression {expression!r} mixes amounts with plain numbers")
-    is_points = unit == "%" and len(cells) > 1 and "point" in answer
     if figure.unit not in ("", unit.split("/")[0]):
         raise BadReply(f"the answer is in {figure.unit}, its cells give {unit or 'no unit'}")
     if not is_rounding(figure, in_whole_units(value, scale)):
-        many = f" × {scale:,.0f}" if scale != 1 else ""
         raise BadReply(
-            f"the answer says {figure.text}, but {expression} gives {value:,.6g}"
-            f" {unit}{many}".rstrip()
+            f"the answer says {figure.text}, but {expression} gives {value:,.6g} {unit}"
+            f" × {scale:,.0f}".removesuffix(" × 1")
         )
+    is_points = unit == "%" and len(cells) > 1 and "point" in answer
     return value, POINTS if is_points else unit, scale
 
 
@@ -139,7 +138,9 @@ def fault_of(question: TableQuestion, grids: Mapping[str, Grid], company: str) -
         return f"the answer has {ended} sentences, not 1 or 2" if ended > 2 else ""
     if (n_cells == 1) != (question.level == "easy"):
         return f"a question that is {question.level} has {n_cells} cells"
-    named = {amount.value for amount in amounts(question.question)}
-    if any(amount.value in named for amount in amounts(question.answer)):
+    named, given = (
+        {one.value for one in amounts(text)} for text in (question.question, question.answer)
+    )
+    if named & given:
         return "the question contains its answer"
     return ""

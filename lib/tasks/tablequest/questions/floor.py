@@ -14,7 +14,7 @@ from itertools import combinations
 from lib.core.records import Rejected
 from lib.tasks.tablequest.questions.checks import answered
 from lib.tasks.tablequest.questions.spots import Spot, distinct_spots
-from lib.tasks.tablequest.records import Filing, Grid, Level, TableQuestion, Texts, own_label
+from lib.tasks.tablequest.records import CellRef, Filing, Grid, Level, TableQuestion, Texts, own_label
 from lib.tasks.tablequest.wording import decimals_of, words_of
 
 MOST_WORDS, MOST_OF_TABLE = 30, 10
@@ -30,19 +30,13 @@ def ask_by_rules(
     """
     pools: dict[Level, list[TableQuestion]] = {"easy": [], "medium": []}
     rejected: list[Rejected] = []
+    home = {key: name for name, passage in texts.passages.items() for key in passage.grid_ids}
     for filing in texts.filings.values():
-        home = {
-            grid_id: passage.passage_id
-            for passage in reversed(texts.passages.values())
-            if passage.filing_id == filing.filing_id
-            for grid_id in passage.grid_ids
-        }
         own = [grid for grid in texts.grids.values() if grid.filing_id == filing.filing_id]
         fit, left_out = distinct_spots(filing, own)
         rejected += left_out
         for grid in (grid for grid in own if grid.grid_id in home):
-            asked = _on_table(filing, grid, fit.get(grid.grid_id, []), home[grid.grid_id])
-            for question in asked:
+            for question in _on_table(filing, grid, fit[grid.grid_id], home[grid.grid_id]):
                 pools[question.level].append(question)
     chosen, tables = [], Counter()
     for pool in pools.values():
@@ -60,9 +54,8 @@ def _on_table(
         level: Level = "easy" if kind == "extraction" else "medium"
         cells = dict(zip("ab", used, strict=False))
         result, chain = answered(kind, [one.cell for one in used]), f"{grid.grid_id}-r{number}"
-        steps = [
-            f"{name} = {one.name}, {one.when} = {one.cell.text}" for name, one in cells.items()
-        ]
+        steps = [f"{name} = {one.name}, {one.when} = {one.cell.text}"
+                 for name, one in cells.items()]
         yield TableQuestion(
             question_id=f"{chain}-{level}",
             chain_id=chain,
@@ -157,16 +150,18 @@ def _spread(pool: list[TableQuestion], most: int, tables: Counter) -> list[Table
             key=lambda one: (
                 used[one.kind],
                 used[one.filing_id],
-                *(used[ref.grid_id, ref.row] for ref in list(one.cells.values())[:1]),
+                used[_first(one).grid_id, _first(one).row],
                 tables[one.passage_id]
             )
         )
         pool.remove(best)
-        refs = list(best.cells.values())
-        figures = (best.filing_id, best.kind, best.answer)
-        if tables[refs[0].grid_id] >= MOST_OF_TABLE or used[figures]:
-            continue
-        chosen.append(best)
-        tables.update((refs[0].grid_id, best.passage_id))
-        used.update((best.kind, best.filing_id, (refs[0].grid_id, refs[0].row), figures))
+        ref, figures = _first(best), (best.filing_id, best.kind, best.answer)
+        if tables[ref.grid_id] < MOST_OF_TABLE and not used[figures]:
+            chosen.append(best)
+            tables.update((ref.grid_id, best.passage_id))
+            used.update((best.kind, best.filing_id, (ref.grid_id, ref.row), figures))
     return chosen
+
+
+def _first(question: TableQuestion) -> CellRef:
+    return question.cells["a"]

@@ -110,26 +110,29 @@ def filtered(
 
     A reply without a clear decision counts as a no. Raises Stopped as `complete` does.
     """
-    requests = []
-    for one in questions:
-        slots = defused_slots(
-            _TAGS,
-            passage=serialized(texts.passages[one.passage_id], texts.grids, "markdown"),
-            question=one.question,
-            answer=one.answer,
-            steps="\n".join(one.steps)
+    prompt = prompt_template("tablequest/filter")
+    requests = [
+        Request.ask(
+            prompt.render(
+                level=one.level,
+                **defused_slots(
+                    _TAGS,
+                    passage=serialized(texts.passages[one.passage_id], texts.grids, "markdown"),
+                    question=one.question,
+                    answer=one.answer,
+                    steps="\n".join(one.steps)
+                )
+            ),
+            max_tokens=_MAX_TOKENS
         )
-        prompt = prompt_template("tablequest/filter").render(level=one.level, **slots)
-        requests.append(Request.ask(prompt, max_tokens=_MAX_TOKENS))
-    kept, dropped = [], []
-    replies = complete(requests, model, calls)
-    for one, reply in zip(questions, replies, strict=True):
-        if fault := _filter_fault(reply):
-            reason = f"{fault} ({model})"
-            dropped.append(Rejected(document_id=one.filing_id, item=one.question, reason=reason))
-        else:
-            kept.append(one)
-    return kept, dropped
+        for one in questions
+    ]
+    faults = [*map(_filter_fault, complete(requests, model, calls))]
+    return [one for one, fault in zip(questions, faults, strict=True) if not fault], [
+        Rejected(document_id=one.filing_id, item=one.question, reason=f"{fault} ({model})")
+        for one, fault in zip(questions, faults, strict=True)
+        if fault
+    ]
 
 
 def _filter_fault(reply: Reply) -> str:
@@ -201,10 +204,11 @@ def read_pair(
     if not refs or len(refs) < len(pair.cells):
         raise BadReply("the cells are empty, or two have one name")
     own = by_id(chat.tables.values())
-    cells: dict[str, Cell] = {name: own[ref.grid_id].cell(ref) for name, ref in refs.items()}
-    expression = "" if level == "hard" else pair.expression or next(iter(refs))
-    result = (None, "", 1.0) if level == "hard" else computed(expression, cells, pair.answer)
-    value, unit, scale = result
+    expression, value, unit, scale = "", None, "", 1.0
+    if level != "hard":
+        cells: dict[str, Cell] = {name: own[ref.grid_id].cell(ref) for name, ref in refs.items()}
+        expression = pair.expression or next(iter(refs))
+        value, unit, scale = computed(expression, cells, pair.answer)
     question = TableQuestion(
         question_id=f"{chat.chain_id}-{level}",
         chain_id=chat.chain_id,

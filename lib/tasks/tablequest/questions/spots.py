@@ -1,6 +1,7 @@
 """Cells that a question can name: their labels say what is measured, and no other cell's do too."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,13 +34,11 @@ _BARE = words_of(
     "addition adjusted adjustment all amount average balance basic carrying change charge "
     "contribution current date deferred diluted domestic end ending estimated exercised fair "
     "federal first foreign forfeited grant granted gross"
-) | (
-    words_of(
-        "high international item level low net new non noncurrent one other others "
-        "outstanding payment period purchase remaining reported second short state "
-        "subtotal term thereafter third three total two unearned us u.s. value vested "
-        "weighted year"
-    )
+) | words_of(
+    "high international item level low net new non noncurrent one other others "
+    "outstanding payment period purchase remaining reported second short state "
+    "subtotal term thereafter third three total two unearned us u.s. value vested "
+    "weighted year"
 )
 # Words that say what is measured, as "Net sales" does and "Europe" does not
 _MEASURED = (
@@ -180,11 +179,11 @@ def distinct_spots(
     filing: Filing, grids: Sequence[Grid]
 ) -> tuple[dict[str, list[Spot]], list[Rejected]]:
     """Return by grid_id the cells that a question can ask for, and the others with the reason."""
-    spots, fit, left_out = [spot for grid in grids for spot in spots_of(grid)], {}, []
-    with_word: dict[str, list[Spot]] = {}
+    spots, left_out = [spot for grid in grids for spot in spots_of(grid)], []
+    fit, with_word = defaultdict(list), defaultdict(list)
     for spot in spots:
         for word in spot.around:
-            with_word.setdefault(word, []).append(spot)
+            with_word[word].append(spot)
     for spot in spots:
         reason = spot.fault
         near = [] if reason else min((with_word[word] for word in spot.key), key=len)
@@ -194,5 +193,5 @@ def distinct_spots(
             item = f"{spot.ref.grid_id}: {spot.row} | {spot.measure}"
             left_out.append(Rejected(document_id=filing.filing_id, reason=reason, item=item))
         else:
-            fit.setdefault(spot.ref.grid_id, []).append(spot)
+            fit[spot.ref.grid_id].append(spot)
     return fit, left_out
