@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple
 
 from lib.core.text import pipe_row
@@ -54,9 +54,8 @@ def kind_of(rows: Sequence[Row]) -> str:
     if not any(cell.is_value for row in rows for cell in row[1:]):
         return "text"
     pages = [int(page[1]) for line in lines if (page := _PAGE.fullmatch(line[-1]))]
-    is_plain = all(len(line) < 4 and not re.search(YEAR, line[-1]) for line in lines)
     if (len(pages) > max(2, 0.6 * len(lines) - 1) and pages == sorted(pages)
-            and (is_plain or lines[0][-1].lower().startswith("page"))):
+            and not re.search(YEAR, lines[0][-1])):
         return "table of contents"
     return "no data" if _NO_DATA.search(
         " ".join(text for line in lines[:50] for text in line)) else ""
@@ -65,15 +64,12 @@ def kind_of(rows: Sequence[Row]) -> str:
 def layouts_of(rows: Sequence[Row]) -> list[Layout]:
     """Return the parts of a table with values; headers that change begin another part."""
     left = min((cell.start for row in rows for cell in row), default=0)
-    parts, has_values, heads = [[]], False, set()
+    parts, has_values = [[]], False
     for row in rows:
-        texts = tuple(cell.text for cell in row if cell.start > left)
         if any(cell.is_value and cell.start > left for cell in row):
             has_values = True
-        elif not has_values:
-            heads.add(texts)
-        elif texts and (texts in heads or (len(texts) == len(row) or is_only_note(row[0].text))
-                        and all(map(_TIME.search, texts))):
+        elif has_values and row and all(cell.start > left and _TIME.search(cell.text)
+                                        for cell in row):
             parts.append([])
             has_values = False
         parts[-1].append(row)
@@ -103,7 +99,7 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
     body = [_placed(row, spans, begin) for row in rows[first:]]
     columns = list(zip(*above, strict=True)) if above else [()] * len(spans)
     kept = [index for index, column in enumerate(columns) if _has_values(
-        [cells[index] for _, cells in body if cells[index]], column, columns)]
+        [cells[index] for _, cells in body if cells[index]], column)]
     if not kept:
         return None
     body = [(label, tuple(cells[index] for index in kept)) for label, cells in body]
@@ -118,13 +114,8 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
 
 
 def _spans(body: Sequence[Row], left: int) -> list[tuple[int, int]]:
-    # return the slots of each column; cells of one row that overlap through others are parted
-    values = [[cell for cell in row if cell.number and cell.start > left] for row in body]
-    found: list[tuple[int, int]] = []
-    for span in _merged(cell for line in values for cell in line):
-        most = max(([cell.start for cell in line if _is_over(cell, span)] for line in values),
-                   key=len)
-        found += pairwise([span[0], *most[1:], span[1]])
+    # return the slots of each column
+    found = _merged(cell for row in body for cell in row if cell.number and cell.start > left)
     texts = {(cell.start, cell.end): cell for row in body for cell in row
              if not cell.number and cell.start >= found[0][0]}
     return sorted([*found, *_merged(cell for cell in texts.values() if not any(
@@ -156,15 +147,13 @@ def _placed(row: Row, spans: list[tuple[int, int]], begin: int) -> tuple[Row, Ce
     return tuple(label), tuple(cells)
 
 
-def _has_values(cells: list[Placed], column: Cells, columns: list[Cells]) -> bool:
-    heads = [cell for cell in column if cell]
-    is_beside = not heads or any(heads[-1] in other for other in columns if other is not column)
-    is_of_marks = is_beside and all(_SMALL_MARK.fullmatch(cell.text) for cell in cells)
+def _has_values(cells: list[Placed], column: Cells) -> bool:
+    is_of_marks = all(_SMALL_MARK.fullmatch(cell.text) for cell in cells)
     return bool(cells) and (any(cell.tags for cell in cells) or not (
-        is_of_marks or _NO_VALUE.fullmatch(_column_label(heads))))
+        is_of_marks or _NO_VALUE.fullmatch(_column_label(filter(None, column)))))
 
 
-def _column_label(heads: Sequence[Placed]) -> str:
+def _column_label(heads: Iterable[Placed]) -> str:
     texts = [without_marks(cell.text) for cell in heads if not is_only_note(cell.text)]
     return " ".join(dict.fromkeys(texts))
 

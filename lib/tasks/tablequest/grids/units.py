@@ -127,7 +127,7 @@ class _Units:
         unit = number.unit if is_other else self._by_label(number, cell.text, line.label, column)
         is_per_share = unit == "share"
         if unit in ("share", "") or _is_coin(number.unit):
-            unit = number.unit or (self.coin or "$" if unit else self._by_table(column))
+            unit = number.unit or (self.coin or "$" if unit else self._by_table(number, column))
         if not number.scale and unit not in _UNSCALED and not is_per_share:
             scale, where = self._scale(unit, line, column)
         source = where or ("print" if unit and unit in {number.unit} | self.printed[column] else "")
@@ -169,11 +169,12 @@ class _Units:
                 return "shares" if unit == "done" else unit
         return ""
 
-    def _by_table(self, column: int) -> str:
+    def _by_table(self, number: Number, column: int) -> str:
         first = next((note for note, _ in self.notes if note.money or note.shares), Note())
         if first.shares and not first.money:
             return "shares"
-        if len(printed := self.printed[column]) == 1:
+        printed = self.printed[column]
+        if len(printed) == 1 and (printed != {"%"} or abs(number.value) < 1000):
             return min(printed)
         if not self.coin and re.search(r"\b(?:number|shares) of\b|outstanding:", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
