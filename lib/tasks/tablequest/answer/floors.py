@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from lib.core.errors import BadReply
@@ -11,7 +11,7 @@ from lib.core.records import Query
 from lib.tasks.tablequest.answer.prompts import question_id_of
 from lib.tasks.tablequest.questions.checks import answered
 from lib.tasks.tablequest.questions.spots import Spot, spots_of
-from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, Texts, by_id
+from lib.tasks.tablequest.records import Grid, Passage, TableQuestion, Texts
 from lib.tasks.tablequest.wording import words_of
 
 CONSTANT = json.dumps({"steps": [], "answer": "0"})
@@ -32,10 +32,9 @@ def lexical(
 
     It reads the passage's grids, never the reference; forms and truncation do not change it.
     """
-    asked = by_id(questions)
     replies = {
-        key: _reply(asked[key].question, texts.passages[asked[key].passage_id], texts.grids)
-        for key in {question_id_of(query.query_id) for query in queries}
+        one.question_id: _reply(one.question, texts.passages[one.passage_id], texts.grids)
+        for one in questions
     }
     return {query.query_id: replies[question_id_of(query.query_id)] for query in queries}
 
@@ -72,10 +71,9 @@ def _scores(asked: frozenset[str], spots: Sequence[Spot]) -> dict:
 
 
 def _pair(question: str, spots: Sequence[Spot], scores: dict, is_row: bool) -> list[Spot]:
-    lines: dict[tuple, list[Spot]] = {}
+    lines = defaultdict(list)
     for spot in sorted(spots, key=lambda spot: -scores[spot.ref]):
-        line = spot.ref.row if is_row else spot.ref.column
-        lines.setdefault((spot.ref.grid_id, line), []).append(spot)
+        lines[spot.ref.grid_id, spot.ref.row if is_row else spot.ref.column].append(spot)
     best = max(
         (line[:2] for line in lines.values()),
         key=lambda pair: (len(pair), sum(scores[spot.ref] for spot in pair))

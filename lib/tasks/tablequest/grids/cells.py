@@ -25,11 +25,9 @@ YEAR = r"(?:19|20)\d\d"
 _WEIGHT = re.compile(r"font-weight:\s*(bold|[6-9]00)?")
 _HIDDEN = re.compile(r"display:\s*none")
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))")
-_INDENT = re.compile(r"(?:padding-left|margin-left|text-indent):\s*(-?[\d.]+)(pt|px|em|in)?|"
-                     r"padding:\s*\S+\s+\S+\s+\S+\s+([\d.]+)")
-_POINTS = {"pt": 1.0, "px": 0.75, "em": 10.0, "in": 72.0, "": 0.75}
-_RAISED = re.compile(r"vertical-align:\s*(?:super|top)")
-_RAISED_MARK = re.compile(r"[(\[]?(?:\d{1,2}|[a-z]|[*†‡]+)[)\]]?(?:,\s?[(\[]?(?:\d|[a-z])[)\]]?)*")
+# in whatever unit: rows of one table are compared
+_INDENT = re.compile(r"(?:(?:padding|margin)-left|text-indent|padding:\s*\S+\s+\S+\s+\S+\s+):?\s*"
+                     r"(-?\d+(?:\.\d+)?|-?\.\d+)")
 _OPENING = re.compile(r"(?:US|C|CA|A|HK|R)?[$€£¥]\s*\(?|RMB|\(\s*[$€£¥]?")  # "$", "($"
 _CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
 _LEADERS = re.compile(r"(?:\s*[.·…_]){3,}\s*$|…\s*$")  # "Rent ........"
@@ -142,7 +140,7 @@ def is_hidden(element: HtmlElement) -> bool:
 
 
 def visible_text(element: HtmlElement) -> str:
-    """Return what a reader sees, with whitespace folded, without raised footnote marks."""
+    """Return what a reader sees, with whitespace folded, without superscripts."""
     if not len(element):
         return " ".join((element.text or "").replace("\u200b", "").split())
     pieces: list[str] = []
@@ -151,17 +149,11 @@ def visible_text(element: HtmlElement) -> str:
         if event == "end":
             gap = " " if node.tag in BLOCK_TAGS else ""
             pieces += [gap, node.tail or "" if node is not element else ""]
-        elif is_hidden(node) or _is_mark(node):
+        elif is_hidden(node) or node.tag == "sup":  # of a footnote
             walker.skip_subtree()
         else:
             pieces += [" " if node.tag in BLOCK_TAGS else "", node.text or ""]
     return " ".join("".join(pieces).replace("\u200b", "").split())
-
-
-def _is_mark(node: HtmlElement) -> bool:
-    is_raised = node.tag == "sup" or node.tag not in ("td", "th", "tr") and _RAISED.search(
-        node.get("style") or "")
-    return bool(is_raised) and bool(_RAISED_MARK.fullmatch("".join(node.itertext()).strip()))
 
 
 def read_rows(table: HtmlElement, tags: bool = True) -> list[tuple[Placed, ...]]:
@@ -208,8 +200,7 @@ def _placed(element: HtmlElement, start: int, end: int, with_tags: bool) -> Plac
 
 @lru_cache(4096)  # filing software repeats its styles
 def _indent(style: str) -> float:
-    return sum(float(match[1] or match[3]) * _POINTS[match[2] or ("pt" if match[3] else "")]
-               for match in _INDENT.finditer(style) if (match[1] or match[3]).count(".") < 2)
+    return sum(map(float, _INDENT.findall(style)))
 
 
 def _joined(cells: list[Placed]) -> tuple[Placed, ...]:
@@ -249,8 +240,6 @@ def read_note(text: str) -> Note:
         kind = "shares" if of_shares else "money"
         word = re.findall(r"thous|mil|bil|mm|bn|000", match[0].lower())[-1]
         scales[kind] = scales[kind] or WORTH[word[:2]]
-        if of_shares and re.search(rf"{_COIN}.*\band\b", around, re.I):
-            scales["money"] = scales["money"] or WORTH[word[:2]]
         end = match.end()
     excepted = re.search(r"\b(?:except|other than|excluding|but not)\b(.*)", text, re.I | re.S)
     if excepted and _SHARES.search(

@@ -68,8 +68,9 @@ def layouts_of(rows: Sequence[Row]) -> list[Layout]:
     for row in rows:
         if any(cell.is_value and cell.start > left for cell in row):
             has_values = True
-        elif has_values and row and all(cell.start > left and _TIME.search(cell.text)
-                                        for cell in row):
+        elif has_values and (heads := [cell.text for cell in row if cell.start > left]) and (
+                len(heads) == len(row) or is_only_note(row[0].text)) and all(
+                map(_TIME.search, heads)):
             parts.append([])
             has_values = False
         parts[-1].append(row)

@@ -48,8 +48,7 @@ def scored(
     rows = []
     for verdict in verdicts:
         question = asked[question_id_of(verdict.query_id)]
-        row = verdict.model_dump() | {
-            "level": question.level,
+        row = verdict.model_dump() | question.place | {
             "form": form_of(verdict.query_id),
             "cluster": question.passage_id,
             "mode": "",

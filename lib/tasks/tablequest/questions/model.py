@@ -5,6 +5,7 @@ named by their labels, and an answer is computed again from them.
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -87,18 +88,16 @@ def ask_by_model(
     A pair that fails a check ends its chat. More chats begin until each level is full, no row is
     left or no chat gives a question. Raises Stopped as `complete` does.
     """
-    waiting, kept, rejected = _chats(texts, seed), [], []
-    while waiting:
-        least = min(sum(one.level == level for one in kept) for level in LEVELS)
-        if least >= per_level:
-            break
-        n_chats = max(per_level - least, _LEAST_CHATS)
+    waiting, kept, rejected, missing = _chats(texts, seed), [], [], per_level
+    while waiting and missing > 0:
+        n_chats = max(missing, _LEAST_CHATS)
         wave, waiting = waiting[:n_chats], waiting[n_chats:]
         written, failed = _rounds(wave, model, calls, kept)
         new, dropped = filtered(written, texts, model, calls)
         kept, rejected = kept + new, rejected + failed + dropped
         if not new:
             break
+        missing = per_level - min(sum(one.level == level for one in kept) for level in LEVELS)
     of_level = ([one for one in kept if one.level == level][:per_level] for level in LEVELS)
     return list(chain(*of_level)), rejected
 
@@ -173,10 +172,9 @@ def _rounds(
 
 
 def _request(chat: Chat, level: Level) -> Request:
-    if level != "easy":
-        task = _ROUNDS[level].render(
-            **defused_slots(_TAGS, question=chat.last.question, answer=chat.last.answer)
-        )
+    if pair := chat.last:
+        slots = defused_slots(_TAGS, question=pair.question, answer=pair.answer)
+        task = _ROUNDS[level].render(**slots)
         return Request((*chat.messages, ("user", task)), _MAX_TOKENS)
     shown = serialized(
         chat.passage,
@@ -262,9 +260,9 @@ def _rival(question: TableQuestion, spots: Sequence[Spot]) -> str:
 
 def _chats(texts: Texts, seed: int) -> list[Chat]:
     chance, chats = random.Random(seed), []
-    spots: dict[str, list[Spot]] = {}  # by filing
+    spots = defaultdict(list)  # by filing
     for grid in texts.grids.values():
-        spots.setdefault(grid.filing_id, []).extend(spots_of(grid))
+        spots[grid.filing_id] += spots_of(grid)
     for passage in texts.passages.values():
         own = {f"T{at}": texts.grids[name] for at, name in enumerate(passage.grid_ids, 1)}
         rows = [
@@ -276,7 +274,6 @@ def _chats(texts: Texts, seed: int) -> list[Chat]:
         chance.shuffle(rows)
         filing = texts.filings[passage.filing_id]
         for at, row in enumerate(rows):
-            chat = Chat(f"{passage.passage_id}-m{at}", filing, passage, own, row,
-                        spots[filing.filing_id])
-            chats.append((at, chance.random(), chat))
+            chats.append((at, chance.random(), Chat(f"{passage.passage_id}-m{at}", filing, passage,
+                                                    own, row, spots[filing.filing_id])))
     return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn
