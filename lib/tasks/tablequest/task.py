@@ -27,6 +27,7 @@ class TableQuest(Task):
     texts = {"filings": Filing, "grids": Grid, "passages": Passage}
     groups, cluster, constant = ("level", "form"), "passage", CONSTANT
     needs = {"questions": TableQuestion, "passages": Passage, "grids": Grid}
+    with_shots = staticmethod(with_shots)  # examples written by hand before each passage
 
     def ask(
         self,
@@ -50,10 +51,6 @@ class TableQuest(Task):
         )
         queries = as_queries(questions, read, forms)
         return Asked(queries, rejected, {"questions": questions})
-
-    def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
-        """Show examples written by hand before each passage."""
-        return with_shots(queries, shots)
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Cut the end of a passage that does not fit, as the paper does."""

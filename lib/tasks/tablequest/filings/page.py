@@ -1,7 +1,6 @@
 """The page of a filing as headings, paragraphs and tables, and the passages to ask about."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from os.path import commonprefix
 from typing import NamedTuple
@@ -134,12 +133,10 @@ def _n_words(blocks: list[PageBlock]) -> int:
 
 def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Document]:
     """Return one Markdown document per filing, its passages in order, for continual pretraining."""
-    texts = defaultdict(list)
+    titles = {one.filing_id: f"{one.company} {one.form} {one.period}".strip() for one in filings}
+    texts = {key: [f"# {title}"] for key, title in titles.items()}
     for passage in passages:
         texts[passage.filing_id] += [f"## {passage.section}", *(
-            f"### {block.text}" if block.kind == "heading" else block.text
-            for block in passage.blocks)]
-    titles = [" ".join(f"{one.company} {one.form} {one.period}".split()) for one in filings]
-    return [Document(document_id=one.filing_id, title=title, path=one.path,
-                     text="\n\n".join([f"# {title}", *texts[one.filing_id]]) + "\n")
-            for one, title in zip(filings, titles, strict=True)]
+            "### " * (block.kind == "heading") + block.text for block in passage.blocks)]
+    return [Document(document_id=one.filing_id, title=titles[one.filing_id], path=one.path,
+                     text="\n\n".join(texts[one.filing_id]) + "\n") for one in filings]

@@ -162,8 +162,7 @@ class _Reading:
         end = next(iter(dates_in(self.filing.period)), None)
         ends = fiscal_ends(end, labels) if end else {}
         del self.notes[""]
-        major = max(self.notes, default="",
-                    key=lambda note: (self.notes[note], read_note(note).money))
+        major = max(self.notes, default="", key=self.notes.get)
         coin = reported_coin(block.text for block in self.blocks) or "USD"
         return [Grid(
             grid_id=block.grid_id, filing_id=self.filing.filing_id, html=layout.html,

@@ -234,10 +234,7 @@ def read_note(text: str) -> Note:
     """Read a note such as "(in millions, except shares, which are in thousands)"."""
     scales, end = {"money": 0.0, "shares": 0.0}, 0
     for match in _SCALE.finditer(text):
-        of = re.match(r"\s+of\s+\w+", text[match.end():])
-        around = re.sub(r"\bper[- ]\w+", "", text[end:match.end()] + (of[0] if of else ""))
-        of_shares = bool(_SHARES.search(around))
-        kind = "shares" if of_shares else "money"
+        kind = "shares" if _SHARES.search(text, end, match.end()) else "money"
         word = re.findall(r"thous|mil|bil|mm|bn|000", match[0].lower())[-1]
         scales[kind] = scales[kind] or WORTH[word[:2]]
         end = match.end()

@@ -71,7 +71,7 @@ class Context(NamedTuple):
     """What a filing says of all its tables, and of one: notes, from near to far."""
 
     coin: str  # what "$" means
-    note: Note  # above the table
+    note: Note  # in the table or above it
     near: Note  # the last one in the same part
     major: Note  # the most frequent one
     caption: str
@@ -102,8 +102,9 @@ class _Units:
     def __init__(self, layout: Layout, context: Context) -> None:
         self.context, self.columns = context, layout.columns
         self.of_column = [read_note(note) for note in notes_above(layout)]
-        self.notes = [(read_note(own_note(layout)), "note"), (context.note, "note"),
-                      (context.near, "nearest"), (context.major, "majority")]
+        self.own = read_note(own_note(layout))
+        self.notes = [(context.note, "note"), (context.near, "nearest"),
+                      (context.major, "majority")]
         numbers = [[cell.number for cell in column if cell and cell.number]
                    for column in zip(*(line.cells for line in layout.lines), strict=True)]
         self.printed = [{one.unit for one in column if _is_coin(one.unit) or one.unit == "%"}
@@ -137,9 +138,9 @@ class _Units:
                     scale=scale, period=period, source=source)
 
     def _currency(self, coin: str) -> str:
-        said = [note.coin for note, _ in self.notes[:2] if len(note.coin) == 3]
-        other = self.context.coin if coin == "$" or self.context.coin == "CNY" else "JPY"
-        return coin if len(coin) == 3 else next(iter(said), other)
+        said, home = self.context.note.coin, self.context.coin
+        other = home if coin == "$" or home == "CNY" else "JPY"
+        return coin if len(coin) == 3 else said if len(said) == 3 else other
 
     def _scale(self, unit: str, line: Line, column: int) -> tuple[float, str]:
         own = read_note(unit_note_in(line.label))
@@ -157,7 +158,7 @@ class _Units:
         has_cents = "." in text or not re.search(r"\d,\d{3}|\d{4}", text)
         if (unit := self.meanings[column]) and (unit != "share" or has_cents):
             return "shares" if unit == "done" else unit
-        has_money = self.coin or self.notes[0][0].money
+        has_money = self.coin or self.own.money
         for part in (own, *groups):
             unit = meaning(part)
             is_money = (unit == "done" and has_money and not self.is_of_shares
@@ -178,8 +179,8 @@ class _Units:
             return min(printed)
         if not self.coin and re.search(r"\b(?:number|shares) of\b|outstanding:", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
-        is_own = first in (self.notes[0][0], self.notes[1][0])
-        return self.coin or (first.coin or "$" if first.money and is_own else "")
+        is_own = first.money and first == self.context.note
+        return self.coin or (first.coin or "$" if is_own else "")
 
 
 def _is_coin(unit: str) -> bool:

@@ -19,7 +19,7 @@ _TIME = re.compile(
     re.I
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_CHANGE = re.compile(r"change|increase|decrease|growth|variance|versus|\bvs\b", re.I)
+_CHANGE = re.compile(r"change|increase|decrease|growth|variance|versus|\bvs\b|unrealized", re.I)
 _NOTE_MARK = re.compile(
     r"(?:\s*(?:\((?:\d{1,2}|[a-z]|notes? [^()]*)\)|\[\w\]|[*†‡§]))+$|\(\d\)", re.I
 )
@@ -108,7 +108,7 @@ class Spot:
         ):
             return "its row has no complete label"
         is_open = self.row.count("(") != self.row.count(")") or '"' in self.row
-        if is_open or _NO_PHRASE.search(own) or not own[0].isupper():
+        if is_open or not own[0].isupper() or any(map(_NO_PHRASE.search, self.row.split(": "))):
             return "its row's label is no noun phrase"
         if words_of(own) <= _BARE:
             return "its row's label has no noun of its own"

@@ -14,15 +14,16 @@ from lib.tasks.tablequest.grids.cells import (
     unit_note_in,
 )
 from lib.tasks.tablequest.grids.grid import kind_of, layouts_of
-from lib.tasks.tablequest.grids.units import Context, cells_of
+from lib.tasks.tablequest.grids.units import Context, cells_of, own_note
 from tests.tablequest_shapes import SHAPES, Shape, head, row, table
 
 
 def grids_of(html: str, intro: str = "") -> list[tuple[tuple[str, ...], list[list[str]]]]:
     """Return each part's column labels, and its rows: a label, then "value unit scale" or words."""
-    note, found = read_note(unit_note_in(intro)), []
-    context = Context("USD", note, note, Note(), intro, None, {})
+    found = []
     for layout in layouts_of(read_rows(fragment_fromstring(html))):
+        note = read_note(own_note(layout) or unit_note_in(intro))
+        context = Context("USD", note, note, Note(), intro, None, {})
         cells = cells_of(layout, {}, context)
         found.append((layout.columns, [[line.label, *map(written, line_)] for line, line_ in zip(
             layout.lines, cells, strict=True)]))
