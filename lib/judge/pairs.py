@@ -49,7 +49,7 @@ def prefer(queries: list[Query], first: list[Answer], second: list[Answer], deci
                          "differ")
     pairs = {query.query_id: (given.get(query.query_id), given_other.get(query.query_id))
              for query in queries}
-    settled = {query_id: _settled(*pair) for query_id, pair in pairs.items()}
+    settled = {query_id: settled_by_rule(*pair) for query_id, pair in pairs.items()}
     waiting = [query for query in queries if settled[query.query_id] is None]
     decisions = decide(waiting, [pairs[query.query_id] for query in waiting])
     decided = {(query.query_id, criterion): both for criterion, found in decisions.items()
@@ -75,7 +75,8 @@ def combined(as_first: Choice, as_second: Choice) -> tuple[Choice, bool]:
     return (as_first, False) if as_first == as_second else ("tie", True)
 
 
-def _settled(answer: str | None, other: str | None) -> Decision | None:
+def settled_by_rule(answer: str | None, other: str | None) -> Decision | None:
+    """Return the decision that needs no judge: an answer is missing, or both are the same."""
     if answer is None or other is None:
         return "unscored", f"no answer row of an arm: run {made_by('answers')} for this query"
     return ("tie", "both answers are the same") if answer.split() == other.split() else None

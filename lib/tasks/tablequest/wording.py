@@ -57,8 +57,7 @@ class Amount(NamedTuple):
 
 def amounts(text: str) -> list[Amount]:
     """Return the amounts in `text`, in order; a minus or brackets make one negative."""
-    text = unicodedata.normalize("NFKC", text)
-    text = re.sub("[\u2010-\u2015\u2212]", "-", text)
+    text = re.sub("[\u2010-\u2015\u2212]", "-", unicodedata.normalize("NFKC", text))
     return [_amount(found) for found in _NUMBER.finditer(text) if len(found["digits"]) < 40]
 
 

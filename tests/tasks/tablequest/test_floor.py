@@ -33,9 +33,9 @@ def test_every_question_is_one_short_sentence_whose_answer_follows_from_its_cell
     assert len(answers) == len(questions)
     assert answers['What percentage of "Total net sales" was "Net sales: Pumps" at Alm Corp. for '
                    "the year ended December 31, 2024, to one decimal?"] == "80.3%"
-    assert answers["By what percentage, with sign and one decimal, did Alm Corp.'s \"Net sales: "
-                   'Valves" change between the years ended December 31, 2023 and December 31, 2024?'
-                   ] == "12.9%"
+    assert answers["By what ratio, later to earlier and to two decimals, did Alm Corp.'s \"Net "
+                   'sales: Valves" change between the years ended December 31, 2023 and December '
+                   "31, 2024?"] == "1.13"
 
 
 def test_what_another_cell_may_answer_differently_is_not_asked(asked):

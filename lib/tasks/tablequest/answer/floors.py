@@ -46,7 +46,7 @@ def _reply(question: str, passage: Passage, grids: Mapping[str, Grid]) -> str:
     scores = _scores(words_of(question), spots)
     chosen = sorted(spots, key=lambda spot: -scores[spot.ref])[:1]
     if operation != "extraction" and spots:
-        chosen = _pair(question, spots, scores, operation in ("percent change", "difference"))
+        chosen = _pair(spots, scores, operation != "share")
     try:
         answer = answered(operation, [spot.cell for spot in chosen])["answer"] if chosen else ""
     except BadReply:  # divided by zero
@@ -70,7 +70,7 @@ def _scores(asked: frozenset[str], spots: Sequence[Spot]) -> dict:
     }
 
 
-def _pair(question: str, spots: Sequence[Spot], scores: dict, is_row: bool) -> list[Spot]:
+def _pair(spots: Sequence[Spot], scores: dict, is_row: bool) -> list[Spot]:
     lines = defaultdict(list)
     for spot in sorted(spots, key=lambda spot: -scores[spot.ref]):
         lines[spot.ref.grid_id, spot.ref.row if is_row else spot.ref.column].append(spot)
@@ -80,6 +80,4 @@ def _pair(question: str, spots: Sequence[Spot], scores: dict, is_row: bool) -> l
     )
     if is_row:  # the later one first
         return sorted(best, key=lambda spot: spot.end, reverse=True)
-    if "ratio" in question:  # as mentioned
-        return sorted(best, key=lambda spot: question.find(spot.row))
     return sorted(best, key=lambda spot: abs(spot.cell.value))

@@ -192,7 +192,7 @@ def read_reply(reply: str | None) -> Final:
         return Final("", (), NO_REPLY)
     found = last_object(text, "answer")
     if not found:
-        *_, cut = "", *("".join(one) for one in _CUT.findall(text[:_LONGEST]))
+        *_, cut = "", *map("".join, _CUT.findall(text[:_LONGEST]))
         return Final(cut, (), "" if cut else NO_JSON)
     answer = _text(found["answer"])
     return Final(

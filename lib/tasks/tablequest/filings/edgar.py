@@ -39,7 +39,7 @@ def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:
 
 if __name__ == "__main__":
     try:
-        _, *given = sys.argv
-        print(fetch(given[0], int(given[1]), os.environ.get("EDGAR_IDENTITY", ""), Path(given[2])))
-    except (BadInput, IndexError, ValueError) as error:
+        _, name, ended, to = sys.argv
+        print(fetch(name, int(ended), os.environ.get("EDGAR_IDENTITY", ""), Path(to)))
+    except (BadInput, ValueError) as error:
         sys.exit(f"{error}: give a ticker, a year and a folder")

@@ -66,16 +66,14 @@ def _text(element: HtmlElement) -> str:
 
 
 def _unit(unit: HtmlElement) -> str:
-    # return measures multiplied, and divided as in "USD/share"
-    names = {False: [], True: []}
+    # return its measures, the numerator first: "USD", "USD/share"
+    names = []
     for element in unit.iter():
         if _local(element) == "measure":
             prefix, _, name = _text(element).rpartition(":")
             words = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", name).lower().replace("pure", "")
-            names[_local(element.getparent()) == "unitdenominator"].append(
-                name.upper() if prefix.lower() == "iso4217" else words)
-    above, below = (" ".join(filter(None, one)) for one in names.values())
-    return f"{above}/{below.removesuffix('s')}" if below else above
+            names.append(name.upper() if prefix.lower() == "iso4217" else words)
+    return "/".join(names).removesuffix("s") if names[1:] else "".join(names)
 
 
 def _number(text: str, form: str) -> float | None:

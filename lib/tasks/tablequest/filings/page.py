@@ -19,13 +19,9 @@ _RANKS = (re.compile(r"PART\s+[IVX]+\b.{0,40}$", re.I),
           re.compile(r"ITEM\s+\d+[A-C]?\s*[.:—–-]", re.I),
           re.compile(r"NOTE\s+\d+\b|\d{1,2}\.\s?[A-Z]|REPORT OF INDEPENDENT REGISTERED|"
                      r"CONSOLIDATED (?:BALANCE SHEETS?|STATEMENTS? OF)\b", re.I))
-_ITALIC = re.compile(r"font-style:\s*italic|underline")
 # dividers, page numbers, and what printed pages repeat
 _NO_TEXT = re.compile(r"[\W_]*|(?:back to )?table of contents|(?:page\s*)?\d{1,3}|[ivx]{1,5}|"
                       r".{0,60}\bform 10-[kq]\b.{0,20}\d", re.I)
-
-
-Look = tuple[bool, bool]  # bold, italic
 
 
 class PageBlock(NamedTuple):
@@ -40,17 +36,17 @@ class PageBlock(NamedTuple):
     grid_id: str = ""
 
 
-def page_blocks(root: HtmlElement, company: str = "") -> Iterator[PageBlock]:
+def page_blocks(root: HtmlElement) -> Iterator[PageBlock]:
     """Yield the blocks. Filings have no heading tags: a heading styled like an open one closes it,
-    any other is nested by rank. The company's name is no heading.
+    any other is nested by rank.
     """
     numbers = {table: number for number, table in enumerate(root.iter("table"), 1)}
     path: list[tuple[tuple, str]] = []
-    for text, looks, table in texts_of(root):
-        level = () if table is not None else _level(text, looks)
+    for text, is_bold_text, table in texts_of(root):
+        level = _level(text) if is_bold_text else ()
         if table is None and _NO_TEXT.fullmatch(text):
             continue
-        if level and text.casefold() != company.casefold():
+        if level:
             levels = [one for one, _ in path]
             if level in levels:
                 del path[levels.index(level):]
@@ -61,41 +57,38 @@ def page_blocks(root: HtmlElement, company: str = "") -> Iterator[PageBlock]:
                         numbers.get(table, 0))
 
 
-def texts_of(root: HtmlElement) -> Iterator[tuple[str, list[Look], HtmlElement | None]]:
-    """Yield text with its looks, and tables; a block's tag ends a text."""
-    runs: list[tuple[str, Look]] = []
-    looks = [(False, False)]
+def texts_of(root: HtmlElement) -> Iterator[tuple[str, bool, HtmlElement | None]]:
+    """Yield texts, whether all of one is bold, and tables; a block's tag ends a text."""
+    runs: list[tuple[str, bool]] = []
+    looks = [False]
     # not recursive, because a broken file may nest thousands deep
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
         if element.tag in BLOCK_TAGS and element.tag != "br":
             text = " ".join("".join(text for text, _ in runs).replace("\u200b", "").split())
             if text:
-                yield text, [look for text, look in runs if text.strip()], None
+                yield text, all(look for text, look in runs if text.strip()), None
             runs = []
         if event == "end":
             looks.pop()
             runs.append((element.tail or "", looks[-1]))
         elif is_hidden(element) or element.tag == "table" and element.find(".//table") is None:
             if not is_hidden(element):
-                yield "", [], element
+                yield "", False, element
             walker.skip_subtree()
             looks.append(looks[-1])
         else:
-            looks.append((is_bold(element, looks[-1][0]), looks[-1][1] or element.tag in "iemu"
-                          or bool(_ITALIC.search(element.get("style") or ""))))
+            looks.append(is_bold(element, looks[-1]))
             runs.append((" " if element.tag == "br" else element.text or "", looks[-1]))
 
 
-def _level(text: str, looks: list[Look]) -> tuple:
-    # return a heading's rank (parts, items, notes, then by style), or () for a paragraph
-    is_bold, is_slanted = all(look[0] for look in looks), all(look[1] for look in looks)
+def _level(text: str) -> tuple:
+    # return a heading's rank (parts, items, notes, then by case), or () for a paragraph
     is_mark = text.startswith(("•", "(", "☐", "☒", "/s/")) or not re.search(r"[A-Za-z]", text)
-    is_short = len(text.split()) <= 12 and not text.endswith((".", ":", ";", ","))
-    if is_mark or len(text) > 200 or not (is_bold or is_slanted and is_short):
+    if is_mark or len(text) > 200:
         return ()
     rank = next((rank for rank, one in enumerate(_RANKS) if one.match(text)), 3)
-    return (rank,) if rank < 3 else (3, is_bold, is_slanted, text.isupper())
+    return (rank,) if rank < 3 else (3, text.isupper())
 
 
 def cut_passages(filing_id: str, blocks: Iterable[PageBlock],

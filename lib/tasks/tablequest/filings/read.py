@@ -91,7 +91,7 @@ def read_filing(path: Path, name: str = "", max_passage_words: int = MAX_WORDS,
     root = _page(_content(path))
     filing = _filing(root, name or path.name)
     reading = _Reading(filing, Facts(root) if tags else None)
-    for block in page_blocks(root, filing.company):
+    for block in page_blocks(root):
         (reading.table if block.kind == "table" else reading.text)(block)
     grids = reading.grids()
     if not grids:
@@ -227,7 +227,7 @@ def _page(raw: bytes) -> HtmlElement:
     # broken HTML is repaired as in browsers
     if b"\0" in raw[:4096]:
         raise BadInput("binary or UTF-16, not HTML in UTF-8")
-    if _SUBMISSION.search(raw[:20_000]) or raw.count(b"<DOCUMENT>") > 1:
+    if _SUBMISSION.search(raw[:20_000]):
         raise BadInput("a whole submission in SGML: save its main document, an .htm file, alone")
     if not re.search(rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", raw[:200_000], re.I):
         raise BadInput("not HTML: no tag in its first 200,000 bytes")

@@ -26,11 +26,10 @@ _WEIGHT = re.compile(r"font-weight:\s*(bold|[6-9]00)?")
 _HIDDEN = re.compile(r"display:\s*none")
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))")
 # in whatever unit: rows of one table are compared
-_INDENT = re.compile(r"(?:(?:padding|margin)-left|text-indent|padding:\s*\S+\s+\S+\s+\S+\s+):?\s*"
-                     r"(-?\d+(?:\.\d+)?|-?\.\d+)")
+_INDENT = re.compile(r"(?:(?:padding|margin)-left|text-indent|padding:\s*\S+\s+\S+\s+\S+\s+)"
+                     r":?\s*(-?\d+(?:\.\d+)?|-?\.\d+)")
 _OPENING = re.compile(r"(?:US|C|CA|A|HK|R)?[$€£¥]\s*\(?|RMB|\(\s*[$€£¥]?")  # "$", "($"
 _CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
-_LEADERS = re.compile(r"(?:\s*[.·…_]){3,}\s*$|…\s*$")  # "Rent ........"
 _MINUS = "-\u2010-\u2015\u2212"
 _DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|nil)\s*(?P<unit>%)?(?:\s*{MARK})*")
 _DIGITS = r"(?:\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
@@ -41,19 +40,18 @@ _NUMBER = re.compile(
     r"(?P<close>\))?\s*(?P<unit2>%\)?|[×x]|basis points|bps|pts\.?|percent|years?|yrs?|months?|"
     rf"days?|hours?|shares?|thousand|million|billion|€)?(?:\s*{MARK})*", re.I)
 _WORDS = {"%": "%", "percent": "%", "x": "times", "×": "times", "basis point": "basis points",
-          "bp": "basis points", "bps": "basis points", "pts": "percentage points", "€": "EUR",
+          "bps": "basis points", "pts": "percentage points", "€": "EUR",
           "yr": "years", "yrs": "years"}
 # by the first two letters of a scale's word
 WORTH = {"th": 1e3, "k": 1e3, "00": 1e3, "mi": 1e6, "mm": 1e6, "mn": 1e6, "m": 1e6, "bi": 1e9,
          "bn": 1e9, "b": 1e9, "tr": 1e12}
-_COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong|Singapore|New Taiwan) ?)?(?:dollars?|"
-         r"euros?|pounds?(?: sterling)?|Swiss francs?|yen|yuan|renminbi|RMB|Rs\.?|USD|EUR|GBP|JPY|"
-         r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|A|HK|NT|R)?[$€£¥])")
+_COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong) ?)?(?:dollars?|"
+         r"euros?|pounds?(?: sterling)?|Swiss francs?|yen|yuan|renminbi|RMB|USD|EUR|GBP|JPY|"
+         r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|A|HK)?[$€£¥])")
 _CODES = {"canad": "CAD", "ca$": "CAD", "c$": "CAD", "austr": "AUD", "a$": "AUD", "hong": "HKD",
-          "hk$": "HKD", "swiss": "CHF",
-          "singapore": "SGD", "taiwan": "TWD", "nt$": "TWD", "r$": "BRL", "€": "EUR",
-          "euro": "EUR", "£": "GBP", "pound": "GBP", "yen": "JPY", "yuan": "CNY", "renminbi": "CNY",
-          "rmb": "CNY", "rs": "INR", "us": "USD", "u.s": "USD", "$": "$", "dollar": "$", "¥": "¥"}
+          "hk$": "HKD", "swiss": "CHF", "€": "EUR", "euro": "EUR", "£": "GBP", "pound": "GBP",
+          "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "us": "USD", "u.s": "USD",
+          "$": "$", "dollar": "$", "¥": "¥"}
 _MANY = r"(?:thousands|millions|billions|thous\b\.?|mill?s?\.|mm\b|bn\b)"
 # Before a scale there is no number, unlike in "$5.2 million".
 _SCALE = re.compile(
@@ -184,7 +182,7 @@ def _span(element: HtmlElement, name: str) -> int:
 
 
 def _placed(element: HtmlElement, start: int, end: int, with_tags: bool) -> Placed:
-    text, style = _LEADERS.sub("", visible_text(element)), element.get("style") or ""
+    text, style = visible_text(element), element.get("style") or ""
     if not text:
         return Placed(start, end, "")
     inner = [node for node in element.iter("td", "th", "div", "p", "span", "b", "font", FACT)]

@@ -181,8 +181,7 @@ class _Groups(list[_Group]):
         while self and self[-1].style[0] > cell.indent and self[-1].n_rows:
             self.pop()
         same = [index for index, old in enumerate(self) if new.is_time >= old.is_time and (
-            old.style == new.style and (old.n_rows or old is not self[-1])
-            or new.is_time and old.is_time)]
+            old.style == new.style and (old.n_rows or old is not self[-1]))]
         if same:
             del self[same[-1]:]
         self.append(new)
@@ -221,7 +220,8 @@ def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
                 groups.end(is_sum=True)
         elif not label:
             groups.end(is_sum=False)
-        elif not is_only_note(text) and not FOOTNOTE.match(text) and not name.lower().startswith("commitments and cont"):
+        elif not (is_only_note(text) or FOOTNOTE.match(text)
+                  or name.lower().startswith("commitments and cont")):
             groups.add(name, label[0])
     times = Counter(name for name, *_ in found)
     return _distinct([Line(": ".join([*(

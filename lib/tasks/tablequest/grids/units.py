@@ -45,7 +45,6 @@ _MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
               r"[,—–-]\s*shares$|^shares$|\b(?:average|common) (?:[\w-]+ ){0,3}shares outstanding|"
               r"\bshares (?:authorized|outstanding|issued and|remaining))",
     "share": rf"^(?!.*\b(?:aggregate|total|intrinsic|numerator)\b).*(?:{_PER_SHARE})",
-    "square feet": r"\bsquare f(?:ee|oo)t\b|\bsq\.? ft\b",
     "years": r"\bin years\b|\(years\)|\b(?:li(?:fe|ves)|(?:remaining|average|expected|lease)\b.* "
              r"term)(?: \(?years\)?)?$",
     "%": r"%|\bpercent(?:age)?s?\b(?! points?)|\brates?$|\brate (?:of|on)\b|\bvolatility\b|"
@@ -60,6 +59,7 @@ _MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
               r"deliveries)$",
     "count": r"^(?:total )?(?:number|#) of\b|\bheadcount$|\bemployees$"}.items()}
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_SPANS = {"three months": 3, "six months": 6, "nine months": 9}
 _DATE = re.compile(rf"(?:\b(\d{{1,2}}) )?\b({'|'.join(_MONTHS)})[a-z]*\.?,? ?(?:(\d{{1,2}}),? ?)?"
                    rf"\b({YEAR})\b", re.I)
 _YEAR = re.compile(rf"(?<![\d.,]){YEAR}(?![\d,])")
@@ -100,7 +100,7 @@ def cells_of(layout: Layout, facts: Mapping[int, Fact],
 
 class _Units:
     def __init__(self, layout: Layout, context: Context) -> None:
-        self.context, self.columns = context, layout.columns
+        self.context = context
         self.of_column = [read_note(note) for note in notes_above(layout)]
         self.own = read_note(own_note(layout))
         self.notes = [(context.note, "note"), (context.near, "nearest"),
@@ -216,6 +216,7 @@ class _Periods:
     def __init__(self, layout: Layout, context: Context) -> None:
         self.end, self.ends = context.end, context.ends
         self.columns = list(map(self._day, layout.columns))
+        self.labels = layout.columns
         said = map(self._day, (*layout.titles[::-1], context.caption))
         self.default = next(filter(None, said), str(context.end or ""))
         self.rows, below = [], ""
@@ -227,8 +228,12 @@ class _Periods:
     def of(self, row: int, column: int) -> str:
         day, is_opening = self.rows[row]
         period = self.columns[column] or day or self.default
-        if not is_opening or not period:
+        label = self.labels[column].lower()
+        if not (is_opening or _OPENING.search(label)) or not period:
             return period
+        if (n := next((n for word, n in _SPANS.items() if word in label), 0)) and "-" in period:
+            year, month = divmod(12 * int(period[:4]) + int(period[5:7]) - n, 12)
+            return str(date(year, month + 1, 1) - timedelta(days=1))
         years = {str(end): year for year, end in self.ends.items()}
         return self._year(years.get(period, int(period[:4])) - 1)
 

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from lib.analyze.metrics import f1
-from lib.core.files import made_by
 from lib.core.prompts import SPLIT, prompt_template
 from lib.core.records import Answer, Record
-from lib.judge.pairs import Choice, combined
+from lib.judge.pairs import Choice, combined, settled_by_rule
 from lib.judge.verdicts import Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
@@ -92,10 +91,13 @@ def matches(
     """
     pairs = [(one, *pair) for pair in combinations(finals, 2) for one in questions]
     rounds = [(one, *(finals[arm].get(one.question_id) for arm in arms)) for one, *arms in pairs]
-    decided = iter(decide([one for one in rounds if not _settled(*one[1:])]))
+    settled = [
+        settled_by_rule(*(final and as_text(final.steps, final.text) for final in finals))
+        for _, *finals in rounds
+    ]
+    decided = iter(decide([one for one, known in zip(rounds, settled, strict=True) if not known]))
     found = []
-    for (question, first, second), (_, *answers) in zip(pairs, rounds, strict=True):
-        known = _settled(*answers)
+    for (question, first, second), known in zip(pairs, settled, strict=True):
         as_first, as_second = (known, known) if known else next(decided)
         verdict, is_flipped = combined(as_first[0], as_second[0])
         found.append(
@@ -111,12 +113,6 @@ def matches(
             )
         )
     return found
-
-
-def _settled(first: Final | None, second: Final | None) -> Decision | None:
-    if first is None or second is None:
-        return "unscored", f"no answer row of an arm: run {made_by('answers')} for this question"
-    return ("tie", "both answers are the same") if first == second else None
 
 
 def by_rules(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:

@@ -1,7 +1,7 @@
 """TableQuest's tables: accuracy, word metrics, failures, lengths of prompts, grades, ratings.
 
 Sequential ELO depends on the order of the matches, which the paper does not state: it is given in
-the questions' order, with the range over shuffled ones. Bradley–Terry has no order: strengths by
+the questions' order. Bradley–Terry has no order: strengths by
 maximum likelihood, where a tie is half a win for each and every two arms that met have one virtual
 tie, so that an arm that wins or loses every match has a finite rating.
 """
@@ -28,8 +28,8 @@ START = 1000.0
 K = 32.0  # most points that one match moves
 _POINTS = 400 / np.log(10)  # per unit of log-strength: d points win with 1 / (1 + 10^(-d/400))
 _SCORES = {"A": 1.0, "tie": 0.5, "B": 0.0}
-_ORDERS, _RESAMPLES, _ITERATIONS = 200, 1000, 300
-COLUMNS = ["level", "arm", "n", "elo", "elo_low", "elo_high", "bradley_terry", "low", "high"]
+_RESAMPLES, _ITERATIONS = 1000, 300
+COLUMNS = ["level", "arm", "n", "elo", "bradley_terry", "low", "high"]
 
 
 def scored(
@@ -174,8 +174,8 @@ def check_table(items: Sequence[Item], labels: Mapping[str, str]) -> pd.DataFram
 def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFrame:
     """Return COLUMNS, a row per level ("all" last) and arm, in points of ELO's scale.
 
-    elo_low to elo_high are 95% of the orders; low to high the 95% interval over passages, each
-    drawn with all matches on its questions. Raises BadInput if `baseline` has no match.
+    ELO takes the matches in the order given; low to high is Bradley–Terry's 95% interval over
+    passages, each drawn with all its matches. Raises BadInput if `baseline` has no match.
     """
     arms = list(dict.fromkeys(arm for one in matches for arm in (one.first_arm, one.second_arm)))
     if arms and baseline not in arms:
@@ -185,7 +185,6 @@ def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFr
         cell = [one for one in matches if level in (one.level, ALL) and one.verdict != "unscored"]
         if not cell:
             continue
-        drawn = [elo(cell, arms, baseline, random.permutation(len(cell))) for _ in range(_ORDERS)]
         wins = _wins(cell, arms)
         weights = random.multinomial(len(wins), np.full(len(wins), 1 / len(wins)), _RESAMPLES)
         base = arms.index(baseline)
@@ -193,28 +192,27 @@ def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFr
             {
                 "level": level,
                 "arm": arms,
-                "elo": elo(cell, arms, baseline, range(len(cell))),
+                "elo": elo(cell, arms, baseline),
                 "bradley_terry": bradley_terry(wins.sum(0), base)
             }
         )
         resampled = bradley_terry(np.tensordot(weights, wins, 1), base)
         ends = np.quantile(resampled, (0.025, 0.975), axis=0)  # of one value in all, none is known
         table["low"], table["high"] = np.where(np.ptp(ends, axis=0) > 1e-6, ends, np.nan)
-        table["elo_low"], table["elo_high"] = np.quantile(drawn, (0.025, 0.975), axis=0)
         table["n"] = (wins + wins.swapaxes(1, 2)).sum((0, 2)).astype(int)
         rows.append(table)
     return pd.concat(rows)[COLUMNS] if rows else pd.DataFrame(columns=COLUMNS)
 
 
 def elo(
-    matches: Sequence[Match], arms: Sequence[str], baseline: str, order: Sequence[int]
+    matches: Sequence[Match], arms: Sequence[str], baseline: str
 ) -> np.ndarray:
-    """Return the ratings of `arms` after the matches in `order`; the baseline's stays at START."""
+    """Return the ratings of `arms` after the matches in order; the baseline's stays at START."""
     rating = dict.fromkeys(arms, START)
-    for number in order:
-        one, other = matches[number].first_arm, matches[number].second_arm
+    for match in matches:
+        one, other = match.first_arm, match.second_arm
         expected = 1 / (1 + 10 ** ((rating[other] - rating[one]) / 400))
-        change = K * (_SCORES[matches[number].verdict] - expected)
+        change = K * (_SCORES[match.verdict] - expected)
         rating[one] += change * (one != baseline)
         rating[other] -= change * (other != baseline)
     return np.array([*rating.values()])

@@ -9,16 +9,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from itertools import combinations
 
 from lib.core.records import Rejected
 from lib.tasks.tablequest.questions.checks import answered
 from lib.tasks.tablequest.questions.spots import Spot, distinct_spots
-from lib.tasks.tablequest.records import CellRef, Filing, Grid, Level, TableQuestion, Texts, own_label
+from lib.tasks.tablequest.records import Filing, Grid, Level, TableQuestion, Texts, own_label
 from lib.tasks.tablequest.wording import decimals_of, words_of
 
 MOST_WORDS, MOST_OF_TABLE = 30, 10
-_LARGEST, _MOST_TIMES = 400.0, 20  # change in percent, ratio: more comes from almost nothing
+_LARGEST = 4.0  # change as a share: more comes from almost nothing
 
 
 def ask_by_rules(
@@ -78,7 +77,10 @@ def _drafts(filing: Filing, grid: Grid, spots: Sequence[Spot]) -> Iterator[tuple
             if _is_year_before(before, spot):
                 yield from _changes(filing, spot, before)
     for parts, total in _sums(grid, {(spot.ref.row, spot.ref.column): spot for spot in spots}):
-        yield from _parts_asked(filing, parts, total)
+        for part in parts:
+            yield ("share", [part, total],
+                   f'What percentage of "{total.row}" was "{part.row}"{part.under} at '
+                   f"{filing.company} {part.when}, to one decimal?")
 
 
 def _is_year_before(before: Spot, spot: Spot) -> bool:
@@ -104,9 +106,10 @@ def _changes(filing: Filing, spot: Spot, before: Spot) -> Iterator[tuple]:
     many = "many percentage points, with sign," if is_share else (
         f"much, with sign, in {spot.unit},")
     yield "difference", pair, f"By how {many} {asked}"
-    if not is_share and abs(spot.cell.value / before.cell.value - 1) * 100 < _LARGEST:
+    if not is_share and abs(spot.cell.value / before.cell.value - 1) < _LARGEST:
         yield ("percent change", pair,
                f"By what percentage, with sign and one decimal, {asked}")
+        yield "ratio", pair, f"By what ratio, later to earlier and to two decimals, {asked}"
 
 
 def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list[Spot], Spot]]:
@@ -129,18 +132,6 @@ def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list
                 break
 
 
-def _parts_asked(filing: Filing, parts: Sequence[Spot], total: Spot) -> Iterator[tuple]:
-    for part in parts:
-        yield ("share", [part, total],
-               f'What percentage of "{total.row}" was "{part.row}"{part.under} at '
-               f"{filing.company} {part.when}, to one decimal?")
-    for one, other in combinations(sorted(parts, key=lambda part: -part.cell.value), 2):
-        if one.cell.value <= _MOST_TIMES * other.cell.value:
-            yield ("ratio", [one, other],
-                   f'What was the ratio of "{one.row}" to "{other.row}"{one.under} at '
-                   f"{filing.company} {one.when}, to two decimals?")
-
-
 def _spread(pool: list[TableQuestion], most: int, tables: Counter) -> list[TableQuestion]:
     chosen: list[TableQuestion] = []
     used: Counter = Counter()
@@ -150,18 +141,14 @@ def _spread(pool: list[TableQuestion], most: int, tables: Counter) -> list[Table
             key=lambda one: (
                 used[one.kind],
                 used[one.filing_id],
-                used[_first(one).grid_id, _first(one).row],
+                used[(ref := one.cells["a"]).grid_id, ref.row],
                 tables[one.passage_id]
             )
         )
         pool.remove(best)
-        ref, figures = _first(best), (best.filing_id, best.kind, best.answer)
+        ref, figures = best.cells["a"], (best.filing_id, best.kind, best.answer)
         if tables[ref.grid_id] < MOST_OF_TABLE and not used[figures]:
             chosen.append(best)
             tables.update((ref.grid_id, best.passage_id))
             used.update((best.kind, best.filing_id, (ref.grid_id, ref.row), figures))
     return chosen
-
-
-def _first(question: TableQuestion) -> CellRef:
-    return question.cells["a"]

@@ -18,6 +18,7 @@ _TIME = re.compile(
     r"sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b|[^\w\s%$&/-]",
     re.I
 )
+_DAY = re.compile(r"(?:As of )?\w+ \d{1,2}, \d{4}(?: \w+)?", re.I)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CHANGE = re.compile(r"change|increase|decrease|growth|variance|versus|\bvs\b|unrealized", re.I)
 _NOTE_MARK = re.compile(
@@ -31,14 +32,14 @@ _NO_PHRASE = re.compile(
     re.I
 )
 _BARE = words_of(
-    "addition adjusted adjustment all amount average balance basic carrying change charge "
-    "contribution current date deferred diluted domestic end ending estimated exercised fair "
+    "addition adjusted adjustment all amount average balance basic beyond but carrying change "
+    "charge contribution current date deferred diluted domestic end ending estimated exercised fair "
     "federal first foreign forfeited grant granted gross"
 ) | words_of(
     "high international item level low net new non noncurrent one other others "
     "outstanding payment period purchase remaining reported second short state "
     "subtotal term thereafter third three total two unearned us u.s. value vested "
-    "weighted year"
+    "weighted within year"
 )
 # Words that say what is measured, as "Net sales" does and "Europe" does not
 _MEASURED = (
@@ -110,7 +111,7 @@ class Spot:
         is_open = self.row.count("(") != self.row.count(")") or '"' in self.row
         if is_open or not own[0].isupper() or any(map(_NO_PHRASE.search, self.row.split(": "))):
             return "its row's label is no noun phrase"
-        if words_of(own) <= _BARE:
+        if words_of(_TIME.sub(" ", own)) <= _BARE:
             return "its row's label has no noun of its own"
         if not words_of(f"{self.row} {self.measure}") & _MEASURED:
             return "its labels do not say what is measured"
@@ -118,6 +119,8 @@ class Spot:
             return "its labels are too long"
         if not (unit_words(self.cell.unit, 1.0) and self.when):
             return "its unit or period is unknown"
+        if self.period[0] and _DAY.fullmatch(self.column):
+            return "its tag says a span, its column a day"
         if self.cell.value <= 0 or _CHANGE.search(f"{self.measure} {own}"):
             return "it is a change, zero or negative"
         return ""

@@ -84,7 +84,8 @@ def test_a_20_f_without_tags_in_canadian_dollars_is_read_as_it_prints_them():
     expenses, capital, flows = read.grids
     assert {(cell.unit, cell.scale) for grid in read.grids for cells in grid.cells
             for cell in cells} == {("CAD", 1)}
-    assert expenses.columns == tuple(f"YEAR ENDED January 31, {year}" for year in (2025, 2024, 2023))
+    assert expenses.columns == tuple(
+        f"YEAR ENDED January 31, {year}" for year in (2025, 2024, 2023))
     assert [[cell.period for cell in grid.cells[0]] for grid in read.grids] == [
         [f"{year}-01-31" for year in (2025, 2024, 2023)[:n]] for n in (3, 2, 3)]
     values = {label: [cell.value for cell in cells] for grid in read.grids
