@@ -133,8 +133,7 @@ def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list
 
 
 def _spread(pool: list[TableQuestion], most: int, tables: Counter) -> list[TableQuestion]:
-    chosen: list[TableQuestion] = []
-    used: Counter = Counter()
+    chosen, used = [], Counter()
     while pool and len(chosen) < most:
         best = min(
             pool,

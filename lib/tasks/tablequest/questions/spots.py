@@ -33,8 +33,8 @@ _NO_PHRASE = re.compile(
 )
 _BARE = words_of(
     "addition adjusted adjustment all amount average balance basic beyond but carrying change "
-    "charge contribution current date deferred diluted domestic end ending estimated exercised fair "
-    "federal first foreign forfeited grant granted gross"
+    "charge contribution current date deferred diluted domestic end ending estimated exercised "
+    "fair federal first foreign forfeited grant granted gross"
 ) | words_of(
     "high international item level low net new non noncurrent one other others "
     "outstanding payment period purchase remaining reported second short state "
@@ -109,7 +109,8 @@ class Spot:
         ):
             return "its row has no complete label"
         is_open = self.row.count("(") != self.row.count(")") or '"' in self.row
-        if is_open or not own[0].isupper() or any(map(_NO_PHRASE.search, self.row.split(": "))):
+        if is_open or not own[0].isupper() or any(
+                map(_NO_PHRASE.search, (*self.row.split(": "), self.measure))):
             return "its row's label is no noun phrase"
         if words_of(_TIME.sub(" ", own)) <= _BARE:
             return "its row's label has no noun of its own"
