@@ -65,7 +65,6 @@ def _scores(asked: frozenset[str], spots: Sequence[Spot]) -> dict:
     return {
         spot.ref: weight(own[spot.ref] & asked)
         - 0.25 * weight(own[spot.ref] - asked)
-        + 0.3 * weight((spot.around - own[spot.ref]) & asked)
         for spot in spots
     }
 

@@ -37,6 +37,7 @@ _MONEY = (r"\$|\b(?:amount|cost|value|expense|income|revenue|cash|price|assets|l
           r"compensation|equity|sales|payments?)")
 # What a label, or the words that it begins with, says of its numbers; the first match counts.
 _MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
+    "money": r"^\(?\$\)?$|\(\$\)|^amounts?$",
     "ratio": r"\bratio$|\bmultiple$|^(?:conversion|exchange) rate\b",
     "shares": rf"^(?!.*(?:{_PER_SHARE}|\b(?:cost|expense|compensation)\b)).*(?:(?:\b(?:number|"
               rf"amount)|#) of (?:[\w'-]+ ){{0,5}}{_AWARDS}|(?:\bnumber|#) of (?:[\w'-]+ ){{0,5}}"
@@ -127,7 +128,7 @@ class _Units:
         is_other = number.unit and not _is_coin(number.unit)
         unit = number.unit if is_other else self._by_label(number, cell.text, line.label, column)
         is_per_share = unit == "share"
-        if unit in ("share", "") or _is_coin(number.unit):
+        if unit in ("share", "money", "") or _is_coin(number.unit):
             unit = number.unit or (self.coin or "$" if unit else self._by_table(number, column))
         if not number.scale and unit not in _UNSCALED and not is_per_share:
             scale, where = self._scale(unit, line, column)
