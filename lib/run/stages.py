@@ -52,6 +52,7 @@ class StudyFile(BaseModel):
     name: Name
     source: str
     minutes: float = 0  # on two cores; printed before the study starts
+    threads: NonNegativeInt = 0  # of a stage; 0: all cores, which slows down a tiny model
     notebooks: dict[str, dict] = {}
     folder: str = ""  # of documents, below the repository or the user's own
     replies: str = ""  # of models: an exported file, imported before the study starts
