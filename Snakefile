@@ -37,7 +37,7 @@ workdir: str(output_root())
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 replies = [str(REPOSITORY / study.replies)] * bool(study.replies)
 data, figures = f"data/{study.name}", f"figures/{study.name}"
-cores = workflow.cores or 1  # of a stage that can use all; a profile says it of its rules
+cores = study.threads or workflow.cores or 1  # of a stage that can use all; see the profile
 own_cores = cores if Path("/dev/nvidia0").exists() else 1  # of stages that run side by side
 # papermill with these parameters, then nbconvert, then the stage's record.
 RUN = (f"exec {sys.executable} -m lib.run.notebook "

@@ -14,6 +14,7 @@ import nbformat
 import pytest
 from hypothesis import HealthCheck, settings
 
+import lib.tasks.spark.structures  # noqa: F401 (registers them)
 from lib.core.paths import REPOSITORY
 from lib.core.structures import STRUCTURES, register
 from lib.run.config import load_study

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from lib.core.text import capitalised, is_plural, listed
 
-# {are} is "is" for a single value and "are" for a list, whose label is plural. The value is last: one
-# that comes first would test reverse recall, which a model does not have in any structure.
+# {are} is "is" for a single value and "are" for a list, whose label is plural. The value is last:
+# one that comes first would test reverse recall, which a model does not have in any structure.
 WORDINGS = (
     "The {label} given for {name} {are} {value}.",
     "The {label} recorded for {name} {are} {value}.",
@@ -36,4 +36,5 @@ def worded(wording: str, name: str, label: str, value: Sequence[str]) -> str:
 def paraphrases(name: str, label: str, value: Sequence[str], k: int,
                 rng: random.Random) -> list[str]:
     """Return `k` different sentences. Raises ValueError if there are fewer WORDINGS."""
-    return [worded(wording, name, label, value) for wording in rng.sample(WORDINGS, k)]
+    chosen = rng.sample(WORDINGS, k)
+    return [worded(wording, name, label, value) for wording in chosen]

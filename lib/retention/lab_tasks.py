@@ -30,12 +30,13 @@ N_CHOICES = 4  # as in MMLU and HellaSwag
 MIN_LAST_WORDS = 10  # fewer distinct last words (MB, hours) would give the answer away
 _SEED = 29
 
-_MULTIPLE_CHOICE = {"output_type": "multiple_choice", "doc_to_text": "{{before}}",
-                    "doc_to_choice": "{{choices}}", "doc_to_target": "{{gold}}"}
+# names of columns: lm-eval compiles a template again for each use
+_MULTIPLE_CHOICE = {"output_type": "multiple_choice", "doc_to_text": "before",
+                    "doc_to_choice": "choices", "doc_to_target": "gold"}
 _FORMS = {
     CHOICE: {**_MULTIPLE_CHOICE, "target_delimiter": " "},
     CONTINUATION: {**_MULTIPLE_CHOICE, "target_delimiter": ""},
-    LAST_WORD: {"output_type": "loglikelihood", "doc_to_text": "{{before}}",
+    LAST_WORD: {"output_type": "loglikelihood", "doc_to_text": "before",
                 "doc_to_target": "{{' ' + word}}"},
 }
 

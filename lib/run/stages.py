@@ -59,6 +59,7 @@ class StudyFile(BaseModel):
     seeds: PositiveInt = 1  # trainings of an arm, bases or laboratories
     first_seed: NonNegativeInt = 1  # of bases and laboratories
     caution: str = ""  # why its numbers mean little: printed, and the report's answer
+    threads: NonNegativeInt = 0  # of a stage; 0: all cores, which slows down a tiny model
 
     @model_validator(mode="after")
     def _check_notebooks(self) -> "StudyFile":

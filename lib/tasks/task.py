@@ -10,8 +10,7 @@ from lib.core.records import Answer, Document, Query, Record, Rejected, Verdict
 from lib.judge.verdicts import Decide, judge
 from lib.llm.calls import Calls
 
-# The registry: a system is its notebooks, a line here, and this package, with TASK in task.py, and
-# in records.py its KINDS of study and the files of its own.
+# A system: its notebooks, a line here, its TASK in task.py, its KINDS and files in records.py.
 SYSTEMS = {"spark": "lib.tasks.spark",
            "structext": "lib.tasks.structext",
            "tablequest": "lib.tasks.tablequest"}

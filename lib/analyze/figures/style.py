@@ -64,6 +64,7 @@ def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
         for ending, stamp in stamps.items():
             with replacing(result_path(study, f"{name}.{ending}")) as temporary:
                 figure.savefig(temporary, format=ending, metadata=stamp)
+            figure.set_layout_engine(None)  # the axes stay where the first drawing put them
     return write_text(result_path(study, f"{name}.csv"), as_csv(plotted)).with_suffix(".png")
 
 

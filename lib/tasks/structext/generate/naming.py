@@ -1,4 +1,4 @@
-"""Name the nodes of the tree by letters without meaning, or by words of a scenario (Real-Test).
+"""Name the nodes of the tree by letters without meaning, or by words of 32 scenarios (Real-Test).
 
 Both kinds of names have the same methods, and neither affects the structure. A sample of Real-Test
 is therefore a sample of Test with other names and the same nesting, order, counts and relations. No
@@ -7,22 +7,68 @@ every format can hold it unquoted.
 """
 
 import itertools
+import re
 from collections.abc import Collection
+from datetime import date, timedelta
 from functools import partialmethod
 from random import Random
+from typing import NamedTuple
 
+import yaml
+
+from lib.core.paths import package_file
 from lib.tasks.structext.generate import tree
-from lib.tasks.structext.generate.scenarios import (
-    MEN,
-    SCENARIOS,
-    SURNAMES,
-    TOWNS,
-    VERBS,
-    WOMEN,
-    WORDS,
-    Field,
-    Scenario,
-)
+
+_TEXTS = yaml.safe_load(
+    package_file("tasks/structext/generate/vocabularies.yaml").read_text("utf-8"))
+WORDS, WOMEN, MEN, SURNAMES, TOWNS, VERBS = (
+    _TEXTS[kind].split() for kind in ("words", "women", "men", "surnames", "towns", "verbs"))
+_STATES_OF = ("actual", "agreed", "expected", "final", "first", "last", "planned", "previous",
+              "reported")
+_AMOUNTS_OF = ("average", "highest", "lowest")  # qualify numbers only
+
+
+class Field(NamedTuple):
+    """A field and the type of its values."""
+
+    name: str
+    kind: str
+
+    @property
+    def qualifiers(self) -> tuple[str, ...]:
+        """Return words that may precede the name, so that a file can have many field names."""
+        return _STATES_OF + (_AMOUNTS_OF if self.kind[0].isdigit() else ())
+
+    def draw(self, rng: Random) -> str:
+        """Draw a value of this type."""
+        if self.kind == "person":
+            return f"{rng.choice(WOMEN + MEN)} {rng.choice(SURNAMES)}"
+        if self.kind == "town":
+            return rng.choice(TOWNS)
+        if self.kind == "date":
+            return str(date(2021, 1, 1) + timedelta(rng.randrange(1800)))
+        if self.kind == "code":
+            return f"{rng.choice(SURNAMES)[:2].upper()}{rng.randrange(1000, 10000)}"
+        low, high, unit = re.fullmatch(r"([\d.]+)-([\d.]+)(|\D.*)", self.kind).groups()
+        decimals = len(low.partition(".")[2])
+        return f"{rng.uniform(float(low), float(high)):.{decimals}f} {unit}".strip()
+
+
+class Scenario(NamedTuple):
+    """The vocabulary of one domain."""
+
+    name: str
+    business: str
+    things: list[str]
+    fields: list[Field]
+    words: list[str]
+
+
+SCENARIOS = [
+    Scenario(one["name"], one["business"], one["things"].split(),
+             [Field(*field.split(":")) for field in one["fields"].split()], one["words"].split())
+    for one in _TEXTS["scenarios"]]
+
 
 COLORS = ("amber", "black", "brown", "green", "grey", "white")
 _COMPANIES = ("Arvo", "Belmar", "Cintra", "Dovetail", "Ekko", "Fenwick", "Gault")

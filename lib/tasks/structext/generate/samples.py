@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from lib.tasks.structext.generate import objects, parts, tables, tree_edges
+from lib.tasks.structext.generate import objects, parts, tables
 from lib.tasks.structext.generate.language import Language, Setting
 from lib.tasks.structext.generate.naming import names_for
 from lib.tasks.structext.generate.tree import layout
@@ -24,7 +24,7 @@ from lib.tasks.structext.records import LANGUAGES, MODES, TASKS, Sample
 
 # To add a language, add a line here, tasks in records, and questions and hints in questions.yaml.
 PLUG_INS: dict[str, Language] = {
-    "csv": tables.CSV, "tree": tree_edges.TREE, "json": objects.JSON, "yaml": objects.YAML,
+    "csv": tables.CSV, "tree": tables.TREE, "json": objects.JSON, "yaml": objects.YAML,
     "xml": objects.XML, "latex": parts.LATEX, "markdown": parts.MARKDOWN, "org": parts.ORG,
 }
 

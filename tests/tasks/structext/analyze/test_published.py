@@ -1,4 +1,4 @@
-"""analyze.published: the published results as data, and a run's next to them."""
+"""the published results as data, and a run's next to them."""
 
 import re
 
@@ -8,7 +8,7 @@ import pytest
 from lib.analyze.stats import share_interval
 from lib.core.paths import REPOSITORY
 from lib.tasks.structext.analyze.floor import constant, learned
-from lib.tasks.structext.analyze.published import (
+from lib.tasks.structext.analyze.pairs import (
     FLOORS,
     paper_scores,
 )

@@ -8,12 +8,12 @@ from lib.core.arms import ALL
 from lib.tasks.structext.analyze.pairs import (
     against,
     agreement,
+    agreement_of_means,
     differences,
     failures,
     real_and_test,
     shots,
 )
-from lib.tasks.structext.analyze.published import agreement_of_means
 from lib.tasks.structext.analyze.tables import (
     ANSWERED,
     JUDGE,
