@@ -25,7 +25,8 @@ def interval(row: pd.Series, low: str, high: str) -> str:
 
 
 @pytest.mark.parametrize(("file", "contrast"), [
-    ("replicates/estimates", "dapt tabular - natural"), ("replicates/estimates", "dapt-n - dapt all"),
+    ("replicates/estimates", "dapt tabular - natural"),
+    ("replicates/estimates", "dapt-n - dapt all"),
     ("replicates/estimates", "dapt-n - dapt natural"),
     ("replicates/estimates", "dapt-n - dapt entity-list"),
     ("replicates/estimates", "dapt-n - dapt tabular"), ("controlled/bases", "tabular - natural"),

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.format import estimate, p_value
-from lib.analyze.stats import ALPHA
 from lib.analyze.statistics.units import holm, over_units
+from lib.analyze.stats import ALPHA
 from lib.core.structures import STRUCTURES, prose, structure_of
 from lib.exposures.arms import RAW
 
@@ -181,13 +181,15 @@ def answer(table: pd.DataFrame) -> str:
     equal = (" Effects beyond the margin are excluded." if first.p_equivalent <= ALPHA else
              " Effects beyond the margin are not excluded.")
     low, high = 2 ** second.low, 2 ** second.high
-    return (f"Over {first.bases} bases, a fact in a named table row is "
-            f"{estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} as likely "
-            f"after its question as the same fact in a sentence: a difference {shown[first]} (exact "
-            f"sign flips, Holm's p {p_value(first.p_holm)}).{equal} It needs "
-            f"{estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to be "
-            f"{second.measure} as often: a difference {shown[second]} (Holm's p "
-            f"{p_value(second.p_holm)}).\n")
+    return (
+        f"Over {first.bases} bases, the answer to a question about a named table row is "
+        f"{estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} more likely than "
+        f"about the same fact in a sentence; a difference {shown[first]} (exact sign flips, Holm's "
+        f"p {p_value(first.p_holm)}).{equal} The row needs "
+        f"{estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to be "
+        f"{second.measure} as often; a difference {shown[second]} (Holm's p "
+        f"{p_value(second.p_holm)}).\n"
+    )
 
 
 def frontier(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:

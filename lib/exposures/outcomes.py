@@ -19,6 +19,7 @@ from lib.exposures.scores import after_question, after_record
 from lib.exposures.training import Regime, blocks_of, train_run
 from lib.infer.answers import load
 
+
 def run(base_model: str, arm: Arm, documents: list[Document], facts: list[Fact],
         replayed: Sequence[str], scored: Sequence[Fact], regime: Regime, seed: int,
         work: Path) -> tuple[pd.DataFrame, pd.DataFrame]:

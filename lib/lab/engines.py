@@ -70,7 +70,8 @@ def _candidate(fact: Fact, text: str) -> Candidate:
         start = text.rfind("\n", 0, text.index(fact.value[0], start)) + 1 if several else start
     above = text[:fact.start].rpartition("\n\n")[2]
     header = above.partition("\n")[0].strip(_MARKS) if raw.startswith("|") else ""
-    return Candidate(question(fact), answer, structure.kind, start, end, header=header, rule="facts")
+    return Candidate(question(fact), answer, structure.kind, start, end, header=header,
+                     rule="facts")
 
 
 def question(fact: Fact) -> str:

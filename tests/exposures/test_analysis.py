@@ -66,7 +66,8 @@ def test_effects_have_two_primary_rows_holm_and_equivalence(rows):
 
 
 def test_gains_of_arms_are_on_the_same_facts_in_the_same_rotation(rows):
-    other = rows[rows.rotation == 1].assign(arm="normalized", question=lambda row: row.question + .3)
+    other = rows[rows.rotation == 1].assign(arm="normalized")
+    other = other.assign(question=other.question + 0.3)
     gains = analysis.arm_effects(pd.concat([rows, other]))
     own = gains[gains.measure == "question"]
     assert own.value.round(6).eq(0.3).all() and set(own.contrast) == {"normalized - raw"}

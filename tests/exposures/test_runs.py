@@ -1,5 +1,6 @@
 """Runs of the exposure study: what is read at each exposure, and how each fact is scored."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -55,7 +56,7 @@ def test_rewriting_keeps_the_records_words_and_adds_only_a_name_that_is_missing(
             assert alone[fact.fact_id] == raw
             assert (rewritten[fact.fact_id] == raw) == (fact.entity in raw)
         if fact.entity in raw:  # in a list or table, too
-            subject = raw.lstrip("-| ").split(":")[0].split(" |")[0].split(" is ")[0].split(" are ")[0]
+            subject = re.split(r":| \||\b is | are ", raw.lstrip("-| "))[0]
             assert subject.removeprefix("The ").lower() in rewritten[fact.fact_id].lower()
 
 
