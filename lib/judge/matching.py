@@ -142,19 +142,10 @@ def judge_value(reference: list[Token], found: list[Token], question: Question) 
     if turn:
         return "unscored", f"says more than can be judged: {turn.text!r}"
     if is_whole:
-        strange = new or _repeated(wanted, found)
-        return ("unscored", f"says more than can be judged: {strange[0].text!r}") if strange else (
+        return ("unscored", f"says more than can be judged: {new[0].text!r}") if new else (
             "correct", "gives the reference")
     lacking = [token for token in wanted if not any(is_equal(token, one) for one in own)]
     return _missed(wanted, lacking, new, said or own)
-
-
-# A value that comes again, in another sentence, may be of another thing
-def _repeated(phrase: list[Token], found: list[Token]) -> list[Token]:
-    hard = [token for token in phrase if sort_of(token) in HARD]
-    return [token for token in hard if len(phrase) > 1
-            and sum(is_equal(token, one) for one in found) > sum(
-                is_equal(token, one) for one in phrase)]
 
 
 def _missed(wanted: list[Token], lacking: list[Token], new: list[Token],

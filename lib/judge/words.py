@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from lib.core.units import unit_of
@@ -101,25 +100,14 @@ class Question:
     tokens: tuple[Token, ...]
 
     def read(self, text: str) -> list[Token]:
-        """Return the tokens of `text`: compounds apart, amounts summed, in the unit asked for."""
+        """Return the tokens of `text`: compounds apart, amounts in the unit asked for."""
         found: list[Token] = []
         for token in tokens(text):
             if token.kind == "word" and re.fullmatch(r"[A-Za-z]{2,}(?:-[A-Za-z]{2,})+", token.text):
                 found += [Token("word", part.lower(), part) for part in token.text.split("-")]
-            elif self._is_sum(found, token):
-                last = found.pop()
-                found.append(Token("number", (last.value[0], last.value[1] + token.value[1]),
-                                   f"{last.text} {token.text}"))
             else:
                 found.append(in_unit(token, self.unit) if self.unit else token)
         return self._bounded(found)
-
-    def _is_sum(self, found: list[Token], token: Token) -> bool:
-        last = found[-1] if found else token
-        return (last.kind == token.kind == "number" and last is not token
-                and last.value[0] == token.value[0] in ("time", "month")
-                and isinstance(last.value[1], Fraction) and isinstance(token.value[1], Fraction)
-                and token.value[1] < last.value[1])
 
     # "at most" repeats a question for a maximum
     def _bounded(self, found: list[Token]) -> list[Token]:

@@ -60,11 +60,9 @@ def asked(body: str, title: str = "Orsa R-9") -> dict[str, str]:
      {"which formats does the X7 gateway support?": "gelf\nraw"}),
     ("The following backends are supported on Linux:\n\n- sqlite\n- memory",
      {"which backends are supported on Linux?": "sqlite\nmemory"}),
-    ("Packages are produced for the following systems:\n\n- Linux\n- QNX",
-     {"for which systems are packages produced?": "Linux\nQNX"}),
     ("## Changes\n\n- Fix a leak\n- Add a lid", {}), ("It may:\n\n- leak\n- burn", {}),
     ("## Related links\n\n- Orsa\n- Zell", {}), ("## What's on the page\n\n- Bar\n- Sidebar", {}),
-    ("## Notable changes\n\n- http\n- tls", {}), ("## Goroutines\n\n- Count\n- Growth", {}),
+    ("## Notable changes\n\n- http\n- tls", {}), ("## Response times\n\n- Latency\n- Volume", {}),
     ("## Supported kinds\n\n- Added support for X\n- Y", {}),
     ("## Build tools\n\n- [Install the kit](a)\n- [Check the pump](b)", {}),
 ])

@@ -34,8 +34,6 @@ _COUNTED = rf"(?:the following (?:{_COUNT})?|(?:the )?{_COUNT})"
 _HAS = re.compile(
     r"(?P<who>.+?) (?:(?P<modal>can|may|must|should|MUST|SHOULD|MAY) )?(?:also |currently |now )?"
     rf"(?P<verb>[a-z]{{3,}}) (?:all of |one of |any of )?{_COUNTED}(?P<what>.+?)", re.S)
-_IN = re.compile(r"(?P<who>.+?) (?P<be>is|are|was|were) (?P<done>.+?) (?P<prep>in|for|on|to|by|"
-                 rf"from|with|at) {_COUNTED}(?P<what>.+)", re.S)
 _ARE = re.compile(rf"{_COUNTED}(?P<what>.+?) (?P<be>are|can be|must be|have|support|"
                   r"now have) (?P<rest>.+)", re.S | re.I)
 _ARE_THE = tuple(re.compile(pattern, re.S | re.I) for pattern in (
@@ -113,9 +111,11 @@ def _is_entry(text: str) -> bool:
 
 def _question(site: Site) -> tuple[str, str]:
     lead, about = site.lead.rstrip(" :").replace(" (s)", ""), f"{site.section} {site.document}"
-    if site.lead_start < 0:
-        return (f"what are the {in_sentence(lead)}?" if _is_whole(lead) else "", "list: heading")
-    for ask in (_of_in, _of_have, _of_are, _of_noun):
+    if site.lead_start < 0:  # "Supported platforms", not "Response times"
+        says_which = _SINGLE.intersection(words(lead)) or re.match(r"\w+(?:ed|able|ible) ", lead)
+        is_asked = says_which and _is_whole(lead)
+        return f"what are the {in_sentence(lead)}?" if is_asked else "", "list: heading"
+    for ask in (_of_have, _of_are, _of_noun):
         if core := ask(lead, about):
             return core, "list: lead-in"
     return "", ""
@@ -142,15 +142,6 @@ def _of_have(lead: str, about: str) -> str:
     return f"which {what[0]} {asked}{rest}?" if asked else ""
 
 
-# "Packages are produced for the following systems"
-def _of_in(lead: str, about: str) -> str:
-    match = _IN.fullmatch(lead)
-    who = subject_of(match["who"], about) if match else ""
-    if not who or not _is_class(match["what"]) or not re.match(r"(?:\w+ )*\w+ed\b", match["done"]):
-        return ""
-    return f"{match['prep']} which {match['what']} {match['be']} {who} {match['done']}?"
-
-
 def _of_are(lead: str, about: str) -> str:
     match = _ARE.fullmatch(lead)
     is_whole = match and _is_class(match["what"]) and not re.search(
@@ -163,7 +154,7 @@ def _is_class(phrase: str) -> bool:
     is_named = 1 < len(own) <= 8 or len(own) == 1 and (
         own[0] in _SINGLE or singular(own[0]) not in VAGUE)
     return is_named and is_plural(phrase) and is_noun_phrase(phrase) and not (
-        own[-1] in _GENERIC or {"all", "following", "support", *CLAUSAL}.intersection(own)
+        own[-1] in _GENERIC or {"all", "following", "some", "support", *CLAUSAL}.intersection(own)
         or re.search(rf"^(?:examples?|sample|\w+ing) |[(]|\b(?:{_VERBS})\b| {_COUNT}",
                      phrase, re.I))
 

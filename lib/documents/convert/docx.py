@@ -61,7 +61,6 @@ class _Reader:
                        ([] if styles is None else styles)}
         self.numbering = numbering
         self.counts: dict[str, dict[int, int]] = defaultdict(dict)
-        self.begun: set[tuple[str, int]] = set()
 
     def pieces(self, element) -> Iterator[Piece]:
         for child in element:
@@ -123,21 +122,16 @@ class _Reader:
         if not lists:
             return None
         depth = int(_value(styles, "w:pPr/w:numPr/w:ilvl") or 0)
-        kind = _value(lists, "w:abstractNumId")
         level = self.numbering.xpath("w:abstractNum[@w:abstractNumId=$kind]/w:lvl[@w:ilvl=$depth]",
-                                     namespaces=_NAMES, kind=kind, depth=depth)
-        restart = lists[0].xpath("w:lvlOverride[@w:ilvl=$depth]/w:startOverride/@w:val",
-                                 namespaces=_NAMES, depth=depth)
-        counts = self.counts[kind]
-        start = int(_value(level, "w:start") or 1)
-        counts[depth] = counts.get(depth, start - 1) + 1
-        if restart and (name, depth) not in self.begun:
-            counts[depth] = int(restart[0])
-        self.begun.add((name, depth))
+                                     namespaces=_NAMES, depth=depth,
+                                     kind=_value(lists, "w:abstractNumId"))
+        if _value(level, "w:numFmt") in (None, "bullet", "none"):
+            return depth, None
+        counts = self.counts[name]
+        counts[depth] = counts.get(depth, int(_value(level, "w:start") or 1) - 1) + 1
         for deeper in [one for one in counts if one > depth]:
             del counts[deeper]
-        is_bullet = _value(level, "w:numFmt") in (None, "bullet", "none")
-        return depth, None if is_bullet else counts[depth]
+        return depth, counts[depth]
 
     def table(self, element) -> Iterator[Piece]:
         rows: list[list[str]] = []

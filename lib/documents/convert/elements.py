@@ -65,7 +65,7 @@ class _Walker:
         if tag in HEADINGS:
             self.add("heading", text=inlined(element).replace("\n", " "), level=int(tag[1]))
         elif tag == "pre":
-            self.add("code", text=raw_text(element))
+            self.add("code", text="".join(element.itertext()))
         elif tag in _LISTS:
             self.items(element)
         elif tag in ("li", "dt"):
@@ -146,18 +146,11 @@ def _cell(cell) -> str:
     return "<br>".join(re.sub(r"\s*\n\s*", "<br>", part) for part in parts if part)
 
 
-def raw_text(element) -> str:
-    """Return the text of an element with all of its blanks; <br> is a line break."""
-    return "".join([element.text or "", *(
-        ("\n" if child.tag == "br" else raw_text(child)) + (child.tail or "")
-        for child in element)])
-
-
 def inlined(element) -> str:
     """Return the text of an inline element as Markdown; only code keeps its markup."""
     if element.tag == "br":
         return "\n"
     if element.tag in _CODE:
-        return code_span(raw_text(element))
+        return code_span("".join(element.itertext()))
     return "".join([inline(element.text or ""), *(
         inlined(child) + inline(child.tail or "") for child in element)])

@@ -62,6 +62,8 @@ def tree(text: str):
         raise BadInput("empty")
     if root.xpath("*" + "/*" * MOST_NESTED):
         raise BadInput(f"elements nested more than {MOST_NESTED} deep")
+    for line_break in root.iter("br"):
+        line_break.text = "\n"
     for element in [*root.iter("*")]:
         if element.tag in _NEVER or _is_hidden(element):
             _remove(element)

@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 
 from lib.core.errors import BadInput
 from lib.documents.convert.markdown import Converted, write_markdown
@@ -145,23 +144,19 @@ def _key(line: Line) -> tuple[str, int]:
     return re.sub(r"\d+", "#", line.text), round(line.middle / 3)
 
 
-# The blank strip between two columns. A table has such strips too; but text in columns is as wide
-# as its column on most lines
-def _gutter(pages: Sequence[Page]) -> tuple[int, int] | None:
+# The ends of the left and the beginnings of the right column. A table has a blank strip too; but
+# text in columns is as wide as its column on most lines
+def _gutter(pages: Sequence[Page]) -> tuple[float, int] | None:
     width = max(page.width for page in pages)
-    parts = [_parts(line) for page in pages for line in page.lines]
-    crossed = Counter(x for row in parts for x0, x1 in row for x in range(int(x0), int(x1) + 1))
-    middle = range(int(width * 0.35), int(width * 0.65))
-    least = min(crossed[x] for x in middle)
-    blank = [x for x in middle if crossed[x] <= least + 0.01 * len(parts)]
-    runs = [[x for _, x in run]
-            for _, run in groupby(enumerate(blank), lambda one: one[1] - one[0])]
-    left, *_, right = max(runs, key=len) * 2
-    ends = [x1 for row in parts for _, x1 in row if x1 <= left + 1]
-    n_right = sum(x0 >= right - 1 for row in parts for x0, _ in row)
-    n_full = sum(end > left - 0.12 * width for end in ends)
-    is_text = least <= 0.2 * len(parts) < 0.8 * min(len(ends), n_right) and n_full > 0.4 * len(ends)
-    return (left, right) if right - left > 6 and is_text else None
+    rows = [_parts(line) for page in pages for line in page.lines]
+    ends = [x1 for row in rows for _, x1 in row if x1 <= width / 2]
+    starts = Counter(round(x0) for row in rows for x0, _ in row if x0 >= width / 2)
+    n_across = sum(x0 < width / 2 < x1 for row in rows for x0, x1 in row)
+    n_full = sum(end > 0.36 * width for end in ends)
+    is_text = n_across <= 0.2 * len(rows) < 0.8 * min(len(ends), starts.total())
+    if not is_text or n_full <= 0.4 * len(ends):
+        return None
+    return max(ends), min(x for x, n in starts.items() if n > 0.05 * starts.total())
 
 
 def _parts(line: Line) -> list[tuple[float, float]]:
@@ -170,7 +165,7 @@ def _parts(line: Line) -> list[tuple[float, float]]:
 
 # Lines across both columns divide the page; between them the left column comes first. The right
 # one is moved below it, by `shift`.
-def _ordered(page: Page, gutter: tuple[int, int] | None, margin: float) -> list[Line | Grid]:
+def _ordered(page: Page, gutter: tuple[float, int] | None, margin: float) -> list[Line | Grid]:
     if gutter is None:
         return sorted([*page.lines, *page.grids], key=lambda one: one.top)
     left, right = gutter
