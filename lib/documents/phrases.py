@@ -51,14 +51,10 @@ def is_foreign(text: str) -> bool:
 def in_sentence(label: str) -> str:
     """Return a heading or header in lower case, unless a word of it is a name."""
     own = label.strip(" :.").split(" ")
-    is_plain = all(re.fullmatch(r"[A-Z]?[a-z()-]*|\W*", word) for word in own)
-    is_title = is_plain and (own[0][:1].isupper() and own[1:] != [] and all(
-        word[:1].isupper() or word in _LINKS for word in own[1:]) or not any(
-        word[:1].isupper() for word in own[1:]))
-    if not is_title and re.fullmatch(r"[A-Z][a-z]+", own[0]) and not any(
-            re.match(r"[A-Z][a-z]", word) for word in own[1:]):
-        own[0] = own[0].lower()
-    return " ".join(own).lower() if is_title else " ".join(own)
+    n_named = sum(bool(re.match("[A-Z][a-z]", word)) for word in own[1:])
+    if n_named and n_named < sum(word not in _LINKS for word in own[1:]):
+        return " ".join(own)
+    return " ".join(word.lower() if re.fullmatch(r"[A-Z][a-z()-]*", word) else word for word in own)
 
 
 def singular(word: str) -> str:
@@ -94,11 +90,8 @@ def is_series(phrase: str) -> bool:
     return has_end and all(map(is_noun_phrase, parts))
 
 
-def is_specific(phrase: str, about: str = "") -> bool:
-    """True for a subject that says which thing it is: a name, a code, or "the" and two words.
-
-    One word is enough if it is in `about`, what the section and the document are called.
-    """
+def is_specific(phrase: str) -> bool:
+    """True for a subject that says which thing it is: a name, a code, or "the" and two words."""
     own = phrase.split()
     content = [word for word in own if word.lower() not in _DETERMINERS]
     head = re.split(r" (?:of|for|in|on|to|with|from|at|by) ", " ".join(content))[0].split()
@@ -107,12 +100,8 @@ def is_specific(phrase: str, about: str = "") -> bool:
     is_named = any(map(_NAMED.search, content if len(content) < len(own) else content[1:]))
     if singular(head[-1]) in VAGUE and not (is_named and len(content) > 1):
         return False
-    if len(content) == 1 and singular(content[0]) in map(singular, words(about)):
-        return len(own) < 3 and (re.search(r"[A-Z\d_]", content[0]) is not None
-                                 or content != own)
-    if own[0].lower() in ("the", "a", "an", "each", "every", "all"):
-        return is_named or len(content) > 1
-    return is_named or bool(re.search(r"[A-Z]{2}|\d|_|[a-z][A-Z]", own[0])) or len(head) > 1
+    return is_named or len(head) > 1 or len(content) > 1 and len(own) > len(content) or (
+        re.search(r"[A-Z]{2}|\d|_|[a-z][A-Z]", own[0]) is not None)
 
 
 def is_attribute(label: str) -> bool:

@@ -127,8 +127,7 @@ class Question:
     def turn(self, found: list[Token], reference: list[Token]) -> Token | None:
         """Return the first word of an answer that may change what it says, or None."""
         known = set(map(key, reference))
-        is_past = {("word", word) for word in ("was", "were", "did")} & self.keys
-        changing = TURNS | {"before", "after"} | (set() if is_past else {"was", "were", "had"})
+        changing = TURNS | {"before", "after", "was", "were", "had"}
         return next((token for token in found if token.word in changing and key(token) not in known
                      and (key(token) not in self.keys or token.word in HEDGES)), None)
 

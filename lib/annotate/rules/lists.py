@@ -110,29 +110,29 @@ def _is_entry(text: str) -> bool:
 
 
 def _question(site: Site) -> tuple[str, str]:
-    lead, about = site.lead.rstrip(" :").replace(" (s)", ""), f"{site.section} {site.document}"
+    lead = site.lead.rstrip(" :").replace(" (s)", "")
     if site.lead_start < 0:  # "Supported platforms", not "Response times"
         says_which = _SINGLE.intersection(words(lead)) or re.match(r"\w+(?:ed|able|ible) ", lead)
         is_asked = says_which and _is_whole(lead)
         return f"what are the {in_sentence(lead)}?" if is_asked else "", "list: heading"
     for ask in (_of_have, _of_are, _of_noun):
-        if core := ask(lead, about):
+        if core := ask(lead):
             return core, "list: lead-in"
     return "", ""
 
 
-def _of_noun(lead: str, about: str) -> str:
+def _of_noun(lead: str) -> str:
     found = (match["what"] for pattern in _ARE_THE if (match := pattern.fullmatch(lead)))
     what = next(filter(_is_whole, found), "")
     return f"what are the {in_sentence(what)}?" if what else ""
 
 
-def _of_have(lead: str, about: str) -> str:
+def _of_have(lead: str) -> str:
     match = _HAS.fullmatch(lead)
     if not match:
         return ""
     what = re.split(r" (?:to|from|in|on|for|with|as|by) ", match["what"], maxsplit=1)
-    who = subject_of(match["who"], about)
+    who = subject_of(match["who"])
     if re.fullmatch(r"[A-Z]\w+", match["who"]) and match["who"].lower() not in CLAUSAL:
         who = match["who"]
     if not who or not _is_class(what[0]):
@@ -142,7 +142,7 @@ def _of_have(lead: str, about: str) -> str:
     return f"which {what[0]} {asked}{rest}?" if asked else ""
 
 
-def _of_are(lead: str, about: str) -> str:
+def _of_are(lead: str) -> str:
     match = _ARE.fullmatch(lead)
     is_whole = match and _is_class(match["what"]) and not re.search(
         r"[,;:\"]|\b(?:below|above|following|here|this|these|its?|you|your|we|as)\b", match["rest"])
@@ -184,11 +184,11 @@ def lowered(subject: str) -> str:
     return f"{first.lower()} {rest}".strip() if is_word else subject
 
 
-def subject_of(phrase: str, about: str) -> str:
+def subject_of(phrase: str) -> str:
     """Return a specific subject as it reads inside a question, "" if it is not clear."""
     own = phrase.split()
     if re.match(r"\w+ly\b|(?:Figure|Table|Step) \d", phrase) or ELSEWHERE.search(phrase):
         return ""
     is_class = len(own) == 1 and own[0].isalpha() and is_plural(own[0]) and (
         singular(own[0]) not in VAGUE and is_noun_phrase(own[0]))
-    return lowered(phrase) if is_class or is_specific(phrase, about) else ""
+    return lowered(phrase) if is_class or is_specific(phrase) else ""

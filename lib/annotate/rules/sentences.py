@@ -42,22 +42,19 @@ def ask_prose(site: Site) -> Iterator[Candidate]:
     """Yield a question about each sentence that is one plain clause about a named thing."""
     for span in sentences(site.text, site.block.start, site.block.end):
         text = _uncapitalized(_REFERENCE.sub(r"\1", span.text), site.text)
-        if found := ask_sentence(text, f"{site.section} {site.document}"):
+        if found := ask_sentence(text):
             core, answer, rule = found
             yield Candidate(site.place() + core, answer, "prose", span.start, span.end,
                             rule=f"sentence: {rule}")
 
 
-def ask_sentence(text: str, about: str = "") -> tuple[str, str, str] | None:
-    """Ask one sentence, given as a reader sees it, for its fact: question, answer and rule.
-
-    `about` is what its section and its document are called.
-    """
+def ask_sentence(text: str) -> tuple[str, str, str] | None:
+    """Ask one sentence, given as a reader sees it, for its fact: question, answer and rule."""
     is_long = len(text.split()) > MAX_SENTENCE_WORDS
     if is_long or not text.endswith(".") or re.search(r"[\n|\[;:()]| -+ |\. |^>", text):
         return None
     for ask in _FAMILIES:
-        found = ask(text[:-1].strip(), about)
+        found = ask(text[:-1].strip())
         if found and len(found[1].split()) <= MAX_SHORT_WORDS:
             return (*found, ask.__name__.strip("_"))
     return None
@@ -72,9 +69,9 @@ def _uncapitalized(text: str, body: str) -> str:
     return plain + text[first.end():] if re.search(rf"[a-z,] {plain}\b", body) else text
 
 
-def _is(clause: str, about: str) -> Found | None:
+def _is(clause: str) -> Found | None:
     match = re.fullmatch(r"(?P<s>.+?) (?P<be>is|are) (?P<v>.+)", clause, re.S)
-    subject = subject_of(match["s"], about) if match else ""
+    subject = subject_of(match["s"]) if match else ""
     if not subject:
         return None
     value = match["v"]
@@ -90,26 +87,26 @@ def _is(clause: str, about: str) -> Found | None:
 
 
 # "Drivers are managed by the X"
-def _done(clause: str, about: str) -> Found | None:
+def _done(clause: str) -> Found | None:
     match = re.fullmatch(rf"(?P<s>.+?) (?P<aux>is|are|was|were) {_DONE} by "
                          r"(?P<v>(?!.* (?:to|with) ).+ .+)", clause, re.S)
-    subject = subject_of(match["s"], about) if match else ""
+    subject = subject_of(match["s"]) if match else ""
     if not subject or not is_series(match["v"]) or match["done"] in ("used", "followed"):
         return None
     return f"what {match['aux']} {subject} {match['done']} by?", match["v"]
 
 
-def _how(clause: str, about: str) -> Found | None:
+def _how(clause: str) -> Found | None:
     match = re.fullmatch(rf"(?P<s>.+?) (?P<modal>(?:can|must|should) be|is|are) {_DONE} "
                          r"(?P<v>(?:by \w+ing|via|using|with the help of) .+)", clause, re.S)
-    subject = subject_of(match["s"], about) if match else ""
+    subject = subject_of(match["s"]) if match else ""
     if not subject or not _is_plain(match["v"]):
         return None
     modal, _, be = match["modal"].partition(" ")
     return f"how {modal} {subject} {be}{be and ' '}{match['done']}?", match["v"]
 
 
-_FAMILIES: tuple[Callable[[str, str], Found | None], ...] = (
+_FAMILIES: tuple[Callable[[str], Found | None], ...] = (
     _how, _done, _is)
 
 
