@@ -39,7 +39,7 @@ class Converted:
     doubt: str = ""  # why its structure cannot be trusted
 
 
-def write_markdown(pieces: Iterable[Piece], doubt: str = "") -> Converted:
+def write_markdown(pieces: Iterable[Piece]) -> Converted:
     """Write pieces as Markdown; doubtful tables among them are named in the doubt."""
     text, n_doubtful = "", 0
     widths: list[int] = []  # of the markers of the open list items
@@ -60,7 +60,7 @@ def write_markdown(pieces: Iterable[Piece], doubt: str = "") -> Converted:
         previous = piece
     unsure = f"{n_doubtful} table{'s' * (n_doubtful > 1)} whose cells are unsure"
     text = re.sub(r"[ \t]+$", "", text, flags=re.M) + "\n" * bool(text)
-    return Converted(text, "; ".join(filter(None, [doubt, unsure * bool(n_doubtful)])))
+    return Converted(text, unsure * bool(n_doubtful))
 
 
 def inline(text: str) -> str:

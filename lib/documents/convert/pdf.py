@@ -107,14 +107,11 @@ def _take_grids(page, into: Page) -> None:
         columns, tops = (sorted({cell[at] for cell in table.cells}) for at in (0, 1))
         if len(columns) < 2 or len(tops) < 2:
             continue
-        rows = [[""] * len(columns) for _ in tops]
-        for x0, top, x1, bottom in table.cells:
-            lines = lines_of(_inside(into.words, x0, top, x1, bottom), [], into.number)
-            text = words_text([line.words for line in lines])
-            for at, y in enumerate(tops):
-                for column, x in enumerate(columns):
-                    if top - 1 <= y < bottom - 1 and x0 - 1 <= x < x1 - 1:
-                        rows[at][column] = text  # a merged cell's text is in each place
+        texts = [(cell, words_text([line.words for line in lines_of(
+            _inside(into.words, *cell), [], into.number)])) for cell in table.cells]
+        rows = [["".join(text for (x0, top, x1, bottom), text in texts  # of a merged cell in each
+                         if x0 - 1 <= x < x1 - 1 and top - 1 <= y < bottom - 1)
+                 for x in columns] for y in tops]
         x0, top, x1, bottom = table.bbox
         _remove(into, _inside(into.words, *table.bbox))
         into.grids.append(Grid(rows, x0, x1, top, bottom, into.number))
