@@ -1,7 +1,7 @@
 """Blocks with what is needed to ask about them or to rewrite them: place and lead-in."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Site:
 
     block: Block
     text: str  # of the document
-    document: str  # its name in a question; "" if neither title nor product names it
+    document: str  # its name in a question; "" if its title is generic
     section: str  # the heading above; with those above it if several have its name
     lead: str = ""  # the paragraph that introduces a list, or the heading right above it
     lead_start: int = -1  # of that paragraph's last sentence; -1 if the lead-in is a heading
@@ -37,12 +37,11 @@ class Site:
         return (f'Under "{section}" in ' if section else "In ") + f"{self.document}, "
 
 
-def sites(document: Document, blocks: Sequence[Block], product: str = "") -> Iterator[Site]:
+def sites(document: Document, blocks: Sequence[Block]) -> Iterator[Site]:
     """Yield the site of each block, in order; `blocks` are those of the document."""
     title = title_heading(blocks)
     counts = Counter(block.text for block in blocks if block.kind == "heading")
-    is_own = folded(product) in folded(document.text)
-    name = _document_name(title.text if title else document.title, product if is_own else "")
+    name = _document_name(title.text if title else document.title)
     above = None
     for block in blocks:
         path = [text for text in block.headings if not title or text != title.text]
@@ -52,22 +51,6 @@ def sites(document: Document, blocks: Sequence[Block], product: str = "") -> Ite
         lead, start = _lead(document.text, above, block)
         yield Site(block, document.text, name, ", ".join(path[max(first, 0):]), lead, start)
         above = block
-
-
-def products(documents: Sequence[Document]) -> dict[str, str]:
-    """Return folder -> the product that its documents are about, "" if none is clear.
-
-    It is what their folder is called after, as most of them write it.
-    """
-    folders = defaultdict(list)
-    for document in documents:
-        folders[folder_of(document)].append(document.text)
-    return {folder: _product(folder, texts) for folder, texts in folders.items()}
-
-
-def folder_of(document: Document) -> str:
-    """Return the first folder of a document's id, "" if it has none."""
-    return document.document_id.partition("/")[0] if "/" in document.document_id else ""
 
 
 def row_key(block: Block) -> int:
@@ -80,29 +63,13 @@ def row_key(block: Block) -> int:
     return 0
 
 
-def _product(folder: str, texts: list[str]) -> str:
-    joined = "\n".join(texts)
-    parts = [part for part in re.split(r"[-_. ]+", folder) if part]
-    for length in range(len(parts), 0, -1):
-        called = re.compile(rf"(?<![\w/.-]){'[-_. ]?'.join(map(re.escape, parts[:length]))}"
-                            r"(?![\w/-]|\.\w)", re.I)
-        if sum(len(called.findall(text)) > 1 for text in texts) >= len(texts) / 2:
-            forms = Counter(called.findall(joined))
-            return max(forms, key=lambda form: (
-                form != form.lower() and 5 * forms[form] > forms.total(), forms[form]))
-    return ""
-
-
 def _is_generic(name: str) -> bool:
     return all(word in _GENERIC or word.isdigit() for word in folded(name).split())
 
 
-def _document_name(title: str, product: str) -> str:
+def _document_name(title: str) -> str:
     title = title.replace('"', "'").strip(" .:")
-    if not title or _is_generic(title) and not product:
-        return ""
-    own = "" if folded(product) in folded(title) else f"{product} "
-    return f'the {own}document "{title}"'
+    return "" if _is_generic(title) else f'the document "{title}"'
 
 
 def _lead(text: str, above: Block | None, block: Block) -> tuple[str, int]:

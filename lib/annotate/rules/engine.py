@@ -8,7 +8,7 @@ from lib.core.records import Document, Rejected
 from lib.core.structures import structure_of
 from lib.documents.blocks import parse
 from lib.documents.language import ENGLISH
-from lib.documents.sites import folder_of, products, sites
+from lib.documents.sites import sites
 
 
 def by_rules(documents: list[Document],
@@ -18,18 +18,17 @@ def by_rules(documents: list[Document],
     A document that is mostly not in English is not asked about, nor are the tables of one whose
     structure is in doubt.
     """
-    known, seen = products(documents), set()
-    return [_proposals(document, known[folder_of(document)], seen) for document in documents]
+    seen: set[str] = set()
+    return [_proposals(document, seen) for document in documents]
 
 
-def _proposals(document: Document, product: str,
-               seen: set[str]) -> tuple[list[Candidate], list[Rejected]]:
+def _proposals(document: Document, seen: set[str]) -> tuple[list[Candidate], list[Rejected]]:
     if document.language not in ENGLISH:
         reason = f"the rules ask in English only: the document is in {document.language}"
         return [], [Rejected(document_id=document.document_id, item=document.title, reason=reason)]
     candidates: list[Candidate] = []
     passed: Counter[tuple[str, str]] = Counter()
-    for structure, found in _proposed(document, product, seen):
+    for structure, found in _proposed(document, seen):
         if isinstance(found, str):
             passed[structure, found] += 1
         else:
@@ -39,10 +38,10 @@ def _proposals(document: Document, product: str,
                  structure=structure) for (structure, reason), count in passed.items()]
 
 
-def _proposed(document: Document, product: str,
+def _proposed(document: Document,
               seen: set[str]) -> Iterator[tuple[str, Candidate | str]]:
     before = frozenset(seen)  # what several documents say is asked of the first
-    for site in sites(document, parse(document.text), product):
+    for site in sites(document, parse(document.text)):
         structure = structure_of(site.block.kind)
         if structure is None:
             continue
@@ -50,7 +49,7 @@ def _proposed(document: Document, product: str,
         if site.block.text in before:
             reason = "another document has the same text"
         elif not site.document:
-            reason = "neither title nor product says what the document is about"
+            reason = "the title does not say what the document is about"
         elif "example" in site.section.lower():
             reason = "the section is an example"
         elif site.block.kind == "table" and document.doubt:
