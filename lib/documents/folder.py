@@ -196,7 +196,7 @@ def read_bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
 
 def _check(path: Path, limit: float) -> None:
     if not path.is_file():
-        raise BadInput("not an ordinary file")  # reading a pipe would hang
+        raise BadInput("missing, or not an ordinary file")  # reading a pipe would hang
     if (size := path.stat().st_size) > limit:
         raise BadInput(f"{size / 1e6:.1f} MB, over the limit of {limit / 1e6:.0f}: split it")
 

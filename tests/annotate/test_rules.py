@@ -83,7 +83,7 @@ def test_tables_and_lists_are_asked_about_where_header_or_lead_in_name_what_they
      "the Orsa operator"),
 ])
 def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
-    assert ask_sentence(sentence, "the document Orsa plugin")[:2] == (question, answer)
+    assert ask_sentence(sentence)[:2] == (question, answer)
 
 
 @pytest.mark.parametrize("sentence", [
