@@ -146,9 +146,8 @@ def _name(path: Path, folder: Path) -> str:
 
 
 def one_of(endings: Sequence[str]) -> str:
-    """Return ".md, .txt or .pdf"; of a long list, without other spellings of the same format."""
-    shown = [one for one in endings if len(endings) < 4 or one[-1] != "m" and one != ".xhtml"]
-    return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    """Return ".md, .txt or .pdf"."""
+    return " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
 
 
 def _found(rows: list[Rejected]) -> str:

@@ -96,6 +96,7 @@ class Reader:
         self.body = NEWLINE.split(body)  # its lines as the parser saw them
         self.closing = _closings(tokens)
         self.path: tuple[Block, ...] = ()  # of headings
+        self.headings: tuple[str, ...] = ()  # their texts
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""
@@ -121,15 +122,15 @@ class Reader:
             text = plain(_HEADING_ID.sub("", inline.content), self.references)
             level = int(token.tag[1])
             above = tuple(block for block in self.path if block.level < level)
-            block = Block(text, start, end, "heading", _texts(above), level)
-            self.path = (*above, block)
+            block = Block(text, start, end, "heading", tuple(one.text for one in above), level)
+            self.path, self.headings = (*above, block), (*block.headings, text)
             return block
         if token.type == "table_open":
             return self.table(index)
         if token.type in ("fence", "code_block"):
-            return Block(token.content, start, end, "code", _texts(self.path))
+            return Block(token.content, start, end, "code", self.headings)
         if token.type == "html_block" and token.content.strip() != EDGE and start < end:
-            return Block(self.source[start:end], start, end, "html", _texts(self.path))
+            return Block(self.source[start:end], start, end, "html", self.headings)
         return None
 
     def paragraph(self, token: Token, content: str) -> Iterator[Block]:
@@ -142,13 +143,12 @@ class Reader:
             if first in notes:
                 start = min(end, FOOTNOTE.search(self.source, start, end).end())
             text = "\n".join(lines[first:last]).removeprefix(NOTE_MARK)
-            yield Block(plain(text, self.references), start, end, "prose", _texts(self.path))
+            yield Block(plain(text, self.references), start, end, "prose", self.headings)
 
     def list_blocks(self, index: int) -> Iterator[Block]:
         """Yield a list, then the tables and the code inside it."""
         start, end = self.span(self.tokens[index])
-        headings = _texts(self.path)
-        yield Block(self.source[start:end], start, end, "list", headings,
+        yield Block(self.source[start:end], start, end, "list", self.headings,
                     items=tuple(self.items(index)))
         for at in range(index + 1, self.closing[index]):
             if self.tokens[at].type in ("table_open", "fence", "code_block"):
@@ -196,7 +196,7 @@ class Reader:
                          if token.type == "inline"]
                 rows.append(self.row(self.tokens[at].map[0], texts, "; " if rows else " "))
         start, end = self.span(self.tokens[index])
-        return Block(self.source[start:end], start, end, "table", _texts(self.path),
+        return Block(self.source[start:end], start, end, "table", self.headings,
                      header=rows[0], rows=tuple(rows[1:]))
 
     def row(self, number: int, texts: Sequence[str], tag_break: str) -> Row:
@@ -219,10 +219,6 @@ class Reader:
         while last > first + 1 and not self.body[last - 1].strip(" \t>"):
             last -= 1  # a tag of a dialect, which is an empty line to the parser
         return trimmed(self.source, self.lines[first], self.lines[min(last, len(self.lines) - 1)])
-
-
-def _texts(path: tuple[Block, ...]) -> tuple[str, ...]:
-    return tuple(heading.text for heading in path)
 
 
 def _closings(tokens: list[Token]) -> list[int]:
