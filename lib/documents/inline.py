@@ -99,8 +99,8 @@ def untagged(html: str) -> str:
 
 def trimmed(source: str, start: int, end: int) -> tuple[int, int]:
     """Return the bounds of source[start:end] without the whitespace around it."""
-    raw = source[start:end]
-    return start + len(raw) - len(raw.lstrip()), end - (len(raw) - len(raw.rstrip()))
+    bare = source[start:end].lstrip()
+    return end - len(bare), end - len(bare) + len(bare.rstrip())
 
 
 def unquoted(markdown: str) -> str:

@@ -34,7 +34,6 @@ _MARGIN = 0.13  # of a page's height, where headers and footers are
 class Page:
     """What is on a page: words, bullets drawn as shapes, tables with rulings."""
 
-    number: int
     width: float
     height: float
     words: list[Word]
@@ -44,7 +43,7 @@ class Page:
     @property
     def lines(self) -> list[Line]:
         """Return its words as lines, from top to bottom."""
-        return lines_of(self.words, self.bullets, self.number)
+        return lines_of(self.words, self.bullets)
 
 
 def read(raw: bytes) -> Converted:
@@ -96,7 +95,7 @@ def _page(page) -> Page:
     bullets = [((one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2)
                for one in [*page.curves, *page.rects]
                if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4]
-    result = Page(page.page_number, page.width, page.height, words, bullets)
+    result = Page(page.width, page.height, words, bullets)
     if page.rects or page.lines or page.curves:
         _take_grids(page, result)
     return result
@@ -108,13 +107,13 @@ def _take_grids(page, into: Page) -> None:
         if len(columns) < 2 or len(tops) < 2:
             continue
         texts = [(cell, words_text([line.words for line in lines_of(
-            _inside(into.words, *cell), [], into.number)])) for cell in table.cells]
+            _inside(into.words, *cell), [])])) for cell in table.cells]
         rows = [["".join(text for (x0, top, x1, bottom), text in texts  # of a merged cell in each
                          if x0 - 1 <= x < x1 - 1 and top - 1 <= y < bottom - 1)
                  for x in columns] for y in tops]
         x0, top, x1, bottom = table.bbox
         _remove(into, _inside(into.words, *table.bbox))
-        into.grids.append(Grid(rows, x0, x1, top, bottom, into.number))
+        into.grids.append(Grid(rows, x0, x1, top, bottom))
 
 
 def _inside(words: Sequence[Word], x0: float, top: float, x1: float, bottom: float) -> list[Word]:
@@ -174,8 +173,8 @@ def _ordered(page: Page, gutter: tuple[float, int] | None, margin: float) -> lis
     moved = [replace(word, x0=word.x0 - shift, x1=word.x1 - shift)
              for word in page.words if word.x0 + word.x1 >= 2 * middle]
     columns = [lines_of([word for word in page.words if word.x0 + word.x1 < 2 * middle],
-                        page.bullets, page.number),
-               lines_of(moved, [(x - shift, y) for x, y in page.bullets], page.number)]
+                        page.bullets),
+               lines_of(moved, [(x - shift, y) for x, y in page.bullets])]
     for grid in page.grids:
         is_across = grid.x0 < left - 5 and grid.x1 > right + 5
         (across if is_across else columns[grid.x0 + grid.x1 > 2 * middle]).append(grid)

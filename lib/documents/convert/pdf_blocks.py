@@ -38,7 +38,6 @@ class Line:
     """Words from left to right; `bullet` is the x of a mark that is drawn left of them."""
 
     words: list[Word]
-    page: int
     bullet: float | None = None
 
     def __post_init__(self):
@@ -65,11 +64,9 @@ class Grid:
     x1: float
     top: float
     bottom: float
-    page: int
 
 
-def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]],
-             page: int) -> list[Line]:
+def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]]) -> list[Line]:
     """Group words by their baseline, from top to bottom."""
     rows: list[list[Word]] = []
     for word in sorted(words, key=lambda one: one.top + one.bottom):
@@ -80,7 +77,7 @@ def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]],
                 break
         else:
             rows.append([word])
-    lines = [Line(sorted(row, key=lambda one: one.x0), page) for row in rows]
+    lines = [Line(sorted(row, key=lambda one: one.x0)) for row in rows]
     for line in lines:
         line.bullet = max((x for x, y in bullets if line.x0 - 30 < x < line.x0
                            and abs(y - line.middle) < 0.5 * line.size), default=None)
@@ -223,7 +220,7 @@ class _Reader:
         if not (abs(line.x0 - left) < 4 or is_indented) or (
                 abs(line.size - before.size) > 0.6 and not line.mono):
             return False
-        if before.page != line.page or line.top < before.top:  # a new page or column
+        if line.top < before.top:  # a new page or column
             return not _SENTENCE_END.search(before.text) or line.text[0].islower()
         return line.middle - before.middle < (self.pitch + 0.35) * max(line.size, before.size)
 
@@ -232,12 +229,12 @@ class _Reader:
         piece, lines = self.pieces[-1] if self.pieces else (Piece("table"), [])
         if not lines:
             return False
-        before, is_page = lines[-1], lines[-1].page == line.page
+        before = lines[-1]
         gap = (line.middle - before.middle) / line.size
         if piece.kind == "doubtful":
-            return is_page and 0 < gap < (3 if kind == "doubtful" else self.pitch + 0.35)
+            return 0 < gap < (3 if kind == "doubtful" else self.pitch + 0.35)
         if kind == piece.kind == "heading":
-            return is_page and abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6
+            return abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6
         return kind == piece.kind == "code"
 
     def _level(self, line: Line, goes_on: bool) -> int:
