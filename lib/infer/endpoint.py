@@ -5,8 +5,7 @@ from lib.infer.decoding import Decoding, before_stop, ends_of
 from lib.infer.prompts import chat_prompt_for, prompt_for, prompt_of
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
-from lib.llm.request import Request
-from lib.llm.tokens import counter
+from lib.llm.request import Request, counter
 
 _NEXT_TURN = ("\nQuestion:",)  # an answer to a chat prompt may have blank lines
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lib.infer.prompts import beginning, is_chat
 
-# transformers', which is slow to import and has a `decode`, or lib.llm.tokens.counter's count
+# transformers', which is slow to import and has a `decode`, or lib.llm.request.counter's count
 Tokenizer = Callable
 MARGIN = 16  # tokens that an endpoint's chat template may add to such a counter's result
 _BATCH = 64  # texts encoded at once, so a study's tokens are never all in memory

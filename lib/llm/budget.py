@@ -7,8 +7,7 @@ from lib.core.errors import Stopped
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls, dollars
 from lib.llm.prices import Price, cost_usd, price_of
-from lib.llm.request import Request
-from lib.llm.tokens import counter, most_tokens
+from lib.llm.request import Request, counter, most_tokens
 
 
 class Budget:

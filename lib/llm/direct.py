@@ -15,9 +15,8 @@ from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint
 from lib.llm.faults import Fault, fault_of, fault_of_reply
 from lib.llm.prices import cost_usd
-from lib.llm.request import Reply, Request, Waiting
+from lib.llm.request import Reply, Request, Waiting, most_tokens, upper_bound
 from lib.llm.response import UNREADABLE, read_response
-from lib.llm.tokens import most_tokens, upper_bound
 
 MOST_HOPELESS = 20  # requests that fail in the same way, if none has had a reply that can be read
 WORTH_SAYING = 10.0  # seconds of a wait

@@ -1,9 +1,13 @@
-"""Requests to a model, its replies, and the hash that identifies a request."""
+"""Requests to a model, their hash and number of tokens, and replies."""
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+
+ESTIMATE = "an estimate: 4 bytes per token"
 
 
 @dataclass(frozen=True)
@@ -58,3 +62,29 @@ class Reply:
     model: str = field(default="", compare=False)  # that answered, as the endpoint names it
     finish_reason: str = field(default="", compare=False)
     usage: tuple = field(default=(None, None), compare=False)  # tokens in and out; absurd: None
+
+
+def counter(model: str) -> tuple[Callable[[str], int], str]:
+    """Return a function that counts a text's tokens as `model` does, and how it counts."""
+    if (path := Path(model) / "tokenizer.json").is_file():
+        import tokenizers
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+
+        def count(text: str) -> int:
+            storable = text.encode("utf-8", "replace").decode()  # lone surrogates are refused
+            return len(tokenizer.encode(storable, add_special_tokens=False))
+
+        return count, "counted by the model's tokenizer"
+    return (lambda text: -(-upper_bound(text) // 4)), ESTIMATE
+
+
+def upper_bound(text: str) -> int:
+    """Return the most tokens that a byte-level tokenizer can make of `text`: its UTF-8 bytes."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def most_tokens(request: Request) -> int:
+    """Return the most tokens that an endpoint can count for a prompt and its chat template."""
+    return sum(upper_bound(content) + 8 for _, content in request.messages) + 8

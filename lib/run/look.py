@@ -21,7 +21,7 @@ from lib.core.structures import STRUCTURES
 from lib.core.text import listed
 from lib.documents.folder import Reading, read_folder
 from lib.llm.prices import cost_usd, price_of
-from lib.llm.tokens import counter
+from lib.llm.request import counter
 from lib.tasks.spark import structures  # noqa: F401 (registers them)
 
 EXAMPLE = REPOSITORY / "data" / "technical"

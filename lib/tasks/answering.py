@@ -12,7 +12,7 @@ from lib.infer.decoding import Decoding, source_of
 from lib.infer.endpoint import answer_over_endpoint
 from lib.infer.window import tokenizer_of, window_of
 from lib.llm.calls import Calls
-from lib.llm.tokens import counter
+from lib.llm.request import counter
 from lib.tasks.task import Room, Rows, Shown, Task
 
 NO_MEMORY = "asked without a text: this reader only reads"

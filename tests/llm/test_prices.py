@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lib.llm.prices import cost_usd, price_of
-from lib.llm.tokens import ESTIMATE, counter, upper_bound
+from lib.llm.request import ESTIMATE, counter, upper_bound
 
 HEAD = ("model,input_usd_per_million,cache_write_usd_per_million,output_usd_per_million,"
         "batch_factor,context_tokens,max_output_tokens,as_of,source\n")

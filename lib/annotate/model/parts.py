@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from lib.core.prompts import prompt_template
 from lib.documents.blocks import parse
 from lib.llm.prices import price_of
-from lib.llm.tokens import ESTIMATE, counter
+from lib.llm.request import ESTIMATE, counter
 
 CONTEXT_TOKENS = 8192  # of a model without context_tokens in prices.csv
 TOKENS_PER_PAIR = 400  # of a reply; a long entity list occurs in answer and source reference
