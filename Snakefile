@@ -31,7 +31,8 @@ if workflow.is_main_process:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, end_in_silence)
-    if workflow.output_settings.quiet:  # stages say what they found
+    said = workflow.output_settings
+    if said.quiet and not said.dryrun:  # stages say what they found
         logger.addFilter(lambda record: record.levelno > logging.INFO
                          or getattr(record, "event", None) == LogEvent.PROGRESS)
 be_parent()

@@ -104,7 +104,8 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
             sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
             return papermill.execute_notebook(
                 notebook, output, given, kernel_name="python3", cwd=REPOSITORY, config=sockets,
-                progress_bar=sys.stderr.isatty(), coalesce_streams=True, stdout_file=live, stderr_file=live,
+                progress_bar=sys.stderr.isatty(), coalesce_streams=True,
+                stdout_file=live, stderr_file=live,
                 extra_arguments=[f"--IPKernelApp.exec_lines={_FIRST}",
                                  "--IPKernelApp.log_level=50"])
     except papermill.PapermillExecutionError as error:
