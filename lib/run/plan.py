@@ -11,7 +11,7 @@ import pandas as pd
 from lib.core.errors import BadInput, BadStudy
 from lib.core.paths import model_source
 from lib.documents.folder import Reading, read_folder
-from lib.llm.tokens import counter
+from lib.llm.request import counter
 from lib.run.config import Study, load_study
 from lib.run.look import costs
 from lib.run.parameters import notebook_path, parameters_of
