@@ -24,7 +24,7 @@ RUN_STUDY = STUDY_PARENT=$$PPID STUDY_BASE="$(BASE)" exec "$(PYTHON)" -m lib.run
 PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help study look verify lab base test test-all bench clean environment
+.PHONY: help study look plan verify lab base test test-all bench clean environment
 .DEFAULT_GOAL := help
 
 help:  ## this menu
@@ -42,6 +42,9 @@ study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and al
 
 look: $(READY)  ## what DOCUMENTS holds, what can be asked, what MODEL would cost; uses no model
 	@"$(PYTHON)" -m lib.run.look "$(DOCUMENTS)" --model "$(MODEL)"
+
+plan: $(READY)  ## memory, hours and price of STUDY on DOCUMENTS; starts nothing
+	@"$(PYTHON)" -m lib.run.plan "$(STUDY)" --documents "$(DOCUMENTS)"
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@PYTHONWARNINGS="ignore:IProgress not found" \

@@ -3,10 +3,13 @@
 # inputs or the code that its notebook runs (lib.core.digest) have changed. Executed copies are not
 # outputs: removing one re-runs nothing.
 import json
+import logging
 import os
 import signal
 import sys
 from pathlib import Path
+
+from snakemake.logging import LogEvent, logger
 
 sys.path.insert(0, str(workflow.basedir))
 from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained
@@ -28,6 +31,10 @@ if workflow.is_main_process:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, end_in_silence)
+    said = workflow.output_settings
+    if said.quiet and not said.dryrun:  # stages say what they found
+        logger.addFilter(lambda record: record.levelno > logging.INFO
+                         or getattr(record, "event", None) == LogEvent.PROGRESS)
 be_parent()
 os.environ["STUDY_ROOT"] = str(output_root())
 os.environ.setdefault("PYTHONPATH", str(REPOSITORY))

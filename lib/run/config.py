@@ -101,7 +101,8 @@ class Study(StudyFile):
         if not is_own and arm != BASE and not set(_OWN) & set(own.get("04_infer", {})):
             raise ValueError(f"arms: {arm!r} is neither {BASE}, nor trained ({self.kind.trains}-…)"
                              f", nor an arm with a model of its own: {arm}: {{04_infer: "
-                             f"{{endpoint_model: …}}}}; choose among {', '.join(_OWN)}")
+                             f"{{endpoint_model: …}}}}, or {', '.join(_OWN)}; "
+                             f"{choices(arm, self.kind.arms)}")
 
     def texts_of(self, arm: str) -> str:
         """Return what a trained arm learns, "" if neither its name nor the study says it."""
@@ -206,35 +207,51 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
                        f"{choices(name, studies())}")
     where = f"studies/{name}.yaml"
     try:
-        keys = yaml.safe_load((REPOSITORY / where).read_text(encoding="utf-8"))
+        text = (REPOSITORY / where).read_text(encoding="utf-8")
+        keys = yaml.safe_load(text)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
         line = f", line {mark.line + 1}" if mark else ""
         raise BadStudy(f"{where}{line}: not YAML: {problem or error}") from error
     source = keys.get("source") if isinstance(keys, dict) else keys
     if source not in [*KINDS]:
-        raise BadStudy(f"{where}, source: {source!r} is unknown; {choices(source, KINDS)}")
+        raise BadStudy(_placed(where, text, f", source: {source!r} is unknown; "
+                                            f"{choices(source, KINDS)}"))
     model = OWN.get(source, Study)
     try:
         study = model(**{**keys, "name": name})
     except ValidationError as error:
-        raise BadStudy(f"{where}{_explained(error, model)}") from error
+        raise BadStudy(_placed(where, text, _explained(error, model))) from error
     study = study.model_copy(update={"folder": _folder(study, folder)})
     if isinstance(study, Study):
-        _check_base(study, where)
+        _check_base(study, where, text)
     for stage in study.stages:
         for arm in study.arms_of(stage):
             try:
                 checked(notebook_path(stage), study.given(stage, arm))
             except BadStudy as error:
-                raise BadStudy(f"{where}: {error}") from error
+                raise BadStudy(_placed(where, text, f": {error}")) from error
     return study
 
 
-def _check_base(study: Study, where: str) -> None:
+def _placed(where: str, text: str, message: str) -> str:
+    # Adds the line: the message names keys from the outermost on, and the value at its end.
+    scalars = [token for token in yaml.scan(text) if isinstance(token, yaml.ScalarToken)]
+    head, _, reason = message.lstrip(":, ").partition(": ")
+    line, after = "", 0
+    for word in [*head.split(" is ")[0].split(), *reason.split()[:1]]:
+        for n, token in enumerate(scalars[after:], after):
+            if token.value == word.strip("',"):
+                line, after = f", line {token.start_mark.line + 1}", n
+                break
+    return f"{where}{line}{message}"
+
+
+def _check_base(study: Study, where: str, text: str) -> None:
     for other in study.others:
         if other not in studies() or load_study(other).source != "lab":
-            raise BadStudy(f"{where}, base_model: no study with `source: lab` is called {other!r}")
+            raise BadStudy(_placed(where, text, ", base_model: no study with `source: lab` is "
+                                                f"called {other!r}"))
 
 
 def _explained(error: ValidationError, model: type[BaseModel]) -> str:

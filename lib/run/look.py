@@ -59,10 +59,11 @@ def look_at(folder: Path, model: str = MODEL) -> Look:
     price = price_of(model)
     said = (f"prices of {model}: {price.source}, {price.as_of}" if price else
             f"the price of {model} is unknown: add a row to lib/llm/prices.csv")
-    return Look(folder, reading, queries, pd.DataFrame(rows).T, _costs(reading, model), said)
+    return Look(folder, reading, queries, pd.DataFrame(rows).T, costs(reading, model), said)
 
 
-def _costs(reading: Reading, model: str) -> pd.DataFrame:
+def costs(reading: Reading, model: str) -> pd.DataFrame:
+    """Estimate calls, tokens and dollars of annotating, rewriting and judging, as text."""
     count, _ = counter(model)
     prompt = {name: count((REPOSITORY / "prompts" / f"{name}.md").read_text("utf-8"))
               for name in ("annotate", "normalize", "judge")}

@@ -23,6 +23,8 @@ from lib.run.provenance import code_state, machine
 _FIRST = f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID')"
 # papermill's imports that nothing here needs: a grammar that takes 1.4 s to build, paths in HDFS.
 _NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
+_BAR = re.compile(r"([^\r\n|]+?): +(\d\d?)%\|.*?<([\d:]+),")  # of tqdm
+_BETWEEN = 30.0  # seconds
 _FRAME = re.compile(r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\])"
                     r".{0,7}?(?:,? line |:)(?P<line>\d+)")
 
@@ -45,7 +47,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
         stale.unlink(missing_ok=True)
     state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
     try:
-        finished = _execute(notebook, running, given)
+        finished = _execute(notebook, running, name, given)
         from lib.report.page import write_page
 
         write_page(running, page)
@@ -63,18 +65,26 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     return page, printed(finished, "console")
 
 
-class _Plans:
-    # papermill writes to it what cells print: plans of paid calls must be seen before the replies.
+class _Live:
+    # papermill writes to it what cells print. Plans of paid calls must be seen before the replies,
+    # and of a long stage, once in a while, how far it is.
+    def __init__(self, name: str) -> None:
+        self._name, self._last = name, time.monotonic()
+
     def write(self, text: str) -> None:
         for line in text.splitlines():
             if " to send (" in line:
                 print(line, flush=True)
+        if (bars := _BAR.findall(text)) and time.monotonic() - self._last > _BETWEEN:
+            self._last = time.monotonic()
+            what, share, left = bars[-1]
+            print(f"{self._name}  {what} {share}%, {left} left\n", end="", flush=True)
 
     def flush(self) -> None:
         pass
 
 
-def _execute(notebook: Path, output: Path, given: dict[str, object]):
+def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
     import papermill
     from nbclient.exceptions import DeadKernelError
     from traitlets.config import Config
@@ -87,13 +97,15 @@ def _execute(notebook: Path, output: Path, given: dict[str, object]):
     so_far = (f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
               "\n  what to do: correct the cause and run the same command again; finished stages "
               "are kept")
+    live = _Live(name)
     try:
         # Files instead of TCP ports: two kernels that start at once can pick the same free port.
         with TemporaryDirectory() as folder:
             sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
             return papermill.execute_notebook(
                 notebook, output, given, kernel_name="python3", cwd=REPOSITORY, config=sockets,
-                progress_bar=sys.stderr.isatty(), coalesce_streams=True, stdout_file=_Plans(),
+                progress_bar=sys.stderr.isatty(), coalesce_streams=True,
+                stdout_file=live, stderr_file=live,
                 extra_arguments=[f"--IPKernelApp.exec_lines={_FIRST}",
                                  "--IPKernelApp.log_level=50"])
     except papermill.PapermillExecutionError as error:

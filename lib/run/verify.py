@@ -16,7 +16,7 @@ def verify(study: str, exhibit: Path = EXHIBIT) -> pd.DataFrame:
 
     Accuracies that differ are compared with the spread between the bases of the replicates.
     """
-    own = exhibit / study if (exhibit / study).is_dir() else exhibit
+    own = exhibit if study == "lab" else exhibit / study
     found = []
     for committed in sorted(own.glob("*.csv")):
         fresh = result_path(study, committed.name)

@@ -64,7 +64,12 @@ def study_file(tmp_path, monkeypatch):
     ("llm: {max_cost: 2}", "llm, max_cost: Unexpected keyword argument; choose among max_cost_usd"),
     ("llm: {mode: slow}", "llm, mode: Input should be 'direct' or 'batch'"),
     ("llm: {stages: {5_judge: {}}}", "llm, stages: '5_judge' is unknown; choose among 00_lab"),
-    ("notebooks: {", "wrong.yaml, line 2: not YAML: "), ("seed: 1", "Did you mean seeds?")])
+    ("notebooks: {", "wrong.yaml, line 2: not YAML: "),
+    ("arms: [base, dpat]", "wrong.yaml, line 2, arms: 'dpat' is neither base"),
+    ("arms: [base, dpat]", "Did you mean dapt?"),
+    ("notebooks:\n  01_annotate: {max_queries: 3}\n  03_train:\n    epochs: many",
+     "wrong.yaml, line 5: notebook 03_train, parameter epochs: 'many' is not int"),
+    ("seed: 1", "Did you mean seeds?")])
 def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, message):
     study_file(line if line.startswith("source") else f"source: lab\n{line}")
     with pytest.raises(BadStudy) as error:

@@ -19,6 +19,7 @@ from lib.core.paths import result_path
 from lib.core.text import choices
 
 COLUMNS = {"single": 3.35, "double": 6.3}  # inches: 8.5 cm, and the text width of an A4 page
+_PANEL = 1.5  # inches that a panel needs for its name and labels
 STYLE = {
     "figure.figsize": (COLUMNS["double"], 3),
     "svg.hashsalt": "",  # equal figures have equal ids
@@ -86,14 +87,20 @@ def show_figure(path: Path, alt: str) -> HTML:
 def panels(
     n: int, height: float, *, names: Iterable[str] = (), in_column: bool = False, **options
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure of the column's width and `height` inches with n panels in a row or a column.
+    """Return a figure of the column's width with n panels in a column, or in rows that they fit.
 
-    `names` appear above the panels; `options` (sharex, width_ratios, …) go to `Figure.subplots`.
+    A row, or the whole column, has `height` inches. `names` appear above the panels; `options`
+    (sharex, width_ratios, …) go to `Figure.subplots`.
     """
     width, _ = STYLE["figure.figsize"]
-    figure = Figure(figsize=(width, height), layout="constrained")
-    shape = (max(1, n), 1) if in_column else (1, max(1, n))
-    drawn = list(figure.subplots(*shape, squeeze=False, **options).ravel())
+    n = max(1, n)
+    across = n if "width_ratios" in options else min(n, int(width / _PANEL))
+    rows, columns = (n, 1) if in_column else (-(-n // across), across)
+    figure = Figure(figsize=(width, height * (1 if in_column else rows)), layout="constrained")
+    drawn = list(figure.subplots(rows, columns, squeeze=False, **options).ravel())
+    for unused in drawn[n:]:
+        unused.remove()
+    del drawn[n:]
     for axes, name in zip(drawn, names, strict=False):
         axes.set_title(name, loc="left", fontsize=8, pad=3)
     return figure, drawn
