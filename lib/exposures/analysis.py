@@ -184,8 +184,8 @@ def answer(table: pd.DataFrame) -> str:
     return (
         f"Over {first.bases} bases, the answer to a question about a named table row is "
         f"{estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} more likely "
-        f"than about the same fact in a sentence; a difference {shown[first]} (exact sign flips, Holm's "
-        f"p {p_value(first.p_holm)}).{equal} The row needs "
+        f"than about the same fact in a sentence; a difference {shown[first]} (exact sign flips, "
+        f"Holm's p {p_value(first.p_holm)}).{equal} The row needs "
         f"{estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to be "
         f"{second.measure} as often; a difference {shown[second]} (Holm's p "
         f"{p_value(second.p_holm)}).\n"
