@@ -6,15 +6,20 @@ from pathlib import Path
 import pandas as pd
 
 from lib.core.arms import ALL
+from lib.core.errors import BadInput
 from lib.core.files import artifact_path
 from lib.core.records import Answer, Document, Query, Rejected, Score
+from lib.core.text import choices
+from lib.documents.blocks import block_at, parse
 from lib.infer.decoding import Decoding, source_of
 from lib.infer.endpoint import answer_over_endpoint
+from lib.infer.prompts import prompt_for
 from lib.infer.window import tokenizer_of, window_of
 from lib.llm.calls import Calls
 from lib.llm.request import counter
 from lib.tasks.task import Room, Rows, Shown, Task
 
+READERS = ("model", "open-book", "rules", "constant")
 NO_MEMORY = "asked without a text: this reader only reads"
 
 
@@ -28,6 +33,7 @@ class Source:
     kind: str
     name: str
     shots: int = 0  # worked examples in each prompt
+    is_open: bool = False  # the prompt has the block that states the answer
 
 
 def sources_of(study: str, arms: list[str], base_model: str, endpoint_model: str,
@@ -36,12 +42,14 @@ def sources_of(study: str, arms: list[str], base_model: str, endpoint_model: str
     found = {}
     for arm in arms:
         own, examples = (one[arm] if isinstance(one, dict) else one for one in (reader, shots))
-        if own not in ("model", "rules", "constant"):
-            raise ValueError(f"reader {own!r} is neither model, rules nor constant")
+        if own not in READERS:
+            raise ValueError(f"reader {own!r} is unknown; {choices(own, READERS)}")
+        is_open = own == "open-book"
         found[arm] = (
-            Source("rules", own) if own != "model" else
-            Source("endpoint", endpoint_model, examples) if endpoint_model else
-            Source("local", source_of(study, arm, base_model), examples))
+            Source("rules", own) if own in ("rules", "constant") else
+            Source("endpoint", endpoint_model, examples, is_open) if endpoint_model else
+            Source("local", base_model if is_open else source_of(study, arm, base_model), examples,
+                   is_open))
     return found
 
 
@@ -52,6 +60,7 @@ def shown_to(source: Source, task: Task, queries: list[Query], rows: Rows, how: 
     Without `window` (tokens), a local model's own counts; an endpoint's is unknown: nothing is cut.
     """
     queries = task.with_shots(queries, source.shots) if source.shots else queries
+    queries = opened(queries, rows) if source.is_open else queries
     is_unknown = source.kind == "endpoint" and not window
     if source.kind == "rules" or is_unknown or not any(query.context for query in queries):
         return Shown(queries, [], [])
@@ -59,6 +68,23 @@ def shown_to(source: Source, task: Task, queries: list[Query], rows: Rows, how: 
     tokenizer = tokenizer_of(source.name) if is_folder else counter(source.name)[0]
     return task.fit(queries, rows, Room(window or window_of(source.name), how.max_read_tokens,
                                         tokenizer, how.prompt_style))
+
+
+def opened(queries: list[Query], rows: Rows) -> list[Query]:
+    """Return the queries with the paragraph, list or table of the answer in each prompt.
+
+    Raises BadInput for a task whose prompts have their text.
+    """
+    if any(query.context for query in queries) or "documents" not in rows:
+        raise BadInput("this task's prompts have their text: set reader to model")
+    texts = {document.document_id: document.text for document in rows["documents"]}
+    found = []
+    for query in queries:
+        text = texts[query.document_id]
+        block = block_at(parse(text), query.start, query.end)
+        context = prompt_for(query.question, text[block.start:block.end])
+        found.append(query.model_copy(update={"context": context}))
+    return found
 
 
 def answers_of(arm: str, source: Source, task: Task, shown: Shown, rows: Rows, how: Decoding,
@@ -88,7 +114,7 @@ def answers_of(arm: str, source: Source, task: Task, shown: Shown, rows: Rows, h
 def scores_of(arm: str, source: Source, closed: list[Query], documents: list[Document],
               how: Decoding, cloze_tokens: int) -> list[Score]:
     """Score the references of queries without a text in a local model; else return []."""
-    if source.kind != "local" or not closed:
+    if source.kind != "local" or source.is_open or not closed:
         return []
     from lib.infer.answers import load
     from lib.infer.loglik import score

@@ -11,12 +11,13 @@ from statsmodels.api import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.tables import counted
+from lib.core.errors import BadInput
 from lib.core.files import load, save
 from lib.core.paths import REPOSITORY
-from lib.core.records import Answer, Query, Verdict
+from lib.core.records import Answer, Document, Query, Verdict
 from lib.infer.decoding import Decoding
 from lib.lab.base_model import new_llama, train_tokenizer
-from lib.tasks.answering import Source, shown_to
+from lib.tasks.answering import Source, opened, shown_to, sources_of
 from lib.tasks.judging import final_answers, verdicts_of
 from lib.tasks.structext.ask.prompts import Prompted, as_queries, prompts_for
 from lib.tasks.structext.ask.replies import NO_ANSWER
@@ -134,3 +135,22 @@ def test_a_system_is_named_in_its_folder_and_in_the_registry_alone(system):
     others = [path for path in lib.rglob("*.py") if lib / "tasks" / system not in path.parents
               and system in path.read_text(encoding="utf-8")]
     assert [path.relative_to(lib).as_posix() for path in others] == ["tasks/task.py"]
+
+
+def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the_record():
+    text = "# T\n\nA pump has 3 valves.\n\n| part | n |\n| --- | --- |\n| seal | 5 |\n\nThe end.\n"
+    start = text.index("| seal")
+    query = Query(query_id="q", document_id="d", question="How many seals?", answer="5",
+                  structure="tabular", source_reference="| seal | 5 |", start=start,
+                  end=start + 12, entity_count=None, block_type="table")
+    rows = {"documents": [Document(document_id="d", title="T", path="", text=text)]}
+    (asked,) = opened([query], rows)
+    assert asked.context == (
+        "| part | n |\n| --- | --- |\n| seal | 5 |\n\nQuestion: How many seals?\nAnswer:")
+    with pytest.raises(BadInput, match="have their text"):
+        opened([asked], rows)
+    sources = sources_of("s", ["base", "open"], "org/model", "",
+                         {"base": "model", "open": "open-book"})
+    assert sources["open"].name == "org/model" and sources["open"].is_open
+    with pytest.raises(ValueError, match="'book' is unknown; choose among model, open-book"):
+        sources_of("s", ["base"], "org/model", "", "book")

@@ -3,6 +3,7 @@
 from lib.annotate.model.pairs import by_model
 from lib.annotate.queries import annotate, draw
 from lib.annotate.rules.engine import by_rules as ask_by_rules
+from lib.core.records import Document
 from lib.core.structures import structure_of
 from lib.judge.rules import by_rules
 from lib.lab.engines import ask_facts
@@ -14,6 +15,7 @@ from lib.tasks.task import Asked, Rows, Task
 class Spark(Task):
     """The main task; see lib.tasks.task.Task."""
 
+    needs = {"documents": Document}
     rules = staticmethod(by_rules)
 
     def ask(self, texts: Rows, annotator: str, calls: Calls, *, max_queries: int = 10,
