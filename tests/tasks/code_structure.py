@@ -32,8 +32,8 @@ def rewrite(site):
 
 def write(facts, rng):
     """Write facts as the lines of a fenced block."""
-    return laid([f"{capitalised(fact.label)}: {', '.join(fact.value)}" for fact in facts],
+    return laid([f"{capitalised(fact.subject)}: {', '.join(fact.value)}" for fact in facts],
                 "```\n", "\n", "\n```")
 
 
-CODE = Structure("code", "code", "code", ask, rewrite, write, ("Facts", "Parameters", "Info"))
+CODE = Structure("code", "code", "code", ask, rewrite, write)

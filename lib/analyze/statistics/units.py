@@ -27,15 +27,16 @@ def over_units(values: Sequence[float]) -> dict[str, float]:
 def exact_flips(values: np.ndarray) -> float:
     """Return the two-sided p of a sum of `values` over all 2^n patterns of signs.
 
-    Values are rounded to 1/5,000 of the largest, so that sums of equal patterns can be counted.
+    Values are rounded to 1/20,000 of the largest, so that equal sums can be counted together; a
+    sum that rounding may have moved below the observed one counts.
     """
-    sizes = np.rint(5000 * np.abs(values) / np.abs(values).max()).astype(int)
+    sizes = np.rint(20_000 * np.abs(values) / np.abs(values).max()).astype(int)
     shares = np.ones(1)  # of the patterns, by the sum of the values that are positive
     for size in sizes:
         shares = (np.pad(shares, (0, size)) + np.pad(shares, (size, 0))) / 2
     sums = 2 * np.arange(len(shares)) - sizes.sum()
     observed = abs((np.sign(values) * sizes).sum())
-    return float(min(1.0, shares[np.abs(sums) >= observed].sum()))
+    return float(min(1.0, shares[np.abs(sums) >= observed - len(sizes)].sum()))
 
 
 def holm(p_values: pd.Series) -> pd.Series:
