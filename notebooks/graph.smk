@@ -15,7 +15,7 @@ def learned(arm):
 include: "arms.smk"
 
 first, *others = study.arms
-measured, compared = (study.arms, others) if study.together else (PART, PART)
+measured, compared = (study.arms_per("arms"), others) if study.together else (PART, PART)
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
          if study.made_by]
 facts = rows("facts") if study.source == "lab" else []

@@ -148,12 +148,13 @@ class Study(StudyFile):
     def arms_of(self, stage: str) -> list[str]:
         """Return the arms that `stage` runs for, each on its own, or [""] if it runs once."""
         per = STAGES[stage].per
-        return [""] if self.together and per in _TOGETHER else self._arms(per)
+        return [""] if self.together and per in _TOGETHER else self.arms_per(per)
 
-    def _arms(self, per: str) -> list[str]:
+    def arms_per(self, per: str) -> list[str]:
+        """Return what `Stage.per` names; "arms" are those with a model of their own."""
         arms = list(self.arms)
-        return {"": [""], "trained": self.trained, "runs": self.runs, "arms": arms,
-                "pairs": arms[1:]}[per]
+        return {"": [""], "trained": self.trained, "runs": self.runs, "pairs": arms[1:],
+                "arms": [arm for arm in arms if arm == BASE or is_trained(arm)]}[per]
 
     def given(self, stage: str, arm: str = "") -> dict[str, object]:
         """Return the parameters of `stage`. The study's file overrides what the graph sets, and
@@ -172,7 +173,7 @@ class Study(StudyFile):
 
     def _wired(self, stage: str, arm: str) -> dict[str, object]:
         first, *_ = self.arms
-        each = [arm] if arm else self._arms(STAGES[stage].per)
+        each = [arm] if arm else self.arms_per(STAGES[stage].per)
         wired = {
             "study": self.name, "arm": arm, "first_arm": first, "baseline": first,
             "arms": each if any(each) else self.runs if STAGES[stage].every_seed else

@@ -14,7 +14,8 @@ class Stage:
     """How often a notebook runs.
 
     `per` is "" (once), "trained" (each training), or "runs", "arms", "pairs": each run of all
-    seeds, arm, or arm but the first; these three run once if the study has its arms together.
+    seeds, arm with a model of its own, or arm but the first; these three run once if the study has
+    its arms together.
     """
 
     per: str = ""
