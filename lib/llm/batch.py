@@ -16,7 +16,7 @@ from lib.llm.faults import MOST_TRIES
 from lib.llm.request import Request, Waiting
 from lib.llm.response import read_response
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000  # OpenAI's limits per file
+MOST_BYTES = 200_000_000  # OpenAI's limit per file
 _URL = "/v1/chat/completions"
 _ENDED = ("completed", "failed", "expired", "cancelled")
 _CLAIM = 3600.0  # seconds; renewed at each poll
@@ -25,7 +25,7 @@ _CLAIM = 3600.0  # seconds; renewed at each poll
 class Batches(Direct):
     """One run over requests that are not cached; batches leave the rest to direct calls."""
 
-    most = MOST_REQUESTS  # in the next batch
+    most = 50_000  # requests in the next batch; OpenAI's limit
 
     async def ask(self, waiting: Waiting) -> None:
         """Send every request; each ends in the cache or in direct.failed unless the run is stopped.
@@ -37,10 +37,10 @@ class Batches(Direct):
         tally = self.calls.tally
         n_before, is_new = tally.new + tally.failed, self.calls.mode == "batch"
         try:
-            while not self.stopped and (is_new or any(self._kept(self._open(waiting)))):
+            while not self.stopped and (is_new or any(self._kept(waiting))):
                 await self._ask_in_batches(self._open(waiting), is_new)
                 is_new = False  # what is left are batches of other processes
-                if any(self._kept(self._open(waiting))):
+                if any(self._kept(waiting)):
                     await asyncio.sleep(self.calls.poll_seconds)
         except openai.NotFoundError:
             self.stop('the endpoint has no Batch API: set mode to "direct"')
@@ -56,7 +56,8 @@ class Batches(Direct):
 
     def _kept(self, waiting: Waiting) -> Iterator[Sent]:
         for batch in self.cache.batches():
-            batch.requests = {key: waiting[key] for key in batch.keys if key in waiting}
+            batch.requests = self._open({key: waiting[key] for key in batch.keys
+                                         if key in waiting})
             if batch.requests:
                 yield batch
 
@@ -83,23 +84,23 @@ class Batches(Direct):
     def planned(self, waiting: Waiting) -> str:
         """Return how many calls and batches will run in mode batch, as far as it is known now."""
         pool, n_batches = dict(islice(waiting.items(), 1, None)), 0
-        limit, worst = self.calls.max_cost_usd, sum(map(self.budget.worst, waiting.values()))
+        worst = sum(map(self.budget.worst, waiting.values()))
         while pool:
             for key in self._next_part(pool):
                 del pool[key]
             n_batches += 1
-        least = "at least " * (self.calls.spent() + worst > (limit or math.inf))
+        least = "at least " * self.calls.exceeds(worst)
         return f"1 directly, then {least}{n_batches} batches"
 
     def _next_part(self, pool: Waiting) -> Waiting:
         # As many requests as file and money allow, but at least one.
         self.budget.refresh()
-        limit, n_bytes, usd = self.calls.max_cost_usd, 0, self.calls.spent()
+        n_bytes, usd = 0, 0.0
         part: Waiting = {}
         for key, request in islice(pool.items(), self.most):
             n_bytes += len(self._line(key, request))
             usd += self.budget.worst(request, batch=True)
-            if part and (n_bytes > MOST_BYTES or usd > (limit or math.inf)):
+            if part and (n_bytes > MOST_BYTES or self.calls.exceeds(usd)):
                 break
             part[key] = request
         return part
@@ -176,9 +177,9 @@ class Batches(Direct):
                 row = json.loads(line)
                 key, got = row["custom_id"], row["response"]
                 raw = json.dumps(got["body"])
-                answer = raw, str(got["request_id"]), state.created_at, seconds
-                found[key] = key, batch.requests[key], answer, read_response(raw)
-        self.keep(list(found.values()), math.inf, batch.left_out, batch.digest)
+                found[key] = (batch.requests[key], read_response(raw), raw, str(got["request_id"]),
+                              state.created_at, seconds)
+        self.keep(found, math.inf, batch.left_out, batch.digest)
         self.bar.update(len(found))
         later = [key for key in batch.keys if key not in batch.requests and not self.cache.has(key)]
         if later:  # another run may want them

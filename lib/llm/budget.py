@@ -44,10 +44,9 @@ class Budget:
     def hold(self, worst: float, who: str) -> bool:
         """Reserve `worst` dollars for the run or batch `who`; return False if over the limit."""
         limit = self.calls.max_cost_usd
-        if limit and not self.cache.reserve(self.calls.stage, who, worst, limit):
-            return False
-        self.n_held += 1
-        return True
+        has_room = not limit or self.cache.reserve(self.calls.stage, who, worst, limit)
+        self.n_held += has_room
+        return has_room
 
     def settle(self, worst: float, cost: float, who: str = "") -> None:
         """Replace `worst` dollars that `who`, a batch or this run, has reserved by the `cost`."""
@@ -91,7 +90,7 @@ def plan(budget: Budget, waiting: Collection[Request], n_requests: int, model: s
     if price is None:
         return text + "price unknown (add the model to lib/llm/prices.csv)"
     prompts, most = (cost_usd(price, n_in, tokens, calls.mode == "batch") for tokens in (0, n_out))
-    if limit and calls.spent() + prompts > limit:
+    if calls.exceeds(prompts):
         raise Stopped(f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
                       f"{dollars(limit)} over all runs, and {dollars(calls.spent())} are spent: "
                       "raise it, or send less. Nothing was spent now")

@@ -111,10 +111,11 @@ class Cache:
         self.database = sqlite3.connect(where, uri=True, timeout=60, isolation_level=None,
                                         check_same_thread=False)
         if is_writable:
-            self._prepare(_journal_for(self.path.parent))
+            self._prepare()
         self.inode = self.path.stat().st_ino
 
-    def _prepare(self, journal: str) -> None:
+    def _prepare(self) -> None:
+        journal = _journal_for(self.path.parent)
         with suppress(sqlite3.Error):  # busy: another process has it open, as it is
             self.database.execute(f"pragma journal_mode = {journal}").close()
         # WAL: readers never wait for a writer. NORMAL (1): safe against a killed process; a power
@@ -122,9 +123,10 @@ class Cache:
         self._do(f"pragma synchronous = {1 if journal == 'wal' else 2}")
         if self._version() < _VERSION:
             self._do("begin immediate")  # one process changes the schema
-            for statement in _SCHEMA.split(";") if self._version() < _VERSION else ():
-                self._do(statement)
-            self._do(f"pragma user_version = {_VERSION}")
+            if self._version() < _VERSION:
+                for statement in _SCHEMA.split(";"):
+                    self._do(statement)
+                self._do(f"pragma user_version = {_VERSION}")
             self._do("commit")
 
     def _version(self) -> int:
@@ -156,12 +158,9 @@ class Cache:
         """Commit all that is stored in the context, or nothing. Raises Stopped."""
         self._check_place()
         self._do("begin immediate")
-        try:
+        with self.database:  # rolls back after an error
             yield
             self._do("commit")
-        finally:
-            if self.database.in_transaction:
-                self.database.execute("rollback")
 
     def get(self, request_key: str, key: str) -> Entry | None:
         """Return the reply with `key`, else an imported one; without a key, of any endpoint."""
@@ -189,20 +188,21 @@ class Cache:
         """
         now = time.time()
         while not self._do(_CLAIM, (key, self.me, now + seconds, now)):
-            ((holder, until),) = self._do(
-                "select coalesce(max(holder), ''), total(until) from claims where key = ?", (key,))
-            if self.has(key) or holder and _is_alive(holder):
-                self._say_waits_for(holder, until - now)
+            if self.has(key):
                 return False
-            self._do("delete from claims where key = ? and holder = ?", (key, holder))
+            for holder, until in self._do(
+                    "select holder, until from claims where key = ?", (key,)):
+                machine, pid, *_ = holder.split()
+                is_far = machine != socket.gethostname()
+                if is_far and holder not in self.waits_for:
+                    print(f"{shown(self.path)}: waiting for a process of another machine "
+                          f"({holder}); if it has ended, which nobody can see here, its replies "
+                          f"are asked for again in {(until - now) / 60:.0f} minutes", flush=True)
+                    self.waits_for.add(holder)
+                if is_far or _process(int(pid)) == holder:
+                    return False
+                self._do("delete from claims where key = ? and holder = ?", (key, holder))
         return True
-
-    def _say_waits_for(self, holder: str, seconds: float) -> None:
-        if holder and holder not in self.waits_for and not _is_here(holder):
-            print(f"{shown(self.path)}: waiting for a process of another machine ({holder}); if it "
-                  "has ended, which nobody can see here, its replies are asked for again in "
-                  f"{seconds / 60:.0f} minutes", flush=True)
-        self.waits_for.add(holder)
 
     def renew(self, seconds: float) -> None:
         """Extend every claim of this process to `seconds` from now."""
@@ -272,12 +272,3 @@ def _process(pid: int) -> str:
         state, more = "", []
     # A killed process that awaits its parent (Z) does not run.
     return "" if state == "Z" else f"{socket.gethostname()} {pid} {more[18] if more else ''}"
-
-
-def _is_here(holder: str) -> bool:
-    return holder.split()[0] == socket.gethostname()
-
-
-def _is_alive(holder: str) -> bool:
-    # Of another machine's process, nothing is known.
-    return not _is_here(holder) or _process(int(holder.split()[1])) == holder

@@ -1,5 +1,6 @@
 """The settings of a stage's calls to a model, and their tally."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -88,6 +89,10 @@ class Calls:
         """Return the dollars that the stage has cost over all runs."""
         return (self.tally.usd or 0.0) + self.tally.usd_others
 
+    def exceeds(self, usd: float) -> bool:
+        """True if `usd` more than what is spent are over the limit."""
+        return self.spent() + usd > (self.max_cost_usd or math.inf)
+
     def failing(self, last: str) -> str:
         """Return why the stage's failures, the `last` of them named, stop it; else "".
 
@@ -129,8 +134,9 @@ def settings_of(section: dict, stage: str) -> dict[str, object]:
 
     Its key `stages` has settings of single stages, by name. Raises ValueError as Calls does.
     """
-    own = {"max_cost_usd": MAX_COST_USD, **section, **section.get("stages", {}).get(stage, {})}
-    settings = {name: value for name, value in own.items() if name != "stages"}
+    settings = {"max_cost_usd": MAX_COST_USD, **section,
+                **section.get("stages", {}).get(stage, {})}
+    settings.pop("stages", None)
     Calls(Path(), **settings)
     return settings
 

@@ -28,10 +28,10 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
 
     A call that fails has its reason. Raises Stopped, BadStudy (endpoint) and BadInput (cache).
     """
-    at, failed, stopped = endpoint(), {}, ""
+    at, failed = endpoint(), {}
     with closing(Cache(calls.cache)) as cache:
         read = partial(_stored, cache, model, at, calls)
-        stored = dict(zip(requests, map(read, requests), strict=True))
+        stored = {request: read(request) for request in requests}
         left = [request for request, replies in stored.items()
                 if not replies or at and _best(replies).kind in calls.retry]
         calls.tally.asked += len(requests)
@@ -39,13 +39,12 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
         kinds = Counter(_best(stored[one]).kind for one in requests if one not in again)
         calls.tally.cached += kinds.total() - kinds["unreadable"]
         calls.tally.cut += kinds["cut"]
-        if left:
-            stopped = calls.all_cut(left[0].max_tokens)
+        stopped = calls.all_cut(left[0].max_tokens) if left else ""
         for _ in range(2):
             if left and not stopped:
                 direct = _requested([_next(request, stored[request]) for request in left],
                                     len(requests), model, calls, cache, at)
-                stored |= zip(left, map(read, left), strict=True)
+                stored |= {request: read(request) for request in left}
                 failed, stopped = failed | direct.failed, direct.stopped
             left = [request for request in left if len(stored[request]) == 1
                     and stored[request][0].reason in WORTH_ASKING_AGAIN]
@@ -97,7 +96,7 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
                       'import the replies with python -m lib.llm, or use "rules"')
     budget = Budget(calls, check_price(model, calls), cache)
     waiting = {request.key(model, at.url): request for request in asked}
-    direct = Batches(at, model, calls, budget)
+    direct = Batches(at, model, budget)
     how = direct.planned(waiting) if calls.mode == "batch" else "directly"
     print(plan(budget, waiting.values(), n_requests, model, how), flush=True)
     from tqdm import tqdm

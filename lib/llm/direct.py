@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 from lib.core.errors import BadReply
 from lib.llm.budget import Budget
 from lib.llm.cache import Entry
-from lib.llm.calls import Calls
 from lib.llm.endpoint import Endpoint
 from lib.llm.faults import Fault, fault_of, fault_of_reply
 from lib.llm.prices import cost_usd
@@ -29,9 +28,9 @@ class Direct:
     `stopped` is why it ended early, else ""; `failed` has the reasons of failed calls by key.
     """
 
-    def __init__(self, at: Endpoint, model: str, calls: Calls, budget: Budget) -> None:
-        self.at, self.model, self.calls = at, model, calls
-        self.budget, self.cache = budget, budget.cache
+    def __init__(self, at: Endpoint, model: str, budget: Budget) -> None:
+        self.at, self.model, self.budget = at, model, budget
+        self.calls, self.cache = budget.calls, budget.cache
         self.dropped: set[str] = set()  # parameters that the endpoint refuses
         self.failed: dict[str, str] = {}
         self.hopeless = 0.0  # requests that have failed so far
@@ -134,7 +133,7 @@ class Direct:
             # some gateways filter one prompt so
             return Fault(fault.reason) if fault.status == 403 and is_served else fault
         answer = raw, got.headers.get("x-request-id", ""), asked_at, time.monotonic() - start
-        self.keep([(key, request, answer, response)], worst, left_out)
+        self.keep({key: (request, response, *answer)}, worst, left_out)
         self.stop(self.calls.all_cut(request.max_tokens))
         if response is UNREADABLE:
             self._despair(f"{response.reason}: check OPENAI_BASE_URL, and set retry to unreadable")
@@ -165,7 +164,7 @@ class Direct:
 
     def body(self, request: Request) -> dict[str, object]:
         """Return what is sent; the token limit has two names, except for OpenAI."""
-        wanted: dict[str, object] = {
+        wanted = {
             "model": self.model, "temperature": request.temperature, "stop": request.stop or None,
             "messages": [{"role": role, "content": content} for role, content in request.messages],
             "max_completion_tokens": request.max_tokens,
@@ -173,18 +172,22 @@ class Direct:
         return {name: value for name, value in wanted.items()
                 if value is not None and name not in self.dropped}
 
-    def keep(self, replies: Sequence[tuple[str, Request, tuple, Reply]], worst: float,
-             left_out: str, batch: str = "") -> None:
-        """Count replies, store them and settle the `worst` case that was reserved for them."""
+    def keep(self, replies: Mapping[str, tuple], worst: float, left_out: str,
+             batch: str = "") -> None:
+        """Count replies, store them and settle the `worst` case that was reserved for them.
+
+        By key: request, response, its raw text, id, time of the request, seconds.
+        """
         usd = sum(self._counted(request, response, bool(batch))
-                  for _, request, _, response in replies)
+                  for request, response, *_ in replies.values())
         with self.cache.transaction():
             self.cache.put([Entry(
                 key, request.key(self.model), self.model, request.body, self.at.without_key(raw),
                 *response.usage, response.finish_reason, round(seconds, 3),
                 datetime.fromtimestamp(asked_at, UTC).isoformat(timespec="milliseconds"),
                 self.at.scrubbed(request_id), "batch" if batch else "direct", left_out)
-                for key, request, (raw, request_id, asked_at, seconds), response in replies])
+                for key, (request, response, raw, request_id, asked_at, seconds)
+                in replies.items()])
             self.budget.settle(worst, usd, batch)
 
     def _counted(self, request: Request, response: Reply, is_batch: bool) -> float:

@@ -20,9 +20,8 @@ _NO_MODEL = re.compile(
     r"server is pinned to", re.I)  # the last: `transformers serve` with one model
 _AGAIN = {206, 408, 409, 425, 429, *range(500, 600)}
 _LASTING = re.compile("LineTooLong|BadHttp|BadStatus|InvalidHeader|LengthError|EncodingError|Decod")
-_NO_MONEY = "the account has no money left: add credit"
 _STOP = {
-    402: _NO_MONEY,
+    402: "the account has no money left: add credit",
     401: "the endpoint refuses the key: set OPENAI_API_KEY (and OPENAI_BASE_URL, if the key is for "
          "another endpoint)",
     403: "the endpoint forbids this key to use the model {model!r}: choose another model or key",
@@ -49,7 +48,7 @@ class Fault:
 
     def pause(self, n_tries: int) -> float:
         """Return the seconds before try `n_tries` + 1: exponential back-off with full jitter."""
-        longest = min(30.0, 0.25 * 2 ** min(n_tries, 7))
+        longest = min(30.0, 0.25 * 2**n_tries)
         return self.wait * random.uniform(1.0, 1.2) + random.uniform(0, longest)
 
 
@@ -57,7 +56,7 @@ def fault_of(error: Exception) -> Fault:
     """Return what an error of the client means, without its message, which has the address."""
     if isinstance(error, TimeoutError):
         return Fault("no complete reply in time", TRIES_IF_LASTING, is_maybe_paid=True)
-    chain: list[BaseException] = [error]
+    chain = [error]
     while inner := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(inner)
     names = " ".join(type(one).__name__ for one in chain)
@@ -93,25 +92,19 @@ def fault_of_reply(status: int, raw: str, headers: Mapping[str, str], model: str
     shown = at.scrubbed(message).rstrip(". ")  # `message` is not: a short key may be a word of it
     reason = f"status {status}" + (f": {shown}" if shown and status != 401 else "")
     is_bad_request = status in (400, 422)
-    if "insufficient_quota" in codes:
-        stops = _NO_MONEY
-    else:
-        has_no_model = is_bad_request and _NO_MODEL.search(f"{codes} {message}")
-        stops = _STOP.get(404 if has_no_model else status, "").format(model=model)
+    has_no_model = is_bad_request and _NO_MODEL.search(f"{codes} {message}")
+    cause = 402 if "insufficient_quota" in codes else 404 if has_no_model else status
+    stops = _STOP.get(cause, "").format(model=model)
     wait = max(0.0, _wait(headers)) if status in _AGAIN else 0.0
     if wait > LONGEST_WAIT:
         stops = (f"the endpoint asks for a wait of {wait / 3600:.3g} hours (status {status}): run "
                  "the same command again after that")
     tries = {429: MOST_THROTTLED, 206: TRIES_IF_LASTING}.get(status, MOST_TRIES)
+    complaint = message if _COMPLAINT.search(message) else ""
+    unsupported = next((name for name in _OPTIONAL if is_bad_request and name in sent
+                        and (name == error.get("param") or name in complaint)), "")
     return Fault(reason, tries if status in _AGAIN and not stops else 1, stops, wait, status == 206,
-                 status=status,
-                 unsupported=_refused(error, message, sent) if is_bad_request else "")
-
-
-def _refused(error: Mapping[str, object], message: str, sent: Mapping[str, object]) -> str:
-    complained = message if _COMPLAINT.search(message) else ""
-    return next((name for name in _OPTIONAL if name in sent
-                 and (name == error.get("param") or name in complained)), "")
+                 unsupported, status)
 
 
 def _wait(headers: Mapping[str, str]) -> float:

@@ -37,7 +37,7 @@ class Request:
                   "attempt": self.attempt, "temperature": float(self.temperature)}
         if self.stop:
             fields["stop"] = self.stop  # without it, replies cached by earlier versions are found
-        return json.dumps(fields, ensure_ascii=True, sort_keys=True)
+        return json.dumps(fields, sort_keys=True)
 
     def key(self, model: str, endpoint: str = "") -> str:
         """Return `key_of` of this request."""

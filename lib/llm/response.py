@@ -41,13 +41,20 @@ def read_response(raw: str) -> Reply:
         more = message | _fields(usage, "completion_tokens_details")
         thoughts = content.strip() or any(
             "reasoning" in name and value for name, value in more.items())
-        counts = tuple(_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+        counts = tuple(
+            int(n) if isinstance(n, float) and 0 <= n <= _MOST_TOKENS else None
+            for n in map(usage.get, ("prompt_tokens", "completion_tokens")))
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise BadReply(_UNREADABLE) from None
     text = _THOUGHTS.sub("", content)
-    kind, reason = ("refused", "refused by the model") if refusal else _judged(text, finish)
-    if reason == _EMPTY and thoughts:
-        reason += " after the model's thoughts"
+    if refusal:
+        kind, reason = "refused", "refused by the model"
+    elif finish not in _COMPLETE:
+        kind, reason = _INCOMPLETE.get(finish, ("", f"ended for another reason: {finish[:40]}"))
+    elif text.strip():
+        kind = reason = ""
+    else:
+        kind, reason = "empty", f"{_EMPTY} after the model's thoughts" if thoughts else _EMPTY
     name = _NO_NAME.sub("", _text(body.get("model")))[:300]
     return Reply(text or refusal, reason, kind, name or "a model without a name", finish, counts)
 
@@ -63,14 +70,3 @@ def _text(content: object) -> str:
         content = "".join(text for text in texts if isinstance(text, str))
     # SQLite rejects lone surrogates
     return content.encode("utf-8", "replace").decode() if isinstance(content, str) else ""
-
-
-def _judged(text: str, finish: str) -> tuple[str, str]:
-    if finish in _COMPLETE:
-        return ("", "") if text.strip() else ("empty", _EMPTY)
-    return _INCOMPLETE.get(finish, ("", f"ended for another reason: {finish[:40]}"))
-
-
-def _count(tokens: object) -> int | None:
-    is_count = isinstance(tokens, float) and 0 <= tokens <= _MOST_TOKENS
-    return int(tokens) if is_count else None
