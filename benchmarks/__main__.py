@@ -23,11 +23,7 @@ def write_section(name: str, text: str) -> None:
 def main() -> None:
     """Measure the parts that the command names, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "parts",
-        nargs="*",
-        help=", ".join(PARTS),
-    )
+    parser.add_argument("parts", nargs="*", help=", ".join(PARTS))
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no part is called {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")

@@ -186,7 +186,7 @@ def main() -> str:
                             "start-up; 16× is the size of the paper's:"),
                            ("records", "The same size in the laboratory's records, of 0.6 kB:")):
             lines += ["", text, "", *scaling(CORPUS_FACTORS, __spec__.name, kind, "{}", folder)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -99,15 +99,14 @@ def _chain(factor: int):
 
 def main() -> str:
     """Return the measurement as Markdown."""
-    lines = [
+    return "\n".join([
         "## The study as a whole",
         "",
         f"`python -m benchmarks study`; {os.cpu_count()} cores. The chain over more records, once "
         "each: rules, answers of 16 tokens, two epochs. Growth as below:",
         "",
         *scaling(FACTORS, __spec__.name, "{}"),
-    ]
-    return "\n".join(lines) + "\n"
+    ])
 
 
 if __name__ == "__main__":

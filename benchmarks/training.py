@@ -282,7 +282,7 @@ def main() -> str:
             f"| {name} | {speeds[OURS].wall / speeds[other].wall:.2f} | "
             f"{speeds[OURS].processor / speeds[best].processor:.2f} | {wanted:.1f} |"
         )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
