@@ -182,13 +182,12 @@ def answer(table: pd.DataFrame) -> str:
              " Effects beyond the margin are not excluded.")
     low, high = 2 ** second.low, 2 ** second.high
     return (
-        f"Over {first.bases} bases, the answer to a question about a named table row is "
-        f"{estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} more likely "
-        f"than about the same fact in a sentence; a difference {shown[first]} (exact sign flips, "
+        f"Over {first.bases} bases, the log-likelihood of the answer about a fact in a named table "
+        f"row differs by {estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} "
+        f"from that about the same fact in a sentence, which {shown[first]} (exact sign flips, "
         f"Holm's p {p_value(first.p_holm)}).{equal} The row needs "
         f"{estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to be "
-        f"{second.measure} as often; a difference {shown[second]} (Holm's p "
-        f"{p_value(second.p_holm)}).\n"
+        f"{second.measure} as often, which {shown[second]} (Holm's p {p_value(second.p_holm)}).\n"
     )
 
 

@@ -48,7 +48,9 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame,
     style.name_rows(axes, [f"{measure}, {NAMING[is_named]}" for measure, is_named in names])
     axes.axvline(1, color="0.6", lw=0.8, zorder=0)
     axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_formatter("{x:g}")
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in (0.25, 0.5, 0.7, 0.85, 1, 1.2, 1.4, 2, 4) if low <= tick <= high]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlabel("Exposures needed, as a multiple of those in prose")
     style.legend(figure, left)
     return figure, table[table.arm == arm]
@@ -69,7 +71,8 @@ def draw_frontier(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
                       **style.marker(index))
             for row in cells.itertuples():
                 axes.annotate(f"{100 * row.replay_share:.0f}%", (row.fall, getattr(row, measure)),
-                              (3, 3), textcoords="offset points", fontsize=7)
+                              (3, 3) if index else (-3, -9), ha="left" if index else "right",
+                              textcoords="offset points", fontsize=7)
         axes.axvline(5, color="0.6", lw=0.8, zorder=0)
         axes.set(xlabel="Fall in public questions\nanswered (points)", ylabel=label)
     style.legend(figure, drawn[0])
