@@ -113,7 +113,10 @@ def test_ctrl_c_ends_every_process_and_shows_no_traceback(finished):
     (finished.root / "data" / "tiny" / "models" / "dapt-n" / "training.json").unlink()
     with subprocess.Popen(finished.command("tiny"), cwd=finished.root, text=True,
                           env=finished.environment(PAUSE="60"), start_new_session=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          # a shell's background job, as a test run may be, ignores it
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+                          ) as running:
         while "03_train-dapt-n" not in running.stdout.readline():
             assert running.poll() is None
         time.sleep(3)
