@@ -136,11 +136,9 @@ def _trainer(model: PreTrainedModel, arguments: TrainingArguments, blocks: Packe
 
 
 def finish(work: Path, output: Path, history: History, manifest: dict[str, object]) -> None:
-    """Write training.json, then rename work/final, with what callbacks wrote, to `output`."""
+    """Write training.json, then rename work/final to `output`."""
     final = work / "final"
     write_json(final / "training.json", {"history": asdict(history), **manifest})
-    for rows in work.glob("[!.]*.jsonl"):
-        rows.rename(final / rows.name)
     if output.exists():
         shutil.rmtree(output)
     final.rename(output)

@@ -1,7 +1,5 @@
 """The study's figures: bars by structure, and forests of estimates with their intervals."""
 
-import re
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,7 +18,7 @@ from lib.analyze.figures.style import (
     panels,
     styled,
 )
-from lib.analyze.format import DASH, in_points, in_words, labelled
+from lib.analyze.format import DASH, in_words, labelled
 from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL, BASE
 from lib.core.structures import STRUCTURES
@@ -197,40 +195,3 @@ def draw_training(epochs: pd.DataFrame) -> Drawn:
     right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
     legend(figure, left)
     return figure, epochs
-
-
-@styled
-def draw_units(
-    table: pd.DataFrame, summary: pd.DataFrame, unit: str, contrasts: Sequence[str] = ()
-) -> Drawn:
-    """Draw `contrasts` (default: all) of units.summarize, with the values in `table` as dots."""
-    names = list(contrasts or summary.contrast)
-    figure, (axes,) = panels(1, 0.8 + 0.4 * len(names))
-    means = summary.set_index("contrast").loc[names]
-    drawn = table[table.contrast.isin(names)]
-    places = [names.index(name) - 0.15 for name in drawn.contrast]
-    axes.scatter(drawn.points, places, s=12, alpha=0.6, color="0.35", linewidths=0)
-    rows = np.arange(len(names))
-    forest(
-        axes,
-        rows + 0.2,
-        means["mean"],
-        means.low,
-        means.high,
-        filled=means.is_primary.to_numpy(bool),
-        **marker(0),
-    )
-    beside = {"textcoords": "offset points", "fontsize": 7.5}
-    axes.annotate("mean [95%]", (1, 1), (4, 3), xycoords="axes fraction", **beside)
-    for place, row in zip(rows, means.itertuples(), strict=True):
-        text = in_points(row.mean, row.low, row.high).replace("-", "−")
-        axes.annotate(text, (1, place), (4, 0), xycoords=("axes fraction", "data"), va="center",
-                      **beside)
-    name_rows(axes, [re.sub(r"[\w@-]+", lambda name: _label(name[0]), name) for name in names],
-              zero=True)
-    name_axis(figure, f"Points. Dots: {unit}s; marker: mean with 95% interval, filled if primary")
-    return figure, drawn
-
-
-def _label(name: str) -> str:
-    return "−" if name == "-" else in_words(name)

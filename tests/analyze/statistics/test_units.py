@@ -9,27 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from lib.analyze.figures.plots import draw_units
-from lib.analyze.statistics.units import answer, holm, over_units, summarize
+from lib.analyze.statistics.units import holm, over_units
 from lib.core.paths import REPOSITORY
 
 EXHIBIT = REPOSITORY / "figures" / "exhibit"
 
 
-def levels_of(table: pd.DataFrame) -> list[str]:
-    return [name for name in table.contrast.unique() if " - " not in name]
-
-
-def test_the_replicates_exhibit_is_recomputed_from_its_estimates():
-    each = pd.read_csv(EXHIBIT / "replicates" / "estimates.csv")
-    stored = pd.read_csv(EXHIBIT / "replicates" / "summary.csv")
-    primary = list(stored.contrast[stored.is_primary])
-    summary = summarize(each, "replicate", primary, levels_of(each))
-    pd.testing.assert_frame_equal(summary[list(stored)], stored, rtol=1e-12)
-    text = answer(summary, "replicate")
-    assert text.startswith("Over 12 replicates, found: dapt-n - dapt all -3.9 [-6.1, -1.7]; not")
-    figure, drawn = draw_units(each, summary, "replicate", primary)
-    assert len(drawn) == 36 and figure.get_supxlabel().startswith("Points")
+@pytest.mark.parametrize(("design", "values"), [("replicates", "estimates"),
+                                                ("controlled", "bases")])
+def test_an_earlier_designs_exhibit_is_recomputed_from_the_values_of_its_units(design, values):
+    each = pd.read_csv(EXHIBIT / design / f"{values}.csv")
+    stored = pd.read_csv(EXHIBIT / design / "summary.csv").set_index("contrast")
+    found = pd.DataFrame({name: over_units(own) for name, own in each.groupby(
+        "contrast").points}).T.rename(columns={"estimate": "mean"}).loc[stored.index]
+    for column in ("mean", "sd", "low", "high", "p", "p_flips"):
+        known = stored[column].dropna()  # accuracies are not tested against 0
+        np.testing.assert_allclose(found.loc[known.index, column].astype(float), known, rtol=1e-9)
+    primary = stored[stored.is_primary.astype(bool)]
+    np.testing.assert_allclose(holm(primary.p), primary.p_holm, rtol=1e-9)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=9))
@@ -46,10 +43,8 @@ def test_t_is_that_of_scipy_and_sign_flips_count_every_pattern(values):
 
 
 def test_one_unit_has_no_interval_and_no_test():
-    summary = summarize(pd.DataFrame({"contrast": ["a", "b"], "base": 1, "points": [3.0, 4.0]}),
-                        "base", ["a"])
-    assert summary.p_holm.isna().all()
-    assert "found: nothing; not shown: a +3.0" in answer(summary, "base")
+    found = over_units([3.0])
+    assert found["estimate"] == 3.0 and np.isnan([found["p"], found["p_flips"], found["low"]]).all()
     assert np.isnan(over_units([np.nan])["estimate"])
 
 
@@ -62,12 +57,6 @@ def test_a_hypothesis_without_a_p_counts_in_the_family():
 def test_the_added_texts_exhibit_has_the_same_p_after_correction():
     stored = pd.read_csv(EXHIBIT / "augment" / "hypotheses.csv")
     np.testing.assert_allclose(holm(stored.p), stored.p_holm, rtol=1e-12)
-
-
-def test_an_unknown_primary_contrast_is_refused_with_the_known_ones():
-    table = pd.DataFrame({"contrast": ["dapt all"], "base": [1], "points": [1.0]})
-    with pytest.raises(ValueError, match="'dapt prose' is not a contrast; choose among dapt all"):
-        summarize(table, "base", ["dapt prose"])
 
 
 def test_the_null_is_rejected_about_as_often_as_it_should_be():
