@@ -135,7 +135,8 @@ def needed_bases(sd: float, effect: float, power: float = 0.8) -> int:
     """Return how many bases find `effect` with `power` at 5%, by a t test, if their SD is `sd`."""
     from statsmodels.stats.power import TTestPower  # slow to import
 
-    return int(np.ceil(TTestPower().solve_power(effect / sd, alpha=ALPHA, power=power)))
+    size = min(effect / sd, 5.0)  # from three bases on; the solver has no root below two
+    return int(np.ceil(TTestPower().solve_power(size, alpha=ALPHA, power=power)))
 
 
 def _trained(rows: pd.DataFrame) -> pd.DataFrame:

@@ -85,6 +85,7 @@ def test_what_is_forgotten_is_the_fall_from_exposure_0():
 
 def test_the_number_of_bases_is_that_of_a_t_test():
     assert analysis.needed_bases(0.121, 0.07) == 26
+    assert analysis.needed_bases(0.0005, 0.07) == 3  # models that learn nothing
 
 
 def test_figures_are_drawn_with_every_structure(rows):
