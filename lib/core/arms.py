@@ -44,11 +44,6 @@ def texts_of(name: str, named: str = "") -> str:
     return named or (REPLIES if arm.startswith("tuned") else _TEXTS_OF.get(arm, ""))
 
 
-def repeated(arm: str, seeds: int) -> list[str]:
-    """Return the names of `arm` trained with each of `seeds` seeds."""
-    return [arm, *(f"{arm}@{number}" for number in range(2, seeds + 1))]
-
-
 def sorted_arms(arms: Iterable[str]) -> list[str]:
     """Sort arms as every table does (dapt, dapt@2, dapt-n, dapt-a, others); drop duplicates."""
     unique = list(dict.fromkeys(arms))

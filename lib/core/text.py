@@ -1,8 +1,7 @@
 """English for rules and renderers: labels, grammatical number, joined pieces."""
 
 import re
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 
 Body = tuple[str, list[tuple[int, int]]]  # a section's text, and the span of each of its facts
 
@@ -23,13 +22,6 @@ def listed(items: list[str]) -> str:
         return "".join(items)
     comma = "; " if any("," in item for item in items) else ", "
     return comma.join(items[:-1]) + (" and " if comma == ", " else "; and ") + items[-1]
-
-
-def choices(name: object, legal: Iterable[str]) -> str:
-    """Return "choose among a, b", and the one that `name` resembles, for an error message."""
-    legal = list(legal)
-    close = get_close_matches(str(name), legal, 1)
-    return f"choose among {', '.join(legal)}" + "".join(f". Did you mean {one}?" for one in close)
 
 
 def laid(pieces: Sequence[str], before: str = "", between: str | Sequence[str] = "\n",

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained, repeated, split_arm, texts_of
-from lib.core.errors import BadStudy
+from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained, split_arm, texts_of
+from lib.core.errors import BadStudy, choices, explained
 from lib.core.paths import REPOSITORY, output_root
-from lib.core.text import choices
 from lib.documents.folder import list_files, one_of
 from lib.run.own import ExposureStudy
 from lib.run.parameters import checked, notebook_path, parameters_of
@@ -122,7 +121,8 @@ class Study(StudyFile):
     def runs(self) -> list[str]:
         """Return all arms, and trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
         return [name for arm in self.arms
-                for name in repeated(arm, self.seeds if is_trained(arm) else 1)]
+                for name in (arm, *(f"{arm}@{number}" for number in range(
+                    2, is_trained(arm) * self.seeds + 1)))]
 
     @property
     def trained(self) -> list[str]:
@@ -167,8 +167,10 @@ class Study(StudyFile):
             given |= {name: {run: self.given(stage, run).get(name, declared[name].default)
                              for run in self.runs} for name in _BY_ARM
                       if any(name in one.get(stage, {}) for one in self.arms.values())}
-        if stage == "03_train" and number > 1:
-            given["seed"] = given.get("seed", declared["seed"].default) + number - 1
+        if stage == "03_train":
+            first = given.get("seed", declared["seed"].default)
+            if (seed := self.seed_of(number, first)) != first:
+                given["seed"] = seed
         return given
 
     def _wired(self, stage: str, arm: str) -> dict[str, object]:
@@ -222,7 +224,7 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
     try:
         study = model(**{**keys, "name": name})
     except ValidationError as error:
-        raise BadStudy(_placed(where, text, _explained(error, model))) from error
+        raise BadStudy(_placed(where, text, explained(error, model))) from error
     study = study.model_copy(update={"folder": _folder(study, folder)})
     if isinstance(study, Study):
         _check_base(study, where, text)
@@ -253,19 +255,6 @@ def _check_base(study: Study, where: str, text: str) -> None:
         if other not in studies() or load_study(other).source != "lab":
             raise BadStudy(_placed(where, text, ", base_model: no study with `source: lab` is "
                                                 f"called {other!r}"))
-
-
-def _explained(error: ValidationError, model: type[BaseModel]) -> str:
-    first = error.errors()[0]
-    place = "".join(f", {part}" for part in first["loc"])
-    match first["type"]:
-        case "extra_forbidden":
-            legal = [key for key in model.model_fields if key != "name"]
-            return f": {first['loc'][-1]!r} is unknown; {choices(first['loc'][-1], legal)}"
-        case "value_error":
-            return f"{place}, {first['ctx']['error']}"
-        case _:
-            return f"{place}: {first['input']!r}: {first['msg']}"
 
 
 def _folder(study: AnyStudy, folder: str) -> str:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from lib.core.errors import BadStudy
+from lib.core.errors import BadStudy, choices
 from lib.core.paths import REPOSITORY
-from lib.core.text import choices
 
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)

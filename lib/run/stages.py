@@ -13,8 +13,8 @@ from pydantic import (
     model_validator,
 )
 
+from lib.core.errors import choices
 from lib.core.paths import result_path
-from lib.core.text import choices
 from lib.llm.calls import SETTINGS, settings_of
 from lib.tasks.kinds import Kind, Stage, kinds
 
@@ -57,7 +57,7 @@ class StudyFile(BaseModel):
     replies: str = ""  # of models: an exported file, imported before the study starts
     llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
     seeds: PositiveInt = 1  # trainings of an arm, bases or laboratories
-    first_seed: NonNegativeInt = 1  # of bases and laboratories
+    first_seed: NonNegativeInt | None = None  # None: that of the notebook, 1 for bases
     caution: str = ""  # why its numbers mean little: printed, and the report's answer
     threads: NonNegativeInt = 0  # of a stage; 0: all cores, which slows down a tiny model
 
@@ -74,10 +74,15 @@ class StudyFile(BaseModel):
                                  f"{', '.join(SETTINGS)}") from error
         return self
 
+    def seed_of(self, number: int, default: int = 1) -> int:
+        """Return the seed of training or base `number`, counted from 1."""
+        first = default if self.first_seed is None else self.first_seed
+        return first + self.kind.step * (number - 1)
+
     @property
     def numbers(self) -> list[int]:
         """Return the seeds of a study that makes its own bases, which are also their names."""
-        return [self.first_seed + self.kind.step * n for n in range(self.seeds)]
+        return [self.seed_of(n + 1) for n in range(self.seeds)]
 
     @property
     def legal(self) -> tuple[str, ...]:

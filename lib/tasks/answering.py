@@ -6,10 +6,9 @@ from pathlib import Path
 import pandas as pd
 
 from lib.core.arms import ALL
-from lib.core.errors import BadInput
+from lib.core.errors import BadInput, choices
 from lib.core.files import artifact_path
 from lib.core.records import Answer, Document, Query, Rejected, Score
-from lib.core.text import choices
 from lib.documents.blocks import block_at, parse
 from lib.infer.decoding import Decoding, source_of
 from lib.infer.endpoint import answer_over_endpoint

@@ -133,6 +133,7 @@ def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file)
     assert study.runs == ["base", "dapt", "dapt@2", "dapt@3", "dapt-n", "dapt-n@2", "dapt-n@3"]
     given = [study.given("03_train", run) for run in study.trained]
     assert [row.get("seed", 42) for row in given] == [42, 43, 44] * 2
+    assert study.model_copy(update={"first_seed": 7}).given("03_train", "dapt@2")["seed"] == 8
     assert [row.get("epochs") for row in given] == [None] * 3 + [3] * 3
     assert study.given("statistics")["arms"] == study.runs
     assert study.given("06_analyze")["arms"] == ["base", "dapt", "dapt-n"]
