@@ -12,9 +12,9 @@ from lib.core.paths import REPOSITORY
 from tests.size import code, tokens
 
 # Ceilings in tokens of code, a little above what there is. Lower them with every deletion.
-MOST_TOKENS = {"lib": 185_000, "tests": 135_000, "notebooks": 17_500}  # and rule files
+MOST_TOKENS = {"lib": 185_000, "tests": 130_000, "notebooks": 17_500}  # and rule files
 MOST_PER_LINE, MOST_README, LEAST_LINES, LONGEST_TEXT = 8.0, 150, 40, 300
-MOST_LONG_TEXTS = 22_000  # characters in literals that are longer: vocabularies of the rules
+MOST_LONG_TEXTS = 6_500  # characters in literals that are longer: vocabularies of the rules
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_packages_have_empty_init_files_and_modules_worth_a_file():
         text = path.read_text(encoding="utf-8")
         if path.name == "__init__.py":
             assert text == "", path
-        elif path.name != "errors.py":  # the four exceptions: nothing may join them
+        else:
             assert text.count("\n") >= LEAST_LINES, path
     for folder in {path.parent for path in (REPOSITORY / "lib").rglob("*.py")}:
         assert len(list(folder.glob("[!_]*.py"))) <= 15, folder
