@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import PositiveInt, model_validator
 
-from lib.exposures.arms import RAW, arm_named
+from lib.core.arms import RAW
 from lib.run.stages import StudyFile
 
 _RUN = "exposures_run"
@@ -20,6 +20,8 @@ class ExposureStudy(StudyFile):
 
     @model_validator(mode="after")
     def _legal(self) -> "ExposureStudy":
+        from lib.exposures.arms import arm_named  # imports pandas
+
         for arm in self.arms:
             arm_named(arm)
         if RAW not in self.arms:
