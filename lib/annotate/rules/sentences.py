@@ -18,13 +18,13 @@ MIN_DEFINITION = 4  # words
 _REFERENCE = re.compile(r"\[([^\]\n]+)\]\[[^\]\n]*\]")
 _LABELLED = re.compile(r"The (?P<label>(?:default|maximum|minimum) (?:[a-z]+ ){0,3}(?:of|for) "
                        r"(?P<of>.+)) is (?P<value>`?[~<>=±+-]{0,2}\d.*|true|false)\.", re.S)
-_DEFINED = re.compile(r"(?P<the>[Tt]he |)(?P<subject>\S+(?: \S+){0,2}) is "
+_DEFINED = re.compile(r"(?P<the>(?:[Tt]he|An?) |)(?P<subject>\S+(?: \S+){0,2}) is "
                       r"(?P<value>(?:an?|the) \w.*)\.", re.S)
 _PRAISED = re.compile(
     r"\w+ (?:[\w-]+ ){0,3}?(?:most|more|best|better|good|great|large|small|simple|easy|fast|"
     r"powerful|popular|preferred|recommended|ideal|important|useful|convenient|common|typical|"
-    r"crucial|essential|critical|key|must|challenge|problem|issue|reason|example|result|way|"
-    r"number|set|variety|list|main|goal)\b", re.I)
+    r"crucial|essential|critical|key|must|challenge|problem|issue|reason|example|result|way|new|"
+    r"default|freely|number|set|variety|list|main|goal)\b", re.I)
 _OPEN = re.compile(
     r"\b(?:this|these|those|it|its|itself|they|them|their|above|below|following|same|here|you|your|"
     r"we|our|such|see|another|previous|also|too|if|unless|when|while|but|because|so|then|except|"
@@ -40,8 +40,8 @@ def ask_prose(site: Site) -> Iterator[Candidate]:
     for span in sentences(site.text, site.block.start, site.block.end):
         if found := ask_sentence(_REFERENCE.sub(r"\1", span.text), site.names):
             core, answer = found
-            yield Candidate(site.place() + core, answer, "prose", span.start, span.end,
-                            rule="sentence: is")
+            yield Candidate(f'In the document "{site.document}", {core}', answer, "prose",
+                            span.start, span.end, rule="sentence: is")
 
 
 def ask_sentence(text: str, names: frozenset[str] = frozenset()) -> tuple[str, str] | None:

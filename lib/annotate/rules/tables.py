@@ -68,5 +68,4 @@ def _is_answer(site: Site, cell) -> bool:
 
 
 def _is_name(key: str) -> bool:
-    return bool(re.search(r"[^\W_]", key)) and len(key.split()) <= 4 and not is_foreign(key) and (
-        not re.search(r'[";]|\.$|\(\d\)$', key))
+    return is_value(key, 4) and not is_foreign(key) and not re.search(r'[";]|\.$|\(\d\)$', key)
