@@ -42,7 +42,8 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
         for task in measured[name].tasks
     ]
     table = pd.DataFrame(rows, columns=TABLE3)
-    table = table.astype({"chance": float, "difference_points": float, "p": float})
+    table = table.astype(dict.fromkeys(
+        ("chance", "accuracy", "stderr", "difference_points", "se_points", "p"), float))
     return table.assign(p_holm=holm(table.p))
 
 
@@ -77,7 +78,7 @@ def _cell(arm: Retention, task: dict, base: Retention | None) -> dict:
         **{key: task[key] for key in TABLE3 if key in task},
         "correct": sum(row.is_correct for row in own),
     }
-    if base is None:
+    if base is None or not own:
         return cell
     from statsmodels.stats.contingency_tables import mcnemar  # slow to import
 

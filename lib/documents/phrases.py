@@ -18,19 +18,10 @@ except only otherwise instead however therefore hence thus then not never nor al
 yet still it its itself they them their this these those one ones you your we our us i my he she
 his her there here above below following previous latter former same other others such etc e.g i.e
 eg ie else please note see than as later after before again already more less""".split())
-# nouns that say nothing without the text around them
-VAGUE = frozenset("""
-example case reason way thing section document page guide chapter table figure list result problem
-idea step fact something everything person user author reader detail item link rest number kind
-type part set value option setting parameter field entry name argument code file""".split())
 _NO_ATTRIBUTE = frozenset("""
 action behavior behaviour comment description detail effect example explanation guidance link
 meaning note output purpose reason reference remark result summary usage value default""".split())
-_NAMED = re.compile(r"[A-Z]{2,}|\d|_|[a-z][A-Z]|\w\.\w|\A[A-Z]")
 _FOREIGN = re.compile(r"(?=[^\W\d_])[^\u0000-\u024f\u0370-\u03ff]")
-_DEICTIC = re.compile(
-    r"\b(?:specified|given|resulting|returned|expected|existing|corresponding|respective|actual|"
-    r"desired|said|first|second|last|next|new)\b|^\w+ing\b", re.I)
 
 
 def words(text: str) -> list[str]:
@@ -88,20 +79,6 @@ def is_series(phrase: str) -> bool:
     parts = re.split(r",\s+(?:(?:and|or)\s+)?", phrase)
     has_end = len(parts) == 1 or re.search(r",? (?:and|or) [^,]+$", phrase) is not None
     return has_end and all(map(is_noun_phrase, parts))
-
-
-def is_specific(phrase: str) -> bool:
-    """True for a subject that says which thing it is: a name, a code, or "the" and two words."""
-    own = phrase.split()
-    content = [word for word in own if word.lower() not in _DETERMINERS]
-    head = re.split(r" (?:of|for|in|on|to|with|from|at|by) ", " ".join(content))[0].split()
-    if not is_noun_phrase(phrase) or not head or len(own) > 8 or _DEICTIC.search(phrase):
-        return False
-    is_named = any(map(_NAMED.search, content if len(content) < len(own) else content[1:]))
-    if singular(head[-1]) in VAGUE and not (is_named and len(content) > 1):
-        return False
-    return is_named or len(head) > 1 or len(content) > 1 and len(own) > len(content) or (
-        re.search(r"[A-Z]{2}|\d|_|[a-z][A-Z]", own[0]) is not None)
 
 
 def is_attribute(label: str) -> bool:

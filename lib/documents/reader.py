@@ -23,7 +23,8 @@ _BOX = re.compile(r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+[\w\"]|===[!+]?[ \t]+\")")
 _TAG = re.compile(r"(?P<quote>[ \t>]*)(?:\{%.*%\}|\{\{[<%].*[%>]\}\}|:{3,}.*|"
                   r"(?P<inner>\[![A-Za-z]+\][+-]?|\{:[^{}]*\}))[ \t]*")
 _ANY = re.compile(r"^[ \t>]*(?:!!!|\?\?\?|===[!+]?[ \t]|\[\^|\[!|\{[%{:]|:::)", re.M)
-_HEADING_ID = re.compile(r"[ \t]*(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z")  # {#limits}
+# in a heading: {#limits} at its end, badges
+_NO_WORDS = re.compile(r"[ \t]*(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z|!\[[^]]*\]\([^()]*\)")
 _PIPE = re.compile(r"(?<!\\)\|")
 # quote marks and list markers before the text of a block
 PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")
@@ -119,7 +120,7 @@ class Reader:
         token, inline = self.tokens[index], self.tokens[min(index + 1, len(self.tokens) - 1)]
         start, end = self.span(token) if token.map else (0, 0)
         if token.type == "heading_open":
-            text = plain(_HEADING_ID.sub("", inline.content), self.references)
+            text = plain(_NO_WORDS.sub("", inline.content), self.references)
             level = int(token.tag[1])
             above = tuple(block for block in self.path if block.level < level)
             block = Block(text, start, end, "heading", tuple(one.text for one in above), level)

@@ -57,13 +57,13 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
 
     `limit` takes the first items (0: all); for a group it is spread evenly over the subtasks, with
     at least two items each, because one alone has no standard error. Returns a summary (accuracies
-    are fractions of 1) and a row per item (natural loglik of the correct answer).
+    are fractions of 1) and a row per item (natural loglik of the correct answer). Items that the
+    hub does not give are none: the summary has `missing`, the reason and what to do.
     """
-    if folder:
-        disable_progress_bars()  # those of `datasets`, which reads a small local file
-        loaded = _loaded(TaskManager(include_path=folder, include_defaults=False), name)
-    else:
-        loaded = _loaded(_own_tasks(), name)
+    loaded = _loaded(name, folder)
+    if isinstance(loaded, str):
+        return {"task": name, "n": 0, "accuracy": None, "stderr": None, "chance": None, "n_cut": 0,
+                "asked": "", "missing": loaded}, []
     wrapped, tasks = OneBos(model, tokenizer, batch_size), loaded["tasks"]
     for task in tasks.values():
         task.set_config(key="num_fewshot", value=0)
@@ -90,12 +90,14 @@ def _own_tasks() -> TaskManager:
     return TaskManager()  # reads thousands of files
 
 
-def _loaded(manager: TaskManager, name: str) -> dict:
+def _loaded(name: str, folder: Path | None) -> dict | str:
+    if folder:
+        disable_progress_bars()  # those of `datasets`, which reads a small local file
+        return TaskManager(include_path=folder, include_defaults=False).load([name])
     try:
-        return manager.load([name])
+        return _own_tasks().load([name])
     except (OSError, DatasetsError) as error:
-        raise BadInput(
-            f"the items of {name} could not be fetched from the hub ({type(error).__name__}: "
-            f"{str(error)[:200]}). Run extra/retention.ipynb once on a networked computer and copy "
-            "its ~/.cache/huggingface here, or set tasks to 'lab' (for a laboratory's base) or "
-            "'none'; in a study's file, notebooks: {retention: {tasks: none}}") from error
+        return (f"its items could not be fetched from the hub ({type(error).__name__}: "
+                f"{' '.join(str(error).split())[:200]}). Run extra/retention.ipynb once on a "
+                "networked computer, copy its ~/.cache/huggingface here and delete this study's "
+                "folder retention; or say notebooks: {retention: {tasks: none}} in its file")

@@ -47,7 +47,7 @@ class RetentionTasks:
 def measure(arm: str, source: str, setting: Setting, tasks: RetentionTasks) -> Retention:
     """Measure the model of `arm` at `source` (a folder or hub id).
 
-    Raises BadInput if tasks cannot be fetched or a prompt does not have exactly one BOS.
+    Raises BadInput if a prompt does not have exactly one BOS.
     """
     summaries, items = [], []
     if tasks.names:

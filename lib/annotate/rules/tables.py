@@ -1,7 +1,6 @@
 """Ask about table cells: "what is the <column> for the <key> <row>" (paper, 3.1)."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from lib.annotate.constraints import Candidate
@@ -9,18 +8,19 @@ from lib.documents.phrases import folded, in_sentence, is_attribute, is_foreign,
 from lib.documents.sites import Site, row_key
 
 _DEFAULT = re.compile(r"\(?defaults?(?: values?| settings?)?\)?", re.I)
-_FLAG = re.compile(r"(?:yes|no|true|false|y|n|x|on|off|required|optional|✓|✗)", re.I)
-# "Version" of an option is since when it exists, and "Status" may be anything
-_AMBIGUOUS = re.compile(r"versions?|releases?|since|status|(?:full )?name|#|no\.?|id", re.I)
-_NAME = re.compile(r"names?|", re.I)  # a header that says nothing of what its column names
+# what has one value that needs no more of the text around it
+_ATTRIBUTES = frozenset("""
+address alias capacity constant current depth encoding endpoint extension format frequency height
+interval length license limit max maximum method min minimum offset path permission pin port power
+prefix protocol range register resolution scope shortcut size speed suffix symbol temperature
+timeout type unit voltage weight width""".split())
+_NAME = re.compile(r"names?", re.I)  # a header that says nothing of what its column names
 
 
 def ask_table(site: Site) -> Iterator[Candidate]:
     """Yield a question about each cell of a column that names an attribute."""
     header = [" ".join(cell.text.replace("; ", " ").split()).rstrip(":")
               for cell in site.block.header]
-    if len(header) < 2 or is_foreign(" ".join(header)):
-        return
     width = row_key(site.block)
     if not width or not all(_is_key(name) for name in header[:width]):
         return
@@ -34,14 +34,9 @@ def _column(site: Site, header: list[str], width: int, at: int) -> Iterator[Cand
     is_default = _DEFAULT.fullmatch(name) is not None
     of = "of" if width == 1 and _NAME.fullmatch(header[0]) else "for"
     label = "default value" if is_default else in_sentence(name)
-    values = Counter(row[at].text for row in rows)
-    raw = site.text[site.block.header[at].start:site.block.header[at].end]
-    is_name = folded(name) in folded(site.document) or re.search(  # of what is compared
-        r"[`\[]|[A-Z]\Z|[a-z][A-Z]\w*\Z", raw)
-    is_open = is_name or _AMBIGUOUS.fullmatch(name) or (
-        folded(name) in folded(" ".join(header[:width])))
-    if not is_default and (not is_attribute(name) or is_open or len(values) < 2
-                           or all(map(_FLAG.fullmatch, filter(None, values)))):
+    is_asked = is_default or is_attribute(name) and folded(
+        name.split(" (")[0]).split()[-1] in _ATTRIBUTES and len({row[at].text for row in rows}) > 1
+    if not is_asked or folded(name) in folded(" ".join(header[:width])):
         return
     for row in rows:
         value, keys = row[at].text, [cell.text for cell in row[:width]]
@@ -67,10 +62,10 @@ def _is_key(name: str) -> bool:
 def _is_answer(site: Site, cell) -> bool:
     raw = site.text[cell.start:cell.end]
     is_noted = not raw.endswith("`") and re.search(r"(?:\[\^?\d+\]|\(\d\)|[*†‡])$", cell.text)
-    return not is_noted and is_value(cell.text) and not is_foreign(cell.text) and not re.search(
-        r"<\s*/?\s*(?:br|li|p|ul)\b|!\[|https?://|\{[{%:]", raw, re.I)
+    return not is_noted and is_value(cell.text, 5) and not is_foreign(cell.text) and not re.search(
+        r"<\s*/?\s*(?:br|li|p|ul)\b|!\[|https?://|\{[{%:]|^(?:required|optional|mandatory|"
+        r"(?:it )?depends|varies|dynamic|automatic|auto-?\w+|generated|random)\b", raw, re.I)
 
 
 def _is_name(key: str) -> bool:
-    return bool(re.search(r"[^\W_]", key)) and len(key.split()) <= 6 and not re.search(
-        r'[";]|\.$|\(\d\)$', key)
+    return is_value(key, 4) and not is_foreign(key) and not re.search(r'[";]|\.$|\(\d\)$', key)

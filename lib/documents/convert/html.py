@@ -105,7 +105,7 @@ def _is_hidden(element) -> bool:
 
 
 def _is_furniture(element) -> bool:
-    if element.get("role") in _ROLES:
+    if element.get("role") in _ROLES or element.tag == "a" and element.text in ("#", "¶", "§"):
         return True
     of_heading = {element.tag, *(one.tag for one in element[:1])} & HEADINGS  # as its id is
     tokens = f"{element.get('class', '')} {'' if of_heading else element.get('id', '')}".split()
