@@ -7,7 +7,6 @@ import datasets
 import pytest
 import torch
 
-from lib.core.errors import BadInput
 from lib.core.files import write_records
 from lib.core.text import listed
 from lib.infer.answers import load
