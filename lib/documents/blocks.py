@@ -28,20 +28,9 @@ _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 _start = attrgetter("start")
 
 
-def parse(source: str, references: dict | None = None) -> tuple[Block, ...]:
-    """Return the blocks of `source` in order. A table or code inside a list follows that list.
-
-    `references`, if given, is filled with the document's link definitions. What was parsed lately
-    is remembered, so a stage parses a document once.
-    """
-    blocks, known = _parsed(source)
-    if references is not None:
-        references |= known
-    return blocks
-
-
-@lru_cache(4096)
-def _parsed(source: str) -> tuple[tuple[Block, ...], dict]:
+@lru_cache(4096)  # so a stage parses a document once
+def parse(source: str) -> tuple[Block, ...]:
+    """Return the blocks of `source` in order. A table or code inside a list follows that list."""
     front, references = _FRONT_MATTER.match(source), {}
     body, blocks = source, []
     if front:
@@ -49,7 +38,7 @@ def _parsed(source: str) -> tuple[tuple[Block, ...], dict]:
         blocks = [Block(front[0], 0, front.end(), "front-matter")]
     body = commonmark(body)
     tokens = _PARSER.parse(body, references)
-    return (*blocks, *Reader(source, body, tokens, references).blocks()), references
+    return (*blocks, *Reader(source, body, tokens, references).blocks())
 
 
 def block_at(blocks: Sequence[Block], start: int, end: int) -> Block | None:

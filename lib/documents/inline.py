@@ -44,8 +44,8 @@ def plain(markdown: str, references: dict | None = None, tag_break: str = "; ",
           targets: bool = False) -> str:
     """Return inline Markdown as a reader sees it; `<br>` and the like become `tag_break`.
 
-    `references` are the document's link definitions, as `lib.documents.blocks.parse` fills them.
-    With `targets`, those of links and images follow in parentheses: they are often the fact.
+    `references` are the document's link definitions, as markdown-it keeps them. With `targets`,
+    those of links and images follow in parentheses: they are often the fact.
     """
     text = " ".join(_HARD_BREAK.sub(" ", markdown).split())
     if _SPECIAL.search(text):

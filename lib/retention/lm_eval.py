@@ -16,6 +16,7 @@ from lib.core.errors import BadInput
 from lib.infer.prompts import beginning
 
 METRIC, ERROR = "acc,none", "acc_stderr,none"  # the paper's HellaSwag, 60.06, is not acc_norm
+_MISSING: dict[str, str] = {}  # tasks that the hub did not give to this process, with the reason
 RESAMPLES = 100  # lm-eval's bootstrap, only for LAMBADA's perplexity; accuracies have a formula
 
 
@@ -94,10 +95,14 @@ def _loaded(name: str, folder: Path | None) -> dict | str:
     if folder:
         disable_progress_bars()  # those of `datasets`, which reads a small local file
         return TaskManager(include_path=folder, include_defaults=False).load([name])
+    if name in _MISSING:  # each try waits for half a minute
+        return _MISSING[name]
     try:
         return _own_tasks().load([name])
     except (OSError, DatasetsError) as error:
-        return (f"its items could not be fetched from the hub ({type(error).__name__}: "
-                f"{' '.join(str(error).split())[:200]}). Run extra/retention.ipynb once on a "
-                "networked computer, copy its ~/.cache/huggingface here and delete this study's "
-                "folder retention; or say notebooks: {retention: {tasks: none}} in its file")
+        _MISSING[name] = (
+            f"its items could not be fetched from the hub ({type(error).__name__}: "
+            f"{' '.join(str(error).split())[:200]}). Run extra/retention.ipynb once on a "
+            "networked computer, copy its ~/.cache/huggingface here and delete this study's "
+            "folder retention; or say notebooks: {retention: {tasks: none}} in its file")
+        return _MISSING[name]

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 
 from lib.core.errors import BadInput
 from lib.documents.convert.markdown import Converted, write_markdown
@@ -126,10 +127,13 @@ def _remove(page: Page, words: Sequence[Word]) -> None:
     page.words = [word for word in page.words if id(word) not in gone]
 
 
-# What stands in the same place of a margin on many pages: page numbers, titles, print dates
+# What stands in the same place of a margin on many pages: page numbers, titles, print dates; but
+# "Chapter 1" and "Chapter 2" in large type are headings
 def _drop_furniture(pages: Sequence[Page]) -> None:
-    margins = [(page, line) for page in pages for line in page.lines
-               if line.bottom < page.height * _MARGIN or line.top > page.height * (1 - _MARGIN)]
+    lines = [(page, line) for page in pages for line in page.lines]
+    large = 1.2 * median([line.size for _, line in lines] or [0])
+    margins = [(page, line) for page, line in lines if line.size <= large and not (
+        page.height * _MARGIN <= line.bottom and line.top <= page.height * (1 - _MARGIN))]
     seen = Counter(_key(line) for _, line in margins)
     for page, line in margins:
         if seen[_key(line)] >= max(2, len(pages) * 0.4):

@@ -57,6 +57,12 @@ def test_running_headers_and_page_numbers_are_dropped_and_a_sentence_goes_on():
     assert "This sentence begins on a page and ends on the third." in text
 
 
+def test_headings_that_differ_by_their_number_are_no_running_headers():
+    pages = [[(60, 40, 18, 1, f"Chapter {number}"), *prose(100, WORDS)] for number in (1, 2, 3)]
+    assert [block.text for block in blocks(*pages) if block.level] == [
+        "Chapter 1", "Chapter 2", "Chapter 3"]
+
+
 def test_hyphens_at_line_ends_are_joined_as_the_document_writes_the_word():
     found = blocks(prose(100, "The architecture has a micro-controller and the archi-",
                          "tecture is driven by a micro-", "controller that is small."))
