@@ -62,37 +62,22 @@ def asked(body: str, title: str = "Orsa R-9") -> dict[str, str]:
 ])
 def test_tables_and_lists_are_asked_about_where_header_or_lead_in_name_what_they_hold(
         body, expected):
-    found = {question.replace("In , ", ""): answer for question, answer in asked(body).items()}
-    assert found == {re.sub(r'^(Under "[^"]*") ', r"\1 ", key): value
-                     for key, value in expected.items()}
+    assert asked(body) == expected
 
 
-@pytest.mark.parametrize(("sentence", "question", "answer"), [
-    ("The default port of the X7 is 8443.", "what is the default port of the X7?", "8443"),
-    ("The HX-20 meter is a clamp-on device for liquids.", "what is the HX-20 meter?",
-     "a clamp-on device for liquids"),
-])
-def test_a_plain_sentence_is_asked_for_its_fact(sentence, question, answer):
-    assert ask_sentence(sentence) == (question, answer)
-
-
-@pytest.mark.parametrize("sentence", [
-    "It is 5 mm.", "This option defaults to 3.", "The value is high.", "If X is set, Y is 5.",
-    "See the TLS guide.", "The TLS plugin has been removed.", "The X7 does not support TLS.",
-    "The X7 no longer supports TLS.", "The TLS plugin works well.", "Is the X7 fast?",
-    "The TLS plugin supports this.", "The X7 is used when it rains.", "NOTICE: Keep this record.",
-    "The X7 is disabled by default unless a panel is connected.", "Figure 2 shows the X7 flow.",
-    "The specified X7 key must match a pattern.", "The recommended value is 5 V.", "",
-    "The X7 pump was bought by Orsa Corp in 2012.", "The X7 gateway has a limit of 3 if idle.",
-    "The X7 key is mapped in the card into a token.", "X7 tokens expire after 5 minutes if idle.",
-    "The X7 panel is the most popular of all panels.",
-    "The X7 gateway does not support up to 64 nodes.", "The TLS plugin was removed in 2.1.0.",
-    "This plugin gathers metrics from TLS servers.", "Orsa exposes a list of meters.",
-    "The pump key is an identifier that describes a meter.",
-    "The id 108 is assigned by Orsa to the first pump.",
-    "The X7 uses a pump for the flow, which is metered."])
-def test_a_sentence_that_a_question_could_not_say_in_whole_is_not_asked(sentence):
-    assert ask_sentence(sentence) is None
+@pytest.mark.parametrize(("sentence", "found"), [
+    ("The default port of the X7 is 8443.", ("what is the default port of the X7?", "8443")),
+    ("The HX-20 meter is a clamp-on device for liquids.",
+     ("what is the HX-20 meter?", "a clamp-on device for liquids")),
+    *((sentence, None) for sentence in (
+        "It is 5 mm.", "The X7 is fast.", "Is the X7 fast?", "", "If X7 is set, Y is 5.",
+        "The X7 is a pump if it rains in the spring.",
+        "The X7 panel is the most popular of all panels.", "The Orsa-2 meter is a meter of flow.",
+        "NOTICE: The X7 is a clamp-on device for liquids.",
+        "The HX-20 meter is a device, which is metered.",
+        "The meter is a clamp-on device for liquids.", "The X7 is a new gateway for liquids."))])
+def test_a_plain_sentence_about_a_named_thing_is_asked_for_its_fact(sentence, found):
+    assert ask_sentence(sentence) == found
 
 
 def test_three_questions_at_most_have_the_same_answer_and_no_two_answers():
@@ -167,5 +152,3 @@ def test_real_documents_are_asked_about_tables_and_sentences_only(documents_fold
     queries, _ = annotate(documents, by_rules)
     check(queries, documents)
     assert {query.rule for query in queries} == {"table: cells", "sentence: is"}
-    assert not [query.question for query in queries
-                if re.search(r"\b(?:above|below|this|it)\b", query.question)]
