@@ -65,7 +65,8 @@ def yields(queries: list[Query], rejected: list[Rejected], by: str) -> pd.DataFr
         pd.DataFrame(index=[KEPT]))
     table.loc["asked"] = table.sum()
     order = [name for name in ("asked", KEPT) if name in table.index]
-    return table.loc[[*order, *sorted(set(table.index) - set(order))]].rename_axis(None)
+    table = table.loc[[*order, *sorted(set(table.index) - set(order))]]
+    return table.rename_axis(index=None, columns=None)
 
 
 # the order of entities does not make another answer

@@ -44,8 +44,7 @@ def asked(body: str, title: str = "Orsa R-9") -> dict[str, str]:
     # a key column that only says "name"
     ("| Name | Unit |\n|--|--|\n| Latency | ms |\n| Speed | m/s |",
      {'what is the unit of "Latency"?': "ms", 'what is the unit of "Speed"?': "m/s"}),
-    # no attribute, another script, a column that repeats the key or says nothing
-    ("| Port | Required |\n|--|--|\n| 80 | no |\n| 81 | yes |", {}),
+    # another script, a column that repeats the key or says nothing
     ("| Port | プロトコル |\n|--|--|\n| 80 | TCP |\n| 81 | UDP |", {}),
     ("| Port | Port number |\n|--|--|\n| P80 | 80 |\n| P81 | 81 |", {}),
     ("| Port | Unit |\n|--|--|\n| 80 | A |\n| 81 | A |", {}),

@@ -14,7 +14,7 @@ RECORD = """# Corvane P-417
 
 The default port of Corvane P-417 is 8443. It hums.
 
-| Part | Mass |
+| Part | Weight |
 | --- | --- |
 | lid | 2 kg |
 | hub | 4 kg |
@@ -51,7 +51,7 @@ def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment():
     assert len({row.text for row in rows}) == 6 and not any(row.dropped for row in rows)
     assert all('port "80"' in row.text and "TCP" in row.text for row in rows[3:])
     for row in rows[:3]:
-        assert all(word in row.text for word in ("default port", "8443", "mass", "2 kg"))
+        assert all(word in row.text for word in ("default port", "8443", "weight", "2 kg"))
     cut = segments_of(RECORD, RECORD.index("8443"))[:1]
     (row,) = augment(cut, [DOCUMENT], [], ENGINE, ["paraphrase"], 3)[0]
     assert (row.text, row.dropped) == ("", NO_FACT)
