@@ -7,7 +7,7 @@ from lib.annotate.constraints import Candidate
 from lib.annotate.rules.names import is_named, names_of
 from lib.core.records import Document, Rejected
 from lib.core.structures import structure_of
-from lib.documents.blocks import parse
+from lib.documents.blocks import Block, parse
 from lib.documents.language import ENGLISH
 from lib.documents.sites import sites
 
@@ -19,19 +19,21 @@ def by_rules(documents: list[Document],
     A document that is mostly not in English is not asked about, nor are the tables of one whose
     structure is in doubt.
     """
-    seen: set[str] = set()
-    names = names_of(documents)
-    return [_proposals(document, seen, names) for document in documents]
+    seen: dict[str, str] = {}
+    parsed = [parse(document.text) for document in documents]
+    names = names_of(documents, parsed)
+    return [_proposals(document, blocks, seen, names)
+            for document, blocks in zip(documents, parsed, strict=True)]
 
 
-def _proposals(document: Document, seen: set[str],
+def _proposals(document: Document, blocks: tuple[Block, ...], seen: dict[str, str],
                names: frozenset[str]) -> tuple[list[Candidate], list[Rejected]]:
     if document.language not in ENGLISH:
         reason = f"the rules ask in English only: the document is in {document.language}"
         return [], [Rejected(document_id=document.document_id, item=document.title, reason=reason)]
     candidates: list[Candidate] = []
     passed: Counter[tuple[str, str]] = Counter()
-    for structure, found in _proposed(document, seen, names):
+    for structure, found in _proposed(document, blocks, seen, names):
         if isinstance(found, str):
             passed[structure, found] += 1
         else:
@@ -41,15 +43,14 @@ def _proposals(document: Document, seen: set[str],
                  structure=structure) for (structure, reason), count in passed.items()]
 
 
-def _proposed(document: Document, seen: set[str],
+def _proposed(document: Document, blocks: tuple[Block, ...], seen: dict[str, str],
               names: frozenset[str]) -> Iterator[tuple[str, Candidate | str]]:
-    before = frozenset(seen)  # what several documents say is asked of the first
-    for site in sites(document, parse(document.text), names):
+    for site in sites(document, blocks, names):
         structure = structure_of(site.block.kind)
         if structure is None:
             continue
-        seen.add(site.block.text)
-        if site.block.text in before:
+        first = seen.setdefault(site.block.text, document.document_id)
+        if first != document.document_id:  # what several documents say is asked of the first
             reason = "another document has the same text"
         elif site.block.kind in ("list", "table") and not is_named(
                 f"{site.document} {site.section}", site.names):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from lib.core.records import Document
-from lib.documents.blocks import parse, title_heading
+from lib.documents.blocks import Block, title_heading
 
 LEAST = 2  # times that sentences have a name
 
@@ -24,12 +24,12 @@ _LARGE = re.compile(r"(?<=[a-z,] )[A-Z][\w-]*[a-z][\w-]*")
 _SMALL = re.compile(r"(?<![\w./-])[a-z][\w-]+")
 
 
-def names_of(documents: Iterable[Document]) -> frozenset[str]:
+def names_of(documents: Iterable[Document],
+             parsed: Iterable[tuple[Block, ...]]) -> frozenset[str]:
     """Return the proper names: words that sentences have with a capital inside, and seldom without,
     and packages with which a title begins."""
     large, small, packages = Counter(), Counter(), set()
-    for document in documents:
-        blocks = parse(document.text)
+    for document, blocks in zip(documents, parsed, strict=True):
         prose = "\n".join(_NO_PROSE.sub(" ", document.text[block.start:block.end])
                           for block in blocks if block.kind == "prose")
         large.update(_LARGE.findall(prose))
