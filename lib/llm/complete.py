@@ -104,8 +104,7 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
     async def run() -> None:
         direct.loop, direct.task = asyncio.get_running_loop(), asyncio.current_task()
         with tqdm(desc=model, unit="call", mininterval=1.0, total=len(waiting)) as direct.bar:
-            async with at.http() as direct.http:
-                direct.client = at.client(direct.http)
+            async with at.client() as direct.client, at.session(direct.client) as direct.http:
                 await direct.ask(waiting)
 
     # In a thread, as a notebook has a loop already. Without debug lines, which show the address.

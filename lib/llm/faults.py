@@ -54,13 +54,12 @@ class Fault:
 
 def fault_of(error: Exception) -> Fault:
     """Return what an error of the client means, without its message, which has the address."""
-    if isinstance(error, TimeoutError):
+    if type(error) is TimeoutError:  # of the whole call
         return Fault("no complete reply in time", TRIES_IF_LASTING, is_maybe_paid=True)
     chain = [error]
     while inner := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(inner)
     names = " ".join(type(one).__name__ for one in chain)
-    # Not ConnectTimeout: the transport raises it for connections dropped while sending.
     is_unreached = re.search("Connector|ConnectionTimeout|gaierror|Proxy", names)
     name = f"({type(chain[-1]).__name__})"
     reason = f"the connection broke {name}" if not is_unreached else (
