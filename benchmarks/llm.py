@@ -105,8 +105,8 @@ def limited(folder: str) -> str:
         run, = ran(server, [("ours", QUESTIONS, settings)])
         statuses = Counter(call.status for call in server.log)
     ideal = (statuses.total() - statuses[429] - BURST) * 60 / RATE + LATENCY
-    return (f"{run.n_texts} of {N} rows, {run.seconds / ideal:.2f} times the ideal time (1.10), "
-            f"{statuses[429] / statuses.total():.1%} of {statuses.total()} answered 429 (2%)")
+    return (f"{run.n_texts} of {N} rows, {run.seconds / ideal:.2f} times the time that the limit allows, "
+            f"{statuses[429] / statuses.total():.1%} of {statuses.total()} answered 429")
 
 
 def killed(folder: str) -> str:
@@ -169,7 +169,7 @@ ours, CPU ms per call | bare, CPU ms per call | at most |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 {chr(10).join(lines)}
 
-What ours loses, in brackets the most that is allowed:
+What ours loses, in brackets the most that is allowed; it has no limiter of its own:
 
 - **Limited**, {RATE:,} requests per minute (a bucket of {BURST}), 5% of the calls answered 500, \
 502 or 503; replies state the limit, a 429 in whole seconds when to come back: {limit}.
