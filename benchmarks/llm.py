@@ -105,8 +105,8 @@ def limited(folder: str) -> str:
         run, = ran(server, [("ours", QUESTIONS, settings)])
         statuses = Counter(call.status for call in server.log)
     ideal = (statuses.total() - statuses[429] - BURST) * 60 / RATE + LATENCY
-    return (f"{run.n_texts} of {N} rows, {run.seconds / ideal:.2f} times the time that the limit allows, "
-            f"{statuses[429] / statuses.total():.1%} of {statuses.total()} answered 429")
+    return (f"{run.n_texts} of {N} rows, {run.seconds / ideal:.2f} times the time that the limit "
+            f"allows, {statuses[429] / statuses.total():.1%} of {statuses.total()} answered 429")
 
 
 def killed(folder: str) -> str:

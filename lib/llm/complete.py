@@ -74,7 +74,7 @@ def _best(replies: Sequence[Reply]) -> Reply:
 def _stored(cache: Cache, model: str, at: Endpoint | None, calls: Calls,
             request: Request) -> list[Reply]:
     # Of this endpoint or imported, or of any endpoint without a key: until one is an answer.
-    replies: list[Reply] = []
+    replies = []
     while not replies or replies[-1].reason:
         one = _next(request, replies)
         entry = cache.get(one.key(model), one.key(model, at.url) if at else "")

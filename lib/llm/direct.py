@@ -31,8 +31,8 @@ class Direct:
     def __init__(self, at: Endpoint, model: str, budget: Budget) -> None:
         self.at, self.model, self.budget = at, model, budget
         self.calls, self.cache = budget.calls, budget.cache
-        self.dropped: set[str] = set()  # parameters that the endpoint refuses
-        self.failed: dict[str, str] = {}
+        self.dropped = set()  # parameters that the endpoint refuses
+        self.failed = {}
         self.hopeless = 0.0  # requests that have failed so far
         self.next = 0.0  # when the endpoint is to be asked again, on the monotonic clock
         self.stopped = ""
@@ -63,7 +63,7 @@ class Direct:
                 self.calls.tally.cached += 1
                 return
             await asyncio.sleep(0.25)
-        tries: list[int] = []  # how many each fault so far would allow
+        tries = []  # how many each fault so far would allow
         while not self.stopped:
             await asyncio.sleep(self.next - time.monotonic())
             fault = None if self.stopped else await self._try(key, request)

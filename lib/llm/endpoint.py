@@ -46,29 +46,25 @@ class Endpoint:
     def client(self) -> "openai.AsyncOpenAI":
         """Return a client without retries: each of ours is counted, as it may be charged."""
         import openai  # takes half a second, so only if it is needed
-        for name in ("openai", "httpx2", "httpcore2", "httpx", "aiohttp"):
+        for name in ("openai", "httpx2", "httpcore2", "aiohttp"):
             logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
         # Certificates (40 ms to load) are needed only for https; no redirect to https is followed.
-        http = openai.DefaultAioHttpClient(timeout=openai.Timeout(None, connect=30.0),
-                                           follow_redirects=False,
-                                           verify=self.url.startswith("https"))
-        return openai.AsyncOpenAI(api_key=self.key, base_url=self.url, max_retries=0,
-                                  http_client=http, timeout=http.timeout)
+        return openai.AsyncOpenAI(
+            api_key=self.key, base_url=self.url, max_retries=0,
+            http_client=openai.DefaultAioHttpClient(
+                timeout=openai.Timeout(None, connect=30.0), follow_redirects=False,
+                verify=self.url.startswith("https")))
 
     def session(self, client: "openai.AsyncOpenAI") -> "aiohttp.ClientSession":
         """Return a session with the headers of `client`, whose layers double a call's CPU time."""
         import aiohttp
-        import httpx2
-        parts, proxies = urlsplit(self.url), getproxies()
-        is_direct = proxy_bypass(parts.netloc)
-        headers = client.default_headers | client.auth_headers
+        parts, headers = urlsplit(self.url), client.default_headers | client.auth_headers
+        proxies = {} if proxy_bypass(parts.netloc) else getproxies()
         return aiohttp.ClientSession(
             headers={name: value for name, value in headers.items() if isinstance(value, str)},
-            connector=aiohttp.TCPConnector(
-                limit=0, keepalive_timeout=5.0,
-                ssl=parts.scheme != "https" or httpx2.create_ssl_context()),
-            timeout=aiohttp.ClientTimeout(sock_connect=30.0), cookie_jar=aiohttp.DummyCookieJar(),
-            proxy=None if is_direct else proxies.get(parts.scheme) or proxies.get("all"))
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=5.0),
+            timeout=aiohttp.ClientTimeout(sock_connect=30.0),
+            proxy=proxies.get(parts.scheme) or proxies.get("all"))
 
 
 def endpoint() -> Endpoint | None:

@@ -56,12 +56,11 @@ def fault_of(error: Exception) -> Fault:
     """Return what an error of the client means, without its message, which has the address."""
     if type(error) is TimeoutError:  # of the whole call
         return Fault("no complete reply in time", TRIES_IF_LASTING, is_maybe_paid=True)
-    chain = [error]
-    while inner := chain[-1].__cause__ or chain[-1].__context__:
-        chain.append(inner)
-    names = " ".join(type(one).__name__ for one in chain)
+    chain = [type(error).__name__]
+    while error := error.__cause__ or error.__context__:
+        chain.append(type(error).__name__)
+    names, name = " ".join(chain), f"({chain[-1]})"
     is_unreached = re.search("Connector|ConnectionTimeout|gaierror|Proxy", names)
-    name = f"({type(chain[-1]).__name__})"
     reason = f"the connection broke {name}" if not is_unreached else (
         f"no connection to the endpoint or proxy {name}: start the server, or check "
         "OPENAI_BASE_URL, the network and HTTPS_PROXY")
