@@ -44,8 +44,9 @@ class Direct:
     async def ask(self, waiting: Waiting) -> None:
         """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
         # Not a task per call: its send would wait until all replies that are there were handled.
-        left, n = iter(waiting.items()), min(len(waiting), self.calls.concurrency)
-        await asyncio.gather(*(self._one_after_another(left) for _ in range(n)))
+        left = iter(waiting.items())
+        await asyncio.gather(*(self._one_after_another(left)
+                               for _ in range(self.calls.concurrency)))
 
     async def _one_after_another(self, left: Iterator[tuple[str, Request]]) -> None:
         for key, request in left:

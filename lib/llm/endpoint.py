@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import openai
 
 OPENAI = "https://api.openai.com/v1"
-_SECRET = 16  # characters; a shorter key is not worth hiding
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Endpoint:
 
     def without_key(self, body: str) -> str:
         """Return a reply as it is stored; a short key, such as a local server's, may be a word."""
-        return body.replace(self.key, "[key]") if len(self.key) >= _SECRET else body
+        return body.replace(self.key, "[key]") if len(self.key) >= 16 else body
 
     def scrubbed(self, text: str) -> str:
         """Return a server's error message without key, base URL and host."""

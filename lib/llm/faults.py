@@ -48,8 +48,8 @@ class Fault:
 
     def pause(self, n_tries: int) -> float:
         """Return the seconds before try `n_tries` + 1: exponential back-off with full jitter."""
-        longest = min(30.0, 0.25 * 2**n_tries)
-        return self.wait * random.uniform(1.0, 1.2) + random.uniform(0, longest)
+        return self.wait * random.uniform(1.0, 1.2) + random.uniform(
+            0, min(30.0, 0.25 * 2**n_tries))
 
 
 def fault_of(error: Exception) -> Fault:
