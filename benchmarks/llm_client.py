@@ -1,20 +1,18 @@
-"""One client in a separate process, for benchmarks/llm.py: prompts in, replies and costs out."""
+"""A process of benchmarks/llm.py: runs of its clients one after another, each a line of JSON."""
 
 import asyncio
 import json
+import os
 import resource
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import openai
+import aiohttp
 
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
-
-_SECONDS_FOR_A_CALL = 20.0  # a bare call that trickles is then abandoned: it would never end
 
 Replies = list[tuple[str, str]]  # (text, reason): with a reason, the text is not an answer
 
@@ -26,32 +24,24 @@ def ours(prompts: list[str], settings: dict) -> Replies:
     return [(reply.text, reply.reason) for reply in replies]
 
 
-def bare(prompts: list[str], settings: dict,
-         http_client: Callable[[], object] = lambda: None) -> Replies:
-    """Ask by AsyncOpenAI unchanged, under a semaphore."""
+def bare(prompts: list[str], settings: dict) -> Replies:
+    """Ask by one aiohttp session under a semaphore, and check nothing."""
+    url = f"{os.environ['OPENAI_BASE_URL']}/chat/completions"
+    headers = {"authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}
+
     async def all_of_them() -> Replies:
-        client = openai.AsyncOpenAI(http_client=http_client(),
-                                    timeout=settings.get("timeout_seconds", 600))
         room = asyncio.Semaphore(settings["concurrency"])
 
         async def ask(prompt: str) -> tuple[str, str]:
-            async with room:
-                try:
-                    messages = [{"role": "user", "content": prompt}]
-                    call = client.chat.completions.create(model="m", messages=messages)
-                    reply = await asyncio.wait_for(call, _SECONDS_FOR_A_CALL)
-                    return str(reply.choices[0].message.content), ""
-                except Exception as error:  # not only openai.APIError
-                    return "", type(error).__name__
-        replies = await asyncio.gather(*map(ask, prompts))
-        await client.close()
-        return replies
+            body = {"model": "m", "max_completion_tokens": 4096,
+                    "messages": [{"role": "user", "content": prompt}]}
+            async with room, session.post(url, json=body) as got:
+                return (await got.json())["choices"][0]["message"]["content"], ""
+
+        async with aiohttp.ClientSession(
+                headers=headers, connector=aiohttp.TCPConnector(limit=0)) as session:
+            return await asyncio.gather(*map(ask, prompts))
     return asyncio.run(all_of_them())
-
-
-def over_aiohttp(prompts: list[str], settings: dict) -> Replies:
-    """Ask as `bare` does, over aiohttp."""
-    return bare(prompts, settings, openai.DefaultAioHttpClient)
 
 
 def cpu_seconds() -> float:
@@ -61,15 +51,13 @@ def cpu_seconds() -> float:
 
 
 def main() -> None:
-    """Read {"client", "prompts", "settings"} from standard input; print the result last."""
-    asked = json.load(sys.stdin)
-    ask = {"ours": ours, "bare": bare, "aiohttp": over_aiohttp}[asked["client"]]
-    cpu, start = cpu_seconds(), time.perf_counter()
-    replies = ask(asked["prompts"], asked["settings"])
-    seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # Linux: KiB
-    print(json.dumps({"replies": replies, "seconds": seconds, "cpu_seconds": cpu,
-                      "peak_mib": peak}))
+    """Read [[client, prompts, settings], …] from standard input; print a result for each."""
+    for client, prompts, settings in json.load(sys.stdin):
+        cpu, start = cpu_seconds(), time.perf_counter()
+        replies = {"ours": ours, "bare": bare}[client](prompts, settings)
+        seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu
+        print("\n" + json.dumps({"replies": replies, "seconds": seconds, "cpu_seconds": cpu}),
+              flush=True)
 
 
 if __name__ == "__main__":

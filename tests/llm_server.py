@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from tests.llm_server_batches import Batches, BatchRules
 from tests.llm_server_faults import FAULTS, Answer, Asked, error, no_model, whole, wrong_key
-from tests.llm_server_limits import SAYS, Limits
+from tests.llm_server_limits import SAYS, Limit
 
 _MARKER = re.compile(r"fault:([\w-]+)( once)?")
 _ROOT = Path(__file__).resolve().parents[1]
@@ -78,18 +78,18 @@ class Server:
 
     A reply comes after `latency` seconds. `reply` gives a text, an Answer, or fields of the
     completion that replace the ordinary ones. `key` and `models` are the only ones accepted; ""
-    and (): any. A bucket of requests or tokens has `burst_seconds` worth of its rate.
+    and (): any. The limit's bucket has `burst_seconds` worth of its rate.
     """
 
     def __init__(self, *, latency: float = 0.0, requests_per_minute: float | None = None,
-                 tokens_per_minute: float | None = None, burst_seconds: float = 1.0,
-                 says: Sequence[str] = SAYS, reply: Callable[[dict], object] = digest_of,
+                 burst_seconds: float = 1.0, says: Sequence[str] = SAYS,
+                 reply: Callable[[dict], object] = digest_of,
                  faults: Faults | None = None, key: str = "", models: Sequence[str] = (),
                  batch: BatchRules | None = None) -> None:
         self.latency = latency
         self.reply, self.faults = reply, faults
         self.key, self.models = key, models
-        self.limits = Limits(requests_per_minute, tokens_per_minute, burst_seconds, says)
+        self.limit = Limit(requests_per_minute, burst_seconds, says)
         self.batches = Batches(batch or BatchRules(), self._batch_line)
         self.log: list[Call] = []
         self.url = ""
@@ -180,13 +180,13 @@ class Server:
     async def _chat(self, call: Call, asked: Asked) -> Answer:
         call.prompt, call.model = asked.prompt, asked.body.get("model", "")
         call.stop = asked.body.get("stop")
-        if refusal := self.limits.refusal(asked.body):
-            refusal.headers |= self.limits.headers()
+        if refusal := self.limit.refusal():
+            refusal.headers |= self.limit.headers()
             return refusal
         if self.latency:
             await asyncio.sleep(self.latency)
         answer = self._reply(call, asked)
-        answer.headers |= self.limits.headers()
+        answer.headers |= self.limit.headers()
         return answer
 
     def _reply(self, call: Call, asked: Asked) -> Answer:
@@ -249,7 +249,6 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds")
     parser.add_argument("--requests-per-minute", type=float)
-    parser.add_argument("--tokens-per-minute", type=float)
     parser.add_argument("--burst-seconds", type=float, default=1.0)
     parser.add_argument("--says", nargs="*", default=SAYS, choices=SAYS,
                         help="headers that state the limits")

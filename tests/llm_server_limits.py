@@ -1,4 +1,4 @@
-"""Rate limits of tests/llm_server.py: token buckets, and OpenAI's headers for them."""
+"""The rate limit of tests/llm_server.py: a bucket of requests, and OpenAI's headers for it."""
 
 import json
 import math
@@ -7,62 +7,46 @@ from collections.abc import Sequence
 
 from tests.llm_server_faults import Answer, error
 
-SAYS = ("x-ratelimit", "retry-after", "retry-after-ms")  # what a server may tell of its limits
+SAYS = ("x-ratelimit", "retry-after", "retry-after-ms")  # what a server may tell of its limit
 
 
-class Bucket:
-    """`per_minute` of something, `burst_seconds` worth of it at once."""
+class Limit:
+    """Requests per minute, `burst_seconds` worth of them at once; None: no limit.
 
-    def __init__(self, per_minute: float, burst_seconds: float) -> None:
-        self.per_minute, self.rate = per_minute, per_minute / 60
+    A refused request takes nothing.
+    """
+
+    def __init__(self, per_minute: float | None, burst_seconds: float,
+                 says: Sequence[str]) -> None:
+        self.per_minute, self.rate, self.says = per_minute, (per_minute or 0) / 60, says
         self.capacity = max(1.0, self.rate * burst_seconds)
         self.level, self.at = self.capacity, time.monotonic()
 
-    def wait(self, amount: float) -> float:
-        """Seconds until `amount` can be taken; more than the capacity needs a full bucket."""
+    def refusal(self) -> Answer | None:
+        """A 429, or None where the request passes and is counted."""
+        if not self.rate:
+            return None
         now = time.monotonic()
         self.level, self.at = min(self.capacity, self.level + (now - self.at) * self.rate), now
-        return max(0.0, (min(amount, self.capacity) - self.level) / self.rate)
-
-    def headers(self, what: str) -> dict[str, str]:
-        """x-ratelimit-*-`what`."""
-        return {f"x-ratelimit-limit-{what}": f"{self.per_minute:g}",
-                f"x-ratelimit-remaining-{what}": str(max(0, int(self.level))),
-                f"x-ratelimit-reset-{what}": go_duration((self.capacity - self.level) / self.rate)}
-
-
-class Limits:
-    """Requests and tokens per minute; None: no limit. A refused request takes nothing."""
-
-    def __init__(self, requests_per_minute: float | None, tokens_per_minute: float | None,
-                 burst_seconds: float, says: Sequence[str]) -> None:
-        self.buckets = {what: Bucket(per_minute, burst_seconds) for what, per_minute in (
-            ("requests", requests_per_minute), ("tokens", tokens_per_minute)) if per_minute}
-        self.says = says
-
-    def refusal(self, body: dict) -> Answer | None:
-        """A 429, or None where the request passes and is counted."""
-        amounts = {"requests": 1, "tokens": tokens_asked(body)} if self.buckets else {}
-        waits = {what: bucket.wait(amounts[what]) for what, bucket in self.buckets.items()}
-        what = max(waits, key=waits.get, default="")
-        if not what or not waits[what]:
-            for name, bucket in self.buckets.items():
-                bucket.level -= amounts[name]
+        wait = max(0.0, (1 - self.level) / self.rate)
+        if not wait:
+            self.level -= 1
             return None
-        answer = error(429, f"Rate limit reached for {what} per min. Please try again in "
-                            f"{go_duration(waits[what])}.", "rate_limit_exceeded", kind=what)
-        if "retry-after" in self.says:
-            answer.headers["retry-after"] = str(math.ceil(waits[what]))
-        if "retry-after-ms" in self.says:
-            answer.headers["retry-after-ms"] = str(math.ceil(1000 * waits[what]))
+        answer = error(429, "Rate limit reached for requests per min. Please try again in "
+                            f"{go_duration(wait)}.", "rate_limit_exceeded", kind="requests")
+        for name, value in (("retry-after", wait), ("retry-after-ms", 1000 * wait)):
+            if name in self.says:
+                answer.headers[name] = str(math.ceil(value))
         return answer
 
     def headers(self) -> dict[str, str]:
         """Return the headers of every reply."""
-        if "x-ratelimit" not in self.says:
+        if "x-ratelimit" not in self.says or not self.rate:
             return {}
-        return {name: value for what, bucket in self.buckets.items()
-                for name, value in bucket.headers(what).items()}
+        return {"x-ratelimit-limit-requests": f"{self.per_minute:g}",
+                "x-ratelimit-remaining-requests": str(max(0, int(self.level))),
+                "x-ratelimit-reset-requests":
+                    go_duration((self.capacity - self.level) / self.rate)}
 
 
 def tokens_asked(body: dict) -> int:

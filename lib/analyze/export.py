@@ -36,7 +36,7 @@ def remove_table(study: str, name: str) -> None:
         path.unlink()
 
 
-def browse(table: pd.DataFrame, **options: object) -> None:
+def browse(table: pd.DataFrame) -> None:
     """Display a searchable, sortable table, also offline in the HTML copy; cells are escaped."""
     import itables  # takes a second, and only notebooks browse
 
@@ -44,14 +44,5 @@ def browse(table: pd.DataFrame, **options: object) -> None:
     itables.init_notebook_mode(all_interactive=False, connected=False)
     css = ".dt-container td, .dt-container th {text-align: left !important; vertical-align: top}"
     itables.show(
-        table.assign(**coded),
-        **{
-            "connected": False,
-            "allow_html": False,
-            "maxBytes": 0,
-            "classes": "display compact",
-            "style": "width:100%",
-            "css": css,
-            **options,
-        },
-    )
+        table.assign(**coded), connected=False, allow_html=False, maxBytes=0,
+        classes="display compact", style="width:100%", css=css)

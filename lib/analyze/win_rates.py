@@ -25,7 +25,7 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
     """
     known = pd.DataFrame([(query.query_id, query.structure, query.document_id)
                           for query in queries], columns=["query_id", "structure", "cluster"])
-    rows = pd.DataFrame([preference.model_dump() for preference in preferences],
+    rows = pd.DataFrame(map(vars, preferences),
                         columns=list(Preference.model_fields))
     tables = [pd.DataFrame(columns=COLUMNS)]
     for pair, found in rows.groupby(["first_arm", "second_arm"], sort=False):

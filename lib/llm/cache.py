@@ -92,8 +92,8 @@ class Cache:
     """The replies in `path`, each committed before its call counts as made."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.me = Path(path), _process(os.getpid())
-        self.waits_for: set[str] = set()  # processes of other machines
+        self.path, self.me = path, _process(os.getpid())
+        self.waits_for = set()  # processes of other machines
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._open()
         if (version := self._version()) != _VERSION:
@@ -108,8 +108,12 @@ class Cache:
             # nobody writes: without the log of a writer, no lock is needed
             has_log = Path(f"{self.path}-wal").exists()
             where += "?mode=ro" if has_log else "?immutable=1"
-        self.database = sqlite3.connect(where, uri=True, timeout=60, isolation_level=None,
-                                        check_same_thread=False)
+        try:
+            self.database = sqlite3.connect(where, uri=True, timeout=60, isolation_level=None,
+                                            check_same_thread=False)
+        except sqlite3.Error as error:
+            raise Stopped(f"{shown(self.path)}: {error}; make it a file that you can read, or move "
+                          "it away") from error
         if is_writable:
             self._prepare()
         self.inode = self.path.stat().st_ino
@@ -142,14 +146,13 @@ class Cache:
 
     def _check_place(self) -> None:
         # A removed file would take all further replies with it, and SQLite would not notice.
-        where = "the file that is there now"
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._do("vacuum into ?", (str(self.path),))
-            where = "a new file with all of it"
         elif self.path.stat().st_ino == self.inode:
             return
-        print(f"{shown(self.path)} was removed while in use: replies go to {where}", flush=True)
+        print(f"{shown(self.path)} was removed while in use: replies go to the one that is "
+              "there now", flush=True)
         self.close()  # before the new file has a log, because this removes the log by its name
         self._open()
 

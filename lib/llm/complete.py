@@ -74,7 +74,7 @@ def _best(replies: Sequence[Reply]) -> Reply:
 def _stored(cache: Cache, model: str, at: Endpoint | None, calls: Calls,
             request: Request) -> list[Reply]:
     # Of this endpoint or imported, or of any endpoint without a key: until one is an answer.
-    replies: list[Reply] = []
+    replies = []
     while not replies or replies[-1].reason:
         one = _next(request, replies)
         entry = cache.get(one.key(model), one.key(model, at.url) if at else "")
@@ -104,8 +104,7 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
     async def run() -> None:
         direct.loop, direct.task = asyncio.get_running_loop(), asyncio.current_task()
         with tqdm(desc=model, unit="call", mininterval=1.0, total=len(waiting)) as direct.bar:
-            async with at.http() as direct.http:
-                direct.client = at.client(direct.http)
+            async with at.client() as direct.client, at.session(direct.client) as direct.http:
                 await direct.ask(waiting)
 
     # In a thread, as a notebook has a loop already. Without debug lines, which show the address.

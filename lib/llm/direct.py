@@ -31,8 +31,8 @@ class Direct:
     def __init__(self, at: Endpoint, model: str, budget: Budget) -> None:
         self.at, self.model, self.budget = at, model, budget
         self.calls, self.cache = budget.calls, budget.cache
-        self.dropped: set[str] = set()  # parameters that the endpoint refuses
-        self.failed: dict[str, str] = {}
+        self.dropped = set()  # parameters that the endpoint refuses
+        self.failed = {}
         self.hopeless = 0.0  # requests that have failed so far
         self.next = 0.0  # when the endpoint is to be asked again, on the monotonic clock
         self.stopped = ""
@@ -43,12 +43,10 @@ class Direct:
 
     async def ask(self, waiting: Waiting) -> None:
         """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
-        self.headers = {name: value for name, value in (
-            self.client.default_headers | self.client.auth_headers).items()
-            if isinstance(value, str)}
         # Not a task per call: its send would wait until all replies that are there were handled.
-        left, n = iter(waiting.items()), min(len(waiting), self.calls.concurrency)
-        await asyncio.gather(*(self._one_after_another(left) for _ in range(n)))
+        left = iter(waiting.items())
+        await asyncio.gather(*(self._one_after_another(left)
+                               for _ in range(self.calls.concurrency)))
 
     async def _one_after_another(self, left: Iterator[tuple[str, Request]]) -> None:
         for key, request in left:
@@ -66,7 +64,7 @@ class Direct:
                 self.calls.tally.cached += 1
                 return
             await asyncio.sleep(0.25)
-        tries: list[int] = []  # how many each fault so far would allow
+        tries = []  # how many each fault so far would allow
         while not self.stopped:
             await asyncio.sleep(self.next - time.monotonic())
             fault = None if self.stopped else await self._try(key, request)
@@ -101,7 +99,6 @@ class Direct:
 
     async def _try(self, key: str, request: Request) -> Fault | None:
         import aiohttp
-        import httpx2
         worst = self.budget.worst(request)
         if not await self.budget.reserve(worst):
             return Fault("the money is spent", stops=self.calls.out_of_money())
@@ -110,15 +107,14 @@ class Direct:
         response, fault = UNREADABLE, None
         try:
             got, raw = await self.timely(self._post(body, request.max_tokens))
-            if got.status_code < 206:  # 206: a part
+            if got.status < 206:  # 206: a part
                 response = read_response(raw)
         except BadReply:
             pass
-        except (httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
-            # ClientError: the server does not speak HTTP
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             fault = fault_of(error)
         if response is UNREADABLE and not fault:
-            fault = fault_of_reply(got.status_code, raw, got.headers, self.model, self.at, body)
+            fault = fault_of_reply(got.status, raw, got.headers, self.model, self.at, body)
             # Stored without a fault, so that no later run pays for it again; scrubbed, as a
             # proxy's page may quote all.
             raw = self.at.scrubbed(raw)[:_KEPT]
@@ -140,21 +136,19 @@ class Direct:
         return None
 
     async def _post(self, body: dict, max_tokens: int) -> tuple[Any, str]:
-        # openai's `create` has no limit of size, and checks types: 25% of a call's CPU time.
-        # Its JSON is UTF-8, which has no lone surrogates.
+        # openai's `create` has no limit of size. Its JSON is UTF-8, without lone surrogates.
         most = min(32_000_000, 1_000_000 + 256 * max_tokens)  # bytes; a token may be long
         raw = bytearray()
-        async with self.http.stream("POST", f"{self.at.url}/chat/completions",
-                                    headers=self.headers,
-                                    content=json.dumps(body).encode()) as got:
-            async for part in got.aiter_bytes():
+        async with self.http.post(f"{self.at.url}/chat/completions", allow_redirects=False,
+                                  data=json.dumps(body).encode()) as got:
+            async for part in got.content.iter_any():
                 raw += part
                 if len(raw) > most:
                     print(f"{self.model}: a reply that is too long is cut off", flush=True)
                     break
         text = raw.decode("utf-8-sig", "replace")
         with suppress(LookupError, UnicodeError, TypeError):  # not every codec is a charset
-            text = raw.decode(got.charset_encoding, "replace")
+            text = raw.decode(got.charset, "replace")
         return got, text.removeprefix("\ufeff")
 
     async def timely(self, call: Awaitable[Any]) -> Any:

@@ -6,16 +6,16 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from lib.core.errors import BadStudy
 from lib.core.paths import REPOSITORY
 
 if TYPE_CHECKING:
-    import httpx2
+    import aiohttp
     import openai
 
 OPENAI = "https://api.openai.com/v1"
-_SECRET = 16  # characters; a shorter key is not worth hiding
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Endpoint:
 
     def without_key(self, body: str) -> str:
         """Return a reply as it is stored; a short key, such as a local server's, may be a word."""
-        return body.replace(self.key, "[key]") if len(self.key) >= _SECRET else body
+        return body.replace(self.key, "[key]") if len(self.key) >= 16 else body
 
     def scrubbed(self, text: str) -> str:
         """Return a server's error message without key, base URL and host."""
@@ -42,21 +42,28 @@ class Endpoint:
         text = text.replace(self.key, "[key]")
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
-    def http(self) -> "httpx2.AsyncClient":
-        """Return openai's HTTP client over aiohttp."""
+    def client(self) -> "openai.AsyncOpenAI":
+        """Return a client without retries: each of ours is counted, as it may be charged."""
         import openai  # takes half a second, so only if it is needed
-        for name in ("openai", "httpx2", "httpcore2", "httpx", "aiohttp"):
+        for name in ("openai", "httpx2", "httpcore2", "aiohttp"):
             logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
         # Certificates (40 ms to load) are needed only for https; no redirect to https is followed.
-        return openai.DefaultAioHttpClient(timeout=openai.Timeout(None, connect=30.0),
-                                           follow_redirects=False,
-                                           verify=self.url.startswith("https"))
+        return openai.AsyncOpenAI(
+            api_key=self.key, base_url=self.url, max_retries=0,
+            http_client=openai.DefaultAioHttpClient(
+                timeout=openai.Timeout(None, connect=30.0), follow_redirects=False,
+                verify=self.url.startswith("https")))
 
-    def client(self, http: "httpx2.AsyncClient") -> "openai.AsyncOpenAI":
-        """Return a client without retries: each of ours is counted, as it may be charged."""
-        import openai
-        return openai.AsyncOpenAI(api_key=self.key, base_url=self.url, max_retries=0,
-                                  http_client=http, timeout=http.timeout)
+    def session(self, client: "openai.AsyncOpenAI") -> "aiohttp.ClientSession":
+        """Return a session with the headers of `client`, whose layers double a call's CPU time."""
+        import aiohttp
+        parts, headers = urlsplit(self.url), client.default_headers | client.auth_headers
+        proxies = {} if proxy_bypass(parts.netloc) else getproxies()
+        return aiohttp.ClientSession(
+            headers={name: value for name, value in headers.items() if isinstance(value, str)},
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=5.0),
+            timeout=aiohttp.ClientTimeout(sock_connect=30.0),
+            proxy=proxies.get(parts.scheme) or proxies.get("all"))
 
 
 def endpoint() -> Endpoint | None:

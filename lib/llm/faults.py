@@ -48,21 +48,19 @@ class Fault:
 
     def pause(self, n_tries: int) -> float:
         """Return the seconds before try `n_tries` + 1: exponential back-off with full jitter."""
-        longest = min(30.0, 0.25 * 2**n_tries)
-        return self.wait * random.uniform(1.0, 1.2) + random.uniform(0, longest)
+        return self.wait * random.uniform(1.0, 1.2) + random.uniform(
+            0, min(30.0, 0.25 * 2**n_tries))
 
 
 def fault_of(error: Exception) -> Fault:
     """Return what an error of the client means, without its message, which has the address."""
-    if isinstance(error, TimeoutError):
+    if type(error) is TimeoutError:  # of the whole call
         return Fault("no complete reply in time", TRIES_IF_LASTING, is_maybe_paid=True)
-    chain = [error]
-    while inner := chain[-1].__cause__ or chain[-1].__context__:
-        chain.append(inner)
-    names = " ".join(type(one).__name__ for one in chain)
-    # Not ConnectTimeout: the transport raises it for connections dropped while sending.
+    chain = [type(error).__name__]
+    while error := error.__cause__ or error.__context__:
+        chain.append(type(error).__name__)
+    names, name = " ".join(chain), f"({chain[-1]})"
     is_unreached = re.search("Connector|ConnectionTimeout|gaierror|Proxy", names)
-    name = f"({type(chain[-1]).__name__})"
     reason = f"the connection broke {name}" if not is_unreached else (
         f"no connection to the endpoint or proxy {name}: start the server, or check "
         "OPENAI_BASE_URL, the network and HTTPS_PROXY")

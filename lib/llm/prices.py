@@ -34,7 +34,7 @@ def price_of(model: str, table: Path = TABLE) -> Price | None:
     Raises BadInput naming a row that is incomplete, invalid or repeated.
     """
     lines = [line for line in table.read_text("utf-8-sig").splitlines() if line[:1] != "#"]
-    found: dict[str, Price] = {}
+    found = {}
     for row in csv.DictReader(lines, restkey="too many cells"):
         try:
             price = Price(**{column: cell for column, cell in row.items() if cell})

@@ -129,15 +129,15 @@ def kinds_table(rows: list[SegmentAudit]) -> pd.DataFrame:
     return table
 
 
-def segments_table(rows: list[SegmentAudit], limit: int = 30) -> pd.DataFrame:
-    """Return the worst `limit` changed segments: counts with their totals, and the words."""
+def segments_table(rows: list[SegmentAudit]) -> pd.DataFrame:
+    """Return the worst 30 changed segments: counts with their totals, and the words."""
     columns = ["segment", "said", "lost", "moved", "written", "invented", "carried", "words lost",
                "words invented", "dropped"]
     return pd.DataFrame([(
         row.segment_id, sum(row.said.values()), row.number("lost"), row.number("moved"),
         sum(row.written.values()), row.number("invented"), row.number("carried"),
         _listed(row.lost), _listed(row.invented), row.dropped)
-        for row in rows if row.is_changed][:limit], columns=columns)
+        for row in rows if row.is_changed][:30], columns=columns)
 
 
 class _Text:
@@ -214,10 +214,10 @@ def _total(rows: list[SegmentAudit], change: str, kind: str) -> int:
     return sum(len(getattr(row, change)[kind]) for row in rows)
 
 
-def _listed(words: Facts, most: int = 12) -> str:
+def _listed(words: Facts) -> str:
     every = [word for kind in KINDS for word in words[kind]]
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(every[:most]) + more
+    more = f" and {len(every) - 12} more" if len(every) > 12 else ""
+    return ", ".join(every[:12]) + more
 
 
 @dataclass(frozen=True)

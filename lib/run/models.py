@@ -62,16 +62,16 @@ def announce(study: AnyStudy) -> None:
 
 async def _trouble(at: Endpoint) -> str:
     import aiohttp
-    import httpx2
 
-    async with at.http() as http:
+    async with at.client() as client, at.session(client) as http:
         try:
-            got = await asyncio.wait_for(http.get(
-                f"{at.url}/models", headers=at.client(http).auth_headers), 30)
-        except (httpx2.HTTPError, aiohttp.ClientError, OSError) as error:
+            async with asyncio.timeout(30), http.get(f"{at.url}/models",
+                                                     allow_redirects=False) as got:
+                text = await got.text(errors="replace")
+        except (aiohttp.ClientError, OSError, ValueError) as error:
             return fault_of(error).reason
-    if got.status_code == 404:
+    if got.status == 404:
         print("the endpoint has no list of models: the key is not checked yet", flush=True)
         return ""
-    fault = fault_of_reply(got.status_code, got.text, got.headers, "", at, {})
+    fault = fault_of_reply(got.status, text, got.headers, "", at, {})
     return fault.stops if fault else ""

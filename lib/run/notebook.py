@@ -168,9 +168,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         page, found = run_notebook(notebook_path(options.notebook), name, options.parameters)
     except (Stopped, BadStudy, OSError, KeyboardInterrupt) as error:
-        is_interrupted = ": KeyboardInterrupt" in str(error) or not str(error)
-        text = f"{name} interrupted" if is_interrupted else f"\n{name} FAILED: {error}\n"
-        print(text, file=sys.stderr, flush=True)
+        if ": KeyboardInterrupt" not in str(error) and str(error):
+            print(f"\n{name} FAILED: {error}\n", file=sys.stderr, flush=True)
+        elif process.VARIABLE not in os.environ:  # else lib.run.study says it, once
+            print(f"{name} interrupted", file=sys.stderr, flush=True)
         return 1
     minutes, seconds = divmod(round(time.monotonic() - clock), 60)
     found = "".join(f"  {line.strip()}\n" for line in found.splitlines() if line.strip())

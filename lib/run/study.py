@@ -4,6 +4,7 @@ import argparse
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -136,7 +137,7 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
                           pass_fds=[file.fileno() for file in locks]) as running:
         try:
             status = running.wait()
-        except KeyboardInterrupt:  # the terminal tells the stages too: calls in flight are paid for
+        except KeyboardInterrupt:  # the stages wait for calls in flight, which are paid for
             with suppress(subprocess.TimeoutExpired):
                 running.wait(_SECONDS_TO_END)
             raise
@@ -161,6 +162,20 @@ def print_left_out(study: AnyStudy) -> None:
         print(f"  {row.item}: {row.reason}")
 
 
+def _interrupt(number: int, frame: object) -> None:
+    # Of Ctrl-C, a terminal tells the stages too.
+    import psutil
+
+    for other in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(other, signal.default_int_handler)
+    os.write(2, b"\ninterrupted; the same command resumes from here\n")
+    for child in psutil.Process().children(recursive=True) if number == signal.SIGTERM else ():
+        with suppress(ProcessLookupError, psutil.NoSuchProcess):
+            if os.getpgid(child.pid) == os.getpgrp():
+                child.send_signal(signal.SIGINT)
+    raise KeyboardInterrupt
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run `python -m lib.run.study lab [--documents path] [--jobs 2] …`; return 0 on success."""
     parser = argparse.ArgumentParser(prog="python -m lib.run.study", description=__doc__)
@@ -170,6 +185,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--profile", default="", help="a Snakemake profile: slurm, or a folder")
     options = parser.parse_args(arguments)
     die_with_parent()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     try:
         return run_study(options.study, options.documents, options.jobs, options.profile)
     except (BadStudy, BadInput, Stopped, OSError,
@@ -177,7 +194,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"make study: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command resumes from here", file=sys.stderr)
         return 130
 
 

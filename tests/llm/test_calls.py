@@ -240,7 +240,8 @@ def damage(path: Path) -> None:
 
 @pytest.mark.parametrize(("spoil", "says"), [
     (lambda path: path.write_text("not a database" * 500), "file is not a database; restore"),
-    (damage, "malformed; restore .* away")])
+    (damage, "malformed; restore .* away"),
+    (lambda path: (path.unlink(), path.mkdir()), "unable to open .* move it away")])
 def test_a_cache_that_cannot_be_read_is_named_with_what_to_do(tmp_path, at, spoil, says):
     path = tmp_path / "llm.sqlite"
     with Server() as server:
@@ -375,8 +376,9 @@ def test_a_cache_on_a_disk_that_machines_share_has_no_wal(tmp_path, monkeypatch)
 
 HOLD = """
 import sys, time
+from pathlib import Path
 from lib.llm.cache import Cache
-cache = Cache(sys.argv[1])
+cache = Cache(Path(sys.argv[1]))
 print(cache.claim("k", 1000), cache.me, flush=True)
 time.sleep(float(sys.argv[2]))
 """

@@ -70,7 +70,7 @@ def test_a_stage_in_which_every_call_fails_stops_when_it_cannot_pass_or_nothing_
         at(server)
         with pytest.raises(Stopped, match=says):
             complete([Request.ask(f"question {n}") for n in range(200)], "m",
-                     Calls(tmp_path / "llm.sqlite", concurrency=20))
+                     Calls(tmp_path / "llm.sqlite", concurrency=10))
         assert len(server.log) <= 60
 
 

@@ -99,6 +99,7 @@ ROWS = {
     "a date in the past": ([later(-5, 0), YES], "yes", 2, ""),
     "a far date": ([later(DAY, 0)], "Stopped: .*a wait of 24 hours", 1, ""),
     "STOP": ([played(body(finish="STOP"))], "yes", 1, ""),
+    "MAX_TOKENS": ([played(body(finish="MAX_TOKENS"))], "cut at the length limit", 1, "1 cut"),
     "two choices": ([played(TWO)], "yes", 1, ""),
     "206": ([played(body("ye"), status=206)], "status 206", 2, "2 lost"),
     "thoughts alone": ([played(body("", **THOUGHT))], "an empty reply", 1, "1 empty"),

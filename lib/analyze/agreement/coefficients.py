@@ -27,11 +27,11 @@ def paired_verdicts(
     """
     keys, parts = ["query_id", "arm"], []
     known = ["query_id", "document_id", "structure"]
-    asked = pd.DataFrame([query.model_dump() for query in queries], columns=known)
+    asked = pd.DataFrame(map(vars, queries), columns=known)
     for judges in combinations(verdicts, 2):
         first, second = (
             pd.DataFrame(
-                [row.model_dump() for row in verdicts[judge]], columns=[*keys, "verdict", "reason"]
+                map(vars, verdicts[judge]), columns=[*keys, "verdict", "reason"]
             ).rename(columns={"verdict": side, "reason": f"{side}_reason"})
             for judge, side in zip(judges, ("first", "second"), strict=True)
         )

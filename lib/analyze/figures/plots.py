@@ -141,7 +141,6 @@ def draw_forest(
     series: str = "",
     panel: str = "",
     filled: pd.Series | None = None,
-    sharex: bool = True,
 ) -> Figure:
     """Draw `columns` (estimate, low, high) by `rows`, with a marker per `series`, hollow if not
     `filled`.
@@ -152,7 +151,7 @@ def draw_forest(
     groups = list(table[series].unique()) if series else [""]
     height = 0.2 * max(1, len(names)) * (0.5 + 0.5 * len(groups)) + 0.3
     figure, drawn = panels(
-        len(parts), 0.7 + max(1, len(parts)) * height, names=parts, in_column=True, sharex=sharex
+        len(parts), 0.7 + max(1, len(parts)) * height, names=parts, in_column=True, sharex=True
     )
     for axes, part in zip(drawn, parts.values(), strict=False):
         for index, group in enumerate(groups):

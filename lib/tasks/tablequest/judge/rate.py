@@ -124,7 +124,7 @@ def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
     Of the second arm, gap is the mean difference to the first with its 95% interval over passages;
     apart counts the questions on which they differ by two.
     """
-    rows = pd.DataFrame([one.model_dump() for one in grades]).astype({"grade": float})
+    rows = pd.DataFrame(map(vars, grades)).astype({"grade": float})
     rows = pd.concat([rows, rows.assign(level=ALL)])
     keys = ["level", "arm"]
     table = rows.groupby(keys, sort=False).grade.agg(asked="size", n="count", grade="mean")
