@@ -36,7 +36,7 @@ def read_response(raw: str) -> Reply:
         choices = body["choices"]
         choice = next((one for one in choices if one.get("index") == 0), choices[0])
         message, finish = choice["message"], _text(choice.get("finish_reason")).lower()
-        finish = finish.replace("max_tokens", "length")  # as Anthropic and Google say
+        finish = finish.replace("max_tokens", "length")  # as other providers say
         content, refusal = _text(message.get("content")), _text(message.get("refusal"))
         usage = _fields(body, "usage")
         more = message | _fields(usage, "completion_tokens_details")
