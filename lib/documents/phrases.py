@@ -94,12 +94,12 @@ def is_attribute(label: str) -> bool:
         _LINKS - {"of"}).intersection(map(str.lower, own))
 
 
-def is_value(text: str) -> bool:
+def is_value(text: str, most: int = 8) -> bool:
     """True for one short value: no clause, no reference, no placeholder, balanced brackets."""
     own = text.split()
     is_closed = all(text.count(a) == text.count(b) for a, b in ("()", "[]", "{}", '""')) or (
         len(own) == 1)
     is_clause = len(own) > 1 and CLAUSAL.intersection(map(str.lower, own))
-    return 0 < len(own) <= 8 and is_closed and not is_clause and not re.search(
+    return 0 < len(own) <= most and is_closed and not is_clause and not re.search(
         r"[.;!?]\s+\S|[,:(]$|\s\S+\w\.$|\A\W*\Z|^(?:n/?a|none|tbd|todo|unknown|see\b.*)$|\{[{%:]",
         text, re.I)
