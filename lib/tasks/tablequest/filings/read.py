@@ -160,7 +160,7 @@ class _Reading:
         labels = [label for one in self.tables for label in (
             *one.layout.columns, *(line.label for line in one.layout.lines))]
         end = next(iter(dates_in(self.filing.period)), None)
-        ends = fiscal_ends(end, labels) if end else {}
+        ends = fiscal_ends(end, labels, (*labels, *(one.text for one in self.blocks))) if end else {}
         del self.notes[""]
         major = max(self.notes, default="", key=self.notes.get)
         coin = reported_coin(block.text for block in self.blocks) or "USD"

@@ -28,14 +28,14 @@ _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))")
 # in whatever unit: rows of one table are compared
 _INDENT = re.compile(r"(?:(?:padding|margin)-left|text-indent|padding:\s*\S+\s+\S+\s+\S+\s+)"
                      r":?\s*(-?\d+(?:\.\d+)?|-?\.\d+)")
-_OPENING = re.compile(r"(?:US|C|CA|A|HK|R)?[$€£¥]\s*\(?|RMB|\(\s*[$€£¥]?")  # "$", "($"
+_OPENING = re.compile(r"(?:US|C|CA|Cdn|A|HK|R)?[$€£¥]\s*\(?|RMB|\(\s*[$€£¥]?")  # "$", "($"
 _CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
 _MINUS = "-\u2010-\u2015\u2212"
-_DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|nil)\s*(?P<unit>%)?(?:\s*{MARK})*")
+_DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|nil)\s*(?P<unit>%)?(?:\s*{MARK})*", re.I)
 _DIGITS = r"(?:\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 # "$(24,690)", "(4 %)", "1,234 (1)", "5.0 years"; not "5 – 45 years", "12,34"
 _NUMBER = re.compile(
-    rf"(?P<open>\()?\s*(?P<sign>[{_MINUS}+~≈<>])?\s*(?P<coin>(?:US|CA?|A|HK|R)?[$€£¥]|RMB|[A-Z]{{3}}"
+    rf"(?P<open>\()?\s*(?P<sign>[{_MINUS}+~≈<>])?\s*(?P<coin>(?:US|CA?|Cdn|A|HK|R)?[$€£¥]|RMB|[A-Z]{{3}}"
     rf"(?= ?\d))?\s*(?P<open2>\()?\s*(?P<sign2>[-\u2212])?(?P<digits>{_DIGITS})\s*(?P<unit>%)?\s*"
     r"(?P<close>\))?\s*(?P<unit2>%\)?|[×x]|basis points|bps|pts\.?|percent|years?|yrs?|months?|"
     rf"days?|hours?|shares?|thousand|million|billion|€)?(?:\s*{MARK})*", re.I)
@@ -47,8 +47,8 @@ WORTH = {"th": 1e3, "k": 1e3, "00": 1e3, "mi": 1e6, "mm": 1e6, "mn": 1e6, "m": 1
          "bn": 1e9, "b": 1e9, "tr": 1e12}
 _COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong) ?)?(?:dollars?|"
          r"euros?|pounds?(?: sterling)?|Swiss francs?|yen|yuan|renminbi|RMB|USD|EUR|GBP|JPY|"
-         r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|A|HK)?[$€£¥])")
-_CODES = {"canad": "CAD", "ca$": "CAD", "c$": "CAD", "austr": "AUD", "a$": "AUD", "hong": "HKD",
+         r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|Cdn|A|HK)?[$€£¥])")
+_CODES = {"canad": "CAD", "ca$": "CAD", "cdn": "CAD", "c$": "CAD", "austr": "AUD", "a$": "AUD", "hong": "HKD",
           "hk$": "HKD", "swiss": "CHF", "€": "EUR", "euro": "EUR", "£": "GBP", "pound": "GBP",
           "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "us": "USD", "u.s": "USD",
           "$": "$", "dollar": "$", "¥": "¥"}
@@ -238,7 +238,7 @@ def read_note(text: str) -> Note:
         end = match.end()
     excepted = re.search(r"\b(?:except|other than|excluding|but not)\b(.*)", text, re.I | re.S)
     if excepted and _SHARES.search(
-            re.sub(r"\bper[- ](?:\w+ )?(?:shares?|units?)", "", excepted[1])):
+            re.sub(r"(?i)\bper[- ](?:\w+ )?(?:shares?|units?)", "", excepted[1])):
         scales["shares"] = scales["shares"] or 1.0
     return Note(text, **scales, coin=coin_in(text))
 

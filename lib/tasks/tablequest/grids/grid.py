@@ -181,7 +181,7 @@ class _Groups(list[_Group]):
         while self and self[-1].style[0] > cell.indent and self[-1].n_rows:
             self.pop()
         same = [index for index, old in enumerate(self) if new.is_time >= old.is_time and (
-            old.style == new.style and (old.n_rows or old is not self[-1]))]
+            old.style == new.style or old.is_time) and (old.n_rows or old is not self[-1])]
         if same:
             del self[same[-1]:]
         self.append(new)

@@ -13,6 +13,7 @@ from lib.tasks.tablequest.grids.cells import (
     Note,
     Number,
     Placed,
+    coin_in,
     is_only_note,
     read_note,
     unit_note_in,
@@ -24,11 +25,11 @@ _NAMELESS = ("ratio", "count", "places", "things")
 _RATES = ("%", "years", "ratio")
 _UNSCALED = ("%", "basis points", "percentage points", "times", "years", "months", "days", "hours",
              "ratio", "count", "places")
-_AWARDS = (r"(?:shares?|options|awards|RSUs?|PSUs?|SARs|ADSs?|warrants|(?:stock|share|restricted|"
+_AWARDS = (r"(?:shares?|options|awards|RSU[’']?s?|PSU[’']?s?|SARs|ADSs?|warrants|(?:stock|share|restricted|"
            r"performance|deferred)[- ](?:based )?(?:stock )?units)")
 _PER_SHARE = (rf"\bper[- ](?:[\w-]+ ){{0,4}}?(?:{_AWARDS}|unit|option|award)\b|\bEPS\b|"
-              r"\b(?:exercise|grant|strike|stock|share|conversion) price|"
-              r"\bgrant[- ]date fair value|\baverage (?:fair value|price)")
+              r"\b(?:exercise|grant|strike|stock|share|option|conversion) price|"
+              r"\baverage (?:[\w-]+ ){0,3}?(?:fair value|price)")
 _ASIDE = re.compile(  # figures that a label says beside its own
     r"\([^()]*\$\s?\d[^()]*\)|[$€£]\s?\d*\.?\d+ (?:stated |par )?(?:value )?(?:per [\w -]*?"
     r"(?:share|stock))?|\d[\d.]*\s?%|\bpar value\b|\bused (?:in|for|to)\b.*|"
@@ -37,33 +38,42 @@ _MONEY = (r"\$|\b(?:amount|cost|value|expense|income|revenue|cash|price|assets|l
           r"compensation|equity|sales|payments?)")
 # What a label, or the words that it begins with, says of its numbers; the first match counts.
 _MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
-    "money": r"^\(?\$\)?$|\(\$\)|^amounts?$",
-    "ratio": r"\bratio$|\bmultiple$|^(?:conversion|exchange) rate\b",
-    "shares": rf"^(?!.*(?:{_PER_SHARE}|\b(?:cost|expense|compensation)\b)).*(?:(?:\b(?:number|"
+    "ratio": r"\bratio$|\bmultiple$|\b(?:conversion|exchange) rate\b",
+    "shares": rf"^(?!.*(?:{_PER_SHARE}|\b(?:cost|expense|compensation(?! plan))\b)).*(?:(?:\b(?:number|"
               rf"amount)|#) of (?:[\w'-]+ ){{0,5}}{_AWARDS}|(?:\bnumber|#) of (?:[\w'-]+ ){{0,5}}"
               r"(?:units|securities|stock)\b|\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}"
               r"shares\b|\bshares used\b|\(?in shares\)|\baverage number\b|\bdilutive|^denominator|"
               r"[,—–-]\s*shares$|^shares$|\b(?:average|common) (?:[\w-]+ ){0,3}shares outstanding|"
               r"\bshares (?:authorized|outstanding|issued and|remaining))",
     "share": rf"^(?!.*\b(?:aggregate|total|intrinsic|numerator)\b).*(?:{_PER_SHARE})",
+    "money": r"(?:^|\s)\(?[a-z]{0,3}[$€£]\)?$|^amounts?$|\b(?:canadian|australian|u\.?s\.?) dollars?$",
     "years": r"\bin years\b|\(years\)|\b(?:li(?:fe|ves)|(?:remaining|average|expected|lease)\b.* "
              r"term)(?: \(?years\)?)?$",
     "%": r"%|\bpercent(?:age)?s?\b(?! points?)|\brates?$|\brate (?:of|on)\b|\bvolatility\b|"
          r"\byields?$|\bmargin$|^(?:effective|statutory)\b.*\brate",
     "": rf"^.*(?:{_MONEY}).*\n",
     # numbers of shares, or the money for them
-    "done": rf"^(?:[\w,-]+ ){{0,3}}{_AWARDS} (?:\w+ ){{0,2}}(?:(?:re)?purchased|granted|"
+    "done": rf"^(?:[\w,-]+ ){{0,3}}(?:{_AWARDS}|restricted stock) (?:\w+ ){{0,2}}(?:(?:re)?purchased|granted|"
             rf"outstanding|available|exercis|vested|reserved|issued|forfeited)|{_AWARDS}$|^units$",
     "things": r"\b(?:member(?:ship)?s?|subscribers?|users?|tons|barrels|gallons|carloads|miles|"
-              r"passengers)(?: (?:net )?(?:additions?|losses))?(?: \(\w+\))?$",
+              r"passengers|policies in force)(?: (?:net )?(?:additions?|losses))?(?: \(\w+\))?$",
     "places": r"\b(?:stores|units|unit counts|sites|locations|warehouses|restaurants|vehicles|"
               r"deliveries)$",
     "count": r"^(?:total )?(?:number|#) of\b|\bheadcount$|\bemployees$"}.items()}
+_COIN_ABOVE = re.compile(r"\([A-Za-z]{0,3}[$€£¥]\)|\b[A-Z]\w{0,2}\$|"
+                         r"\b(?:Canadian|Australian|U\.?S\.?) dollars?$", re.I)
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_QUARTERS = {"first quarter": 9, "second quarter": 6, "third quarter": 3}  # before a year's end
 _SPANS = {"three months": 3, "six months": 6, "nine months": 9}
 _DATE = re.compile(rf"(?:\b(\d{{1,2}}) )?\b({'|'.join(_MONTHS)})[a-z]*\.?,? ?(?:(\d{{1,2}}),? ?)?"
                    rf"\b({YEAR})\b", re.I)
-_YEAR = re.compile(rf"(?<![\d.,]){YEAR}(?![\d,])")
+_DAY = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.? \d{{1,2}}"
+_RANGE = re.compile(rf"{_DAY}(?:, ?{YEAR})?,? (?:to|through) ({_DAY})(?:, ?({YEAR}))?", re.I)
+_MONTH = re.compile(rf"((?:{'|'.join(_MONTHS)})[a-z]*)\.?,? ({YEAR})(?: \(.*\))?$", re.I)
+_YEAR = re.compile(rf"(?<![\d.,]){YEAR}(?![\d,]|[ -][A-Z][a-z]+ (?:Notes|Plan)| (?:notes|plan)\b)",
+                   re.I)
+_FISCAL = re.compile(rf"\bfiscal (?:years? )?({YEAR})", re.I)
+_EVENT = re.compile(r"\b(?:maturity|(?:\w+ )?date|expir\w+)\b(?! of)", re.I)
 _OPENING = re.compile(rf"\b(?:beginning|opening)\b|\bstart of|\b(?:{'|'.join(_MONTHS)})[a-z]* 1$",
                       re.I)
 
@@ -111,9 +121,14 @@ class _Units:
         self.printed = [{one.unit for one in column if _is_coin(one.unit) or one.unit == "%"}
                         for column in numbers]
         self.coin = max(filter(_is_coin, set().union(*self.printed)), default="")
-        self.most = max((abs(one.value) for column in numbers for one in column), default=0.0)
-        lowest = [next((cell.text for cell in heads[::-1] if not is_only_note(cell.text)), "")
-                  for heads in layout.heads]
+        self.most = [max((abs(one.value) for one in column), default=0.0) for column in numbers]
+        begins = [next((one.unit for one in column if one.value), "%") for column in numbers]
+        self.is_share = [most < 1000 and (not self.coin or unit == "%")
+                         for most, unit in zip(self.most, begins, strict=True)]
+        lowest = [_lowest(heads) for heads in layout.heads]
+        if self.coin:  # of prices, "High" and "Low"
+            lowest = [re.sub("^(?:High|Low)\\b", "Share price", low) for low in lowest]
+        self.named = [_COIN_ABOVE.findall(low) for low in lowest]
         self.meanings = [meaning(low) or ("" if low != "Price" and re.search(_MONEY, low, re.I)
                                           else meaning(name))
                          for low, name in zip(lowest, layout.columns, strict=True)]
@@ -128,28 +143,36 @@ class _Units:
         is_other = number.unit and not _is_coin(number.unit)
         unit = number.unit if is_other else self._by_label(number, cell.text, line.label, column)
         is_per_share = unit == "share"
+        if unit == "ratio" and self.printed[column] == {"%"}:
+            unit = "%"
         if unit in ("share", "money", "") or _is_coin(number.unit):
             unit = number.unit or (self.coin or "$" if unit else self._by_table(number, column))
         if not number.scale and unit not in _UNSCALED and not is_per_share:
-            scale, where = self._scale(unit, line, column)
+            scale, where = self._scale(unit, line, column, cell.text)
         source = where or ("print" if unit and unit in {number.unit} | self.printed[column] else "")
         if _is_coin(unit):
-            unit = self._currency(unit) + "/share" * is_per_share
+            unit = self._currency(unit, column) + "/share" * is_per_share
         return Cell(text=cell.text, value=number.value, unit="" if unit in _NAMELESS else unit,
                     scale=scale, period=period, source=source)
 
-    def _currency(self, coin: str) -> str:
-        said, home = self.context.note.coin, self.context.coin
+    def _currency(self, coin: str, column: int) -> str:
+        said = max(map(coin_in, self.named[column]), default="", key=len)
+        said, home = max(self.context.note.coin, said, key=len), self.context.coin
         other = home if coin == "$" or home == "CNY" else "JPY"
         return coin if len(coin) == 3 else said if len(said) == 3 else other
 
-    def _scale(self, unit: str, line: Line, column: int) -> tuple[float, str]:
+    def _scale(self, unit: str, line: Line, column: int, text: str) -> tuple[float, str]:
         own = read_note(unit_note_in(line.label))
         for note, where in ((own, "note"), (self.of_column[column], "note"), *self.notes):
-            if where != "note" and not unit and not self.coin:
-                break  # it prints no money
-            if where == "majority" and (unit == "shares" and not self.coin or self.most >= 1e6):
+            if where != "note" and (not (unit or self.coin) or self.named[column]
+                                    or re.search(r"\.\d\d", text)):
+                break  # it prints no money, or cents
+            if where == "majority" and (unit == "shares" and not self.coin or max(self.most) >= 1e6):
                 break  # it prints whole units
+            is_whole = where != "note" and self.most[column] >= 1e4 and (
+                self.meanings[column] or not self.coin)
+            if unit == "shares" and not note.shares and (note.coin or is_whole):
+                continue
             if scale := unit == "shares" and note.shares or note.money:
                 return scale, where
         return 1.0, ""
@@ -162,10 +185,13 @@ class _Units:
         has_money = self.coin or self.own.money
         for part in (own, *groups):
             unit = meaning(part)
+            if unit in ("share", "done") and "umerator" in label:
+                continue
             is_money = (unit == "done" and has_money and not self.is_of_shares
+                        or unit == "shares" and has_money and "par value" in part
                         or unit == "places" and has_money
                         or unit in ("share", *_RATES) and part != own and not has_cents
-                        or unit in _RATES and "." not in text and (
+                        or unit in _RATES and "." not in text and "in years" not in part and (
                             abs(number.value) >= 100 or any(map(_is_coin, self.printed[column]))))
             if unit and not is_money:
                 return "shares" if unit == "done" else unit
@@ -176,12 +202,19 @@ class _Units:
         if first.shares and not first.money:
             return "shares"
         printed = self.printed[column]
-        if len(printed) == 1 and (printed != {"%"} or abs(number.value) < 1000):
+        if len(printed) == 1 and (printed != {"%"} or self.is_share[column]):
             return min(printed)
-        if not self.coin and re.search(r"\b(?:number|shares) of\b|outstanding:", self.above, re.I):
+        if not self.coin and re.search(r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
         is_own = first.money and first == self.context.note
         return self.coin or (first.coin or "$" if is_own else "")
+
+
+def _lowest(heads: Iterable[Placed]) -> str:
+    # the lowest header of a column, whose words may be spread over several rows
+    cells = [cell for cell in heads if not is_only_note(cell.text)]
+    return " ".join(cell.text for cell in cells
+                    if (cell.start, cell.end) == (cells[-1].start, cells[-1].end))
 
 
 def _is_coin(unit: str) -> bool:
@@ -218,31 +251,44 @@ class _Periods:
         self.end, self.ends = context.end, context.ends
         self.columns = list(map(self._day, layout.columns))
         self.labels = layout.columns
+        days = {day for day in self.columns if day}
         said = map(self._day, (*layout.titles[::-1], context.caption))
-        self.default = next(filter(None, said), str(context.end or ""))
+        self.default = (min(days) if len(days) == 1
+                        else next(filter(None, said), str(context.end or "")))
+        is_of_events = any(map(_EVENT.search, layout.titles))  # "Maturity date": not a period
         self.rows, below = [], ""
         for line in reversed(layout.lines):
-            below = self._day(line.label) or below
-            self.rows.append((below, bool(_OPENING.search(line.label))))
+            below = "" if is_of_events else self._day(line.label) or below
+            self.rows.append((below, line.label))
         self.rows.reverse()
 
     def of(self, row: int, column: int) -> str:
-        day, is_opening = self.rows[row]
+        day, label = self.rows[row]
         period = self.columns[column] or day or self.default
-        label = self.labels[column].lower()
-        if not (is_opening or _OPENING.search(label)) or not period:
-            return period
-        if (n := next((n for word, n in _SPANS.items() if word in label), 0)) and "-" in period:
-            year, month = divmod(12 * int(period[:4]) + int(period[5:7]) - n, 12)
-            return str(date(year, month + 1, 1) - timedelta(days=1))
+        texts = label, self.labels[column]
+        text = " ".join(texts).lower()
         years = {str(end): year for year, end in self.ends.items()}
-        return self._year(years.get(period, int(period[:4])) - 1)
+        n_months = next((n for word, n in _QUARTERS.items() if word in text), 0)
+        if not (n_months and period in years):
+            if not any(map(_OPENING.search, texts)) or not period:
+                return period
+            n_months = next((n for word, n in _SPANS.items() if word in text), 0)
+        if not n_months or "-" not in period:
+            return self._year(years.get(period, int(period[:4])) - 1)
+        year, month = divmod(12 * int(period[:4]) + int(period[5:7]) - n_months, 12)
+        return str(date(year, month + 1, 1) - timedelta(days=1))
 
     def _day(self, text: str) -> str:
-        if days := dates_in(text):
+        if last := _RANGE.search(text):  # "January 1 to July 21", with or without a year
+            text = f"{last[1]}, {last[2] or max(_YEAR.findall(text), default='')}"
+        days = dates_in(text)
+        if month := not days and _MONTH.match(text):
+            following = dates_in(f"{month[1]} 28, {month[2]}")[0] + timedelta(days=4)
+            days = [following - timedelta(days=following.day)]
+        if days:
             latest = max(days)
             latest -= timedelta(days=latest.day == 1)  # an opening balance
-            is_past = not self.end or latest <= self.end + timedelta(days=60)
+            is_past = not self.end or latest <= self.end + timedelta(days=120)
             return str(latest) if is_past else ""
         year = max(map(int, _YEAR.findall(text)), default=0)
         return self._year(year) if 0 < year <= max(self.ends, default=9999) else ""
@@ -262,15 +308,14 @@ def dates_in(text: str) -> list[date]:
     return found
 
 
-def fiscal_ends(end: date, labels: Iterable[str]) -> dict[int, date]:
+def fiscal_ends(end: date, labels: Iterable[str], texts: Iterable[str]) -> dict[int, date]:
     """Return the last day of each fiscal year up to the one that ended on `end`, by its name.
 
     Years of 52 weeks end on the days that `labels` name; a year that ends early in the next
-    calendar year may be named after the one before.
+    calendar year may be named after the one before, as `texts` do more often.
     """
     labels = set(labels)
-    years = Counter(year for label in labels if not dates_in(label)
-                    for year in _YEAR.findall(label))
+    years = Counter(year for text in texts for year in _FISCAL.findall(text))
     is_before = end.month < 4 and years[str(end.year - 1)] > 1.5 * years[str(end.year)]
     named = [day for label in labels for day in dates_in(label) if day.day > 1]
     is_weekly = (end + timedelta(days=1)).day > 1
