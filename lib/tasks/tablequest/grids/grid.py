@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lib.core.text import pipe_row
 from lib.tasks.tablequest.grids.cells import MARK, YEAR, Placed, is_only_note, unit_note_in
 from lib.tasks.tablequest.records import Grid
+from lib.tasks.tablequest.wording import words_of
 
 Row = tuple[Placed, ...]
 Cells = tuple[Placed | None, ...]  # one per column
@@ -95,7 +96,7 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
         first -= 1  # a group's label between the headers and its first row
     above = []
     for row in rows[:first]:
-        above.append([next((cell for cell in row if cell.start >= begin and _is_over(cell, span)),
+        above.append([next((cell for cell in row if cell.start > left and _is_over(cell, span)),
                            None) for span in spans])
     body = [_placed(row, spans, begin) for row in rows[first:]]
     columns = list(zip(*above, strict=True)) if above else [()] * len(spans)
@@ -104,7 +105,8 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
     if not kept:
         return None
     body = [(label, tuple(cells[index] for index in kept)) for label, cells in body]
-    titles = [[cell for cell in row if cell.start < begin] for row in rows[:first]]
+    titles = [[cell for cell in row if cell.start == left or cell.end <= begin]
+              for row in rows[:first]]
     shown = [(title, tuple(line[index] for index in kept))
              for title, line in zip(titles, above, strict=True)]
     heads = tuple(tuple(filter(None, columns[at])) for at in kept)
@@ -216,7 +218,8 @@ def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
             is_sum = bool(_TOTAL.search(name) or (
                 ruled[index] and has_sums and groups and groups[-1].n_rows > 1))
             found.append((name, above, is_sum, cells))
-            if is_sum:
+            of_group = words_of(name) & words_of(groups[-1].label) if groups else ()
+            if is_sum and (of_group or " " not in name or "otal" not in name):
                 groups.end(is_sum=True)
         elif not label:
             groups.end(is_sum=False)

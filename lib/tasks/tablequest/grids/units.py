@@ -63,7 +63,7 @@ _MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
 _COIN_ABOVE = re.compile(r"\([A-Za-z]{0,3}[$€£¥]\)|\b[A-Z]\w{0,2}\$|"
                          r"\b(?:Canadian|Australian|U\.?S\.?) dollars?$", re.I)
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_QUARTERS = {"first quarter": 9, "second quarter": 6, "third quarter": 3}  # before a year's end
+_QUARTERS = {"first": 9, "second": 6, "third": 3}  # months before a year's end
 _SPANS = {"three months": 3, "six months": 6, "nine months": 9}
 _DATE = re.compile(rf"(?:\b(\d{{1,2}}) )?\b({'|'.join(_MONTHS)})[a-z]*\.?,? ?(?:(\d{{1,2}}),? ?)?"
                    rf"\b({YEAR})\b", re.I)
@@ -269,7 +269,7 @@ class _Periods:
         text = " ".join(texts).lower()
         years = {str(end): year for year, end in self.ends.items()}
         n_months = next((n for word, n in _QUARTERS.items() if word in text), 0)
-        if not (n_months and period in years):
+        if not (n_months and "quarter" in text and period in years):
             if not any(map(_OPENING.search, texts)) or not period:
                 return period
             n_months = next((n for word, n in _SPANS.items() if word in text), 0)
