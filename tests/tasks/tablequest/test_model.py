@@ -11,7 +11,6 @@ from lib.core.errors import BadReply
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.tasks.tablequest.questions.model import Chat, ask_by_model, read_pair
-from lib.tasks.tablequest.questions.spots import spots_of
 from tests.llm_server import Server
 from tests.played_model import outside
 from tests.tablequest_pumps import FILING, PASSAGE, TABLES, texts
@@ -116,9 +115,7 @@ def test_the_filter_keeps_what_it_calls_good_and_says_why_not(decided, kept, rea
     assert len(questions) == kept and {row.reason for row in rejected} == {reason} - {""}
 
 
-SPOTS = [spot for one in TABLES for spot in spots_of(one)]
-CHAT = Chat("c", FILING, PASSAGE, dict(zip(("T1", "T2", "T3"), TABLES, strict=True)), ("T1", ""),
-            SPOTS)
+CHAT = Chat("c", FILING, PASSAGE, dict(zip(("T1", "T2", "T3"), TABLES, strict=True)), ("T1", ""))
 
 
 @pytest.mark.parametrize(("level", "change", "reason"), [
@@ -133,8 +130,6 @@ CHAT = Chat("c", FILING, PASSAGE, dict(zip(("T1", "T2", "T3"), TABLES, strict=Tr
     ("easy", {"question": "What did Alm earn per table in this passage in 2024?"}, "points at"),
     ("easy", {"question": "What did Alm lose on valves in 2024?", "cells": [
         {**A, "row": "Net sales: Pumps"}]}, "does not name 'Net sales: Pumps'"),
-    ("easy", {"question": "How were Alm's total net sales in 2023?", "answer": "$468,485 million",
-              "cells": [{**B, "name": "a", "row": "Total net sales"}]}, "may mean"),
     ("medium", {"expression": "__import__('os').getcwd()"}, "cannot be computed"),
     ("medium", {"expression": "a / (b - b)"}, "cannot be computed"),
     ("medium", {"expression": "a - 5"}, "mixes amounts with plain numbers"),

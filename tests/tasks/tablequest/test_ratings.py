@@ -156,8 +156,7 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
     assert len(prompts) == 7
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
     table = rate.grade_table(rows).set_index(["level", "arm"])
-    assert table.loc[("all", "weak"), ["asked", "n", "grade", "gap", "apart"]].tolist() == [
-        4, 3, 1, -2, 3]
+    assert table.loc[("all", "weak"), ["asked", "n", "grade"]].tolist() == [4, 3, 1]
     assert table.loc[("all", "weak"), ["empty", "misread number"]].tolist() == [1, 2]
 
 

@@ -58,15 +58,9 @@ def _reply(question: str, passage: Passage, grids: Mapping[str, Grid]) -> str:
 def _scores(asked: frozenset[str], spots: Sequence[Spot]) -> dict:
     own = {spot.ref: words_of(f"{spot.row} {spot.measure} {spot.when}") for spot in spots}
     frequency = Counter(word for words in own.values() for word in words)
-
-    def weight(words: frozenset[str]) -> float:
-        return sum(math.log(1 + len(own) / (1 + frequency[word])) for word in words)
-
-    return {
-        spot.ref: weight(own[spot.ref] & asked)
-        - 0.25 * weight(own[spot.ref] - asked)
-        for spot in spots
-    }
+    weights = {word: math.log(1 + len(own) / (1 + n)) * (1 if word in asked else -0.25)
+               for word, n in frequency.items()}
+    return {ref: sum(map(weights.get, words)) for ref, words in own.items()}
 
 
 def _pair(spots: Sequence[Spot], scores: dict, is_row: bool) -> list[Spot]:

@@ -116,12 +116,10 @@ def with_shots(queries: Sequence[Query], shots: int) -> list[Query]:
     """
     if not 0 < shots <= MOST_SHOTS:
         raise ValueError(f"shots is {shots}: there are {MOST_SHOTS} examples")
-    prompt, copies = prompt_template("tablequest/shots"), []
-    for query in queries:
-        shown = prompt.render(form=form_of(query.query_id), shots=shots)
-        context = query.context.replace(_START, shown + _START)
-        copies.append(query.model_copy(update={"context": context}))
-    return copies
+    prompt = prompt_template("tablequest/shots")
+    return [query.model_copy(update={"context": query.context.replace(
+        _START, prompt.render(form=form_of(query.query_id), shots=shots) + _START)})
+        for query in queries]
 
 
 def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:

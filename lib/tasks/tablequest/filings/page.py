@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator
 from os.path import commonprefix
 from typing import NamedTuple
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from lib.core.records import Document
-from lib.tasks.tablequest.grids.cells import BLOCK_TAGS, is_bold, is_hidden
+from lib.tasks.tablequest.grids.cells import texts_of
 from lib.tasks.tablequest.records import Block, Filing, Passage
 
 MAX_WORDS = 2500  # per passage; about 3,500 tokens in prose, more in tables
@@ -57,31 +56,6 @@ def page_blocks(root: HtmlElement) -> Iterator[PageBlock]:
                         numbers.get(table, 0))
 
 
-def texts_of(root: HtmlElement) -> Iterator[tuple[str, bool, HtmlElement | None]]:
-    """Yield texts, whether all of one is bold, and tables; a block's tag ends a text."""
-    runs: list[tuple[str, bool]] = []
-    looks = [False]
-    # not recursive, because a broken file may nest thousands deep
-    walker = etree.iterwalk(root, events=("start", "end"))
-    for event, element in walker:
-        if element.tag in BLOCK_TAGS and element.tag != "br":
-            text = " ".join("".join(text for text, _ in runs).replace("\u200b", "").split())
-            if text:
-                yield text, all(look for text, look in runs if text.strip()), None
-            runs = []
-        if event == "end":
-            looks.pop()
-            runs.append((element.tail or "", looks[-1]))
-        elif is_hidden(element) or element.tag == "table" and element.find(".//table") is None:
-            if not is_hidden(element):
-                yield "", False, element
-            walker.skip_subtree()
-            looks.append(looks[-1])
-        else:
-            looks.append(is_bold(element, looks[-1]))
-            runs.append((" " if element.tag == "br" else element.text or "", looks[-1]))
-
-
 def _level(text: str) -> tuple:
     # return a heading's rank (parts, items, notes, then by case), or () for a paragraph
     is_mark = text.startswith(("•", "(", "☐", "☒", "/s/")) or not re.search(r"[A-Za-z]", text)
@@ -126,10 +100,11 @@ def _n_words(blocks: list[PageBlock]) -> int:
 
 def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Document]:
     """Return one Markdown document per filing, its passages in order, for continual pretraining."""
-    titles = {one.filing_id: f"{one.company} {one.form} {one.period}".strip() for one in filings}
-    texts = {key: [f"# {title}"] for key, title in titles.items()}
+    texts = {one.filing_id: "" for one in filings}
     for passage in passages:
-        texts[passage.filing_id] += [f"## {passage.section}", *(
-            "### " * (block.kind == "heading") + block.text for block in passage.blocks)]
-    return [Document(document_id=one.filing_id, title=titles[one.filing_id], path=one.path,
-                     text="\n\n".join(texts[one.filing_id]) + "\n") for one in filings]
+        texts[passage.filing_id] += "\n\n".join(["", f"## {passage.section}", *(
+            "### " * (block.kind == "heading") + block.text for block in passage.blocks)])
+    titles = [f"{one.company} {one.form} {one.period}".strip() for one in filings]
+    return [Document(document_id=one.filing_id, title=title, path=one.path,
+                     text=f"# {title}{texts[one.filing_id]}\n")
+            for one, title in zip(filings, titles, strict=True)]

@@ -21,7 +21,6 @@ from lib.tasks.tablequest.filings.page import (
     PageBlock,
     cut_passages,
     page_blocks,
-    texts_of,
 )
 from lib.tasks.tablequest.grids.cells import (
     REPORTED,
@@ -29,6 +28,7 @@ from lib.tasks.tablequest.grids.cells import (
     read_note,
     read_rows,
     reported_coin,
+    texts_of,
     unit_note_in,
     visible_text,
 )
@@ -160,7 +160,8 @@ class _Reading:
         labels = [label for one in self.tables for label in (
             *one.layout.columns, *(line.label for line in one.layout.lines))]
         end = next(iter(dates_in(self.filing.period)), None)
-        ends = fiscal_ends(end, labels, (*labels, *(one.text for one in self.blocks))) if end else {}
+        texts = (*labels, *(one.text for one in self.blocks))
+        ends = fiscal_ends(end, labels, texts) if end else {}
         del self.notes[""]
         major = max(self.notes, default="", key=self.notes.get)
         coin = reported_coin(block.text for block in self.blocks) or "USD"
@@ -169,7 +170,7 @@ class _Reading:
             section=" > ".join(block.path), caption=" ".join([caption, *layout.titles]).strip(),
             unit_note=note, columns=layout.columns, rows=tuple(line.label for line in layout.lines),
             cells=cells_of(layout, self._tagged(layout), Context(
-                coin, read_note(note), read_note(near), read_note(major), caption, end, ends))
+                coin, [*map(read_note, (note, near, major))], caption, end, ends))
         ) for block, layout, caption, note, near in self.tables]
 
     def _tagged(self, layout: Layout) -> dict[int, object]:
@@ -190,7 +191,7 @@ def _filing(root: HtmlElement, name: str) -> Filing:
     cover = "\n".join(text if table is None else visible_text(table)
                       for text, _, table in islice(texts_of(root), 200))
     form = named.get("dei:DocumentType") or next(iter(_FORM.findall(cover)), "")
-    n_tables = sum(1 for _ in root.iter("table"))
+    n_tables = len(root.findall(".//table"))
     if not form or not n_tables:
         raise BadInput("not an annual report: it has no table, or names neither form 10-K, 10-Q, "
                        "20-F nor an annual report on its first pages")

@@ -1,8 +1,7 @@
 """HTML tables as rows of cells on a grid of slots, the number in a cell, and unit notes."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -16,6 +15,7 @@ BLOCK_TAGS = frozenset((
     "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3",
     "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot",
     "th", "thead", "tr", "ul"))
+_ENDS = BLOCK_TAGS - {"br"}  # these end a text
 BOLD_TAGS = frozenset(("b", "strong", "th", "h1", "h2", "h3", "h4", "h5", "h6"))
 # tags whose content no reader sees
 SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix:header"))
@@ -31,7 +31,8 @@ _INDENT = re.compile(r"(?:(?:padding|margin)-left|text-indent|padding:\s*\S+\s+\
 _OPENING = re.compile(r"(?:US|C|CA|Cdn|A|HK|R)?[$€£¥]\s*\(?|RMB|\(\s*[$€£¥]?")  # "$", "($"
 _CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
 _MINUS = "-\u2010-\u2015\u2212"
-_DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|nil)\s*(?P<unit>%)?(?:\s*{MARK})*", re.I)
+_DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|nil)\s*(?P<unit>%)?"
+                   rf"(?:\s*{MARK})*", re.I)
 _DIGITS = r"(?:\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 # "$(24,690)", "(4 %)", "1,234 (1)", "5.0 years"; not "5 – 45 years", "12,34"
 _NUMBER = re.compile(
@@ -48,9 +49,10 @@ WORTH = {"th": 1e3, "k": 1e3, "00": 1e3, "mi": 1e6, "mm": 1e6, "mn": 1e6, "m": 1
 _COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong) ?)?(?:dollars?|"
          r"euros?|pounds?(?: sterling)?|Swiss francs?|yen|yuan|renminbi|RMB|USD|EUR|GBP|JPY|"
          r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|Cdn|A|HK)?[$€£¥])")
-_CODES = {"canad": "CAD", "ca$": "CAD", "cdn": "CAD", "c$": "CAD", "austr": "AUD", "a$": "AUD", "hong": "HKD",
-          "hk$": "HKD", "swiss": "CHF", "€": "EUR", "euro": "EUR", "£": "GBP", "pound": "GBP",
-          "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "us": "USD", "u.s": "USD",
+_CODES = {"canad": "CAD", "ca$": "CAD", "cdn": "CAD", "c$": "CAD", "austr": "AUD", "a$": "AUD",
+          "hong": "HKD", "hk$": "HKD", "swiss": "CHF", "€": "EUR", "euro": "EUR",
+          "£": "GBP", "pound": "GBP", "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY",
+          "us": "USD", "u.s": "USD",
           "$": "$", "dollar": "$", "¥": "¥"}
 _MANY = r"(?:thousands|millions|billions|thous\b\.?|mill?s?\.|mm\b|bn\b)"
 # Before a scale there is no number, unlike in "$5.2 million".
@@ -141,17 +143,33 @@ def visible_text(element: HtmlElement) -> str:
     """Return what a reader sees, with whitespace folded, without superscripts."""
     if not len(element):
         return " ".join((element.text or "").replace("\u200b", "").split())
-    pieces: list[str] = []
-    walker = etree.iterwalk(element, events=("start", "end"))
-    for event, node in walker:  # not recursive: a broken file may nest thousands deep
+    return " ".join(text for text, *_ in texts_of(element) if text)
+
+
+def texts_of(root: HtmlElement) -> Iterator[tuple[str, bool, HtmlElement | None]]:
+    """Yield texts, whether all of one is bold, and tables; a block's tag ends a text."""
+    runs: list[tuple[str, bool]] = []
+    looks = [False]
+    # not recursive, because a broken file may nest thousands deep
+    walker = etree.iterwalk(root, events=("start", "end"))
+    for event, element in walker:
+        if element.tag in _ENDS or element is root and event == "end":
+            text = " ".join("".join(text for text, _ in runs).replace("\u200b", "").split())
+            if text:
+                yield text, all(look for text, look in runs if text.strip()), None
+            runs = []
         if event == "end":
-            gap = " " if node.tag in BLOCK_TAGS else ""
-            pieces += [gap, node.tail or "" if node is not element else ""]
-        elif is_hidden(node) or node.tag == "sup":  # of a footnote
+            looks.pop()
+            runs.append((element.tail or "", looks[-1]))
+        elif is_hidden(element) or element.tag in ("sup", "table") and element is not root and (
+                element.find(".//table") is None):
+            if element.tag == "table" and not is_hidden(element):
+                yield "", False, element
             walker.skip_subtree()
+            looks.append(looks[-1])
         else:
-            pieces += [" " if node.tag in BLOCK_TAGS else "", node.text or ""]
-    return " ".join("".join(pieces).replace("\u200b", "").split())
+            looks.append(is_bold(element, looks[-1]))
+            runs.append((" " if element.tag == "br" else element.text or "", looks[-1]))
 
 
 def read_rows(table: HtmlElement, tags: bool = True) -> list[tuple[Placed, ...]]:
@@ -253,9 +271,8 @@ def coin_in(text: str) -> str:
 
 def reported_coin(texts: Iterable[str]) -> str:
     """Return the currency that a filing says its amounts are in, "" if it does not."""
-    codes = (coin_in(found[1]) for text in texts if (found := REPORTED.search(text)))
-    counted = Counter(code for code in codes if len(code) == 3)
-    return counted.most_common(1)[0][0] if counted else ""
+    codes = [coin_in(found[1]) for text in texts if (found := REPORTED.search(text))]
+    return max((code for code in codes if len(code) == 3), key=codes.count, default="")
 
 
 @lru_cache(maxsize=8192)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,12 +21,11 @@ from lib.tasks.tablequest.grids.cells import (
 from lib.tasks.tablequest.grids.grid import Layout, Line
 from lib.tasks.tablequest.records import Cell
 
-_NAMELESS = ("ratio", "count", "places", "things")
+_NAMELESS = re.compile("^(?:ratio|count|places|things)$")
 _RATES = ("%", "years", "ratio")
-_UNSCALED = ("%", "basis points", "percentage points", "times", "years", "months", "days", "hours",
-             "ratio", "count", "places")
-_AWARDS = (r"(?:shares?|options|awards|RSU[’']?s?|PSU[’']?s?|SARs|ADSs?|warrants|(?:stock|share|restricted|"
-           r"performance|deferred)[- ](?:based )?(?:stock )?units)")
+_UNSCALED = re.compile("%|.* points|times|years|months|days|hours|ratio|count|places")
+_AWARDS = (r"(?:shares?|options|awards|RSU[’']?s?|PSU[’']?s?|SARs|ADSs?|warrants|"
+           r"(?:stock|share|restricted|performance|deferred)[- ](?:based )?(?:stock )?units)")
 _PER_SHARE = (rf"\bper[- ](?:[\w-]+ ){{0,4}}?(?:{_AWARDS}|unit|option|award)\b|\bEPS\b|"
               r"\b(?:exercise|grant|strike|stock|share|option|conversion) price|"
               r"\baverage (?:[\w-]+ ){0,3}?(?:fair value|price)")
@@ -39,22 +38,24 @@ _MONEY = (r"\$|\b(?:amount|cost|value|expense|income|revenue|cash|price|assets|l
 # What a label, or the words that it begins with, says of its numbers; the first match counts.
 _MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
     "ratio": r"\bratio$|\bmultiple$|\b(?:conversion|exchange) rate\b",
-    "shares": rf"^(?!.*(?:{_PER_SHARE}|\b(?:cost|expense|compensation(?! plan))\b)).*(?:(?:\b(?:number|"
-              rf"amount)|#) of (?:[\w'-]+ ){{0,5}}{_AWARDS}|(?:\bnumber|#) of (?:[\w'-]+ ){{0,5}}"
-              r"(?:units|securities|stock)\b|\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}"
-              r"shares\b|\bshares used\b|\(?in shares\)|\baverage number\b|\bdilutive|^denominator|"
+    "shares": rf"^(?!.*(?:{_PER_SHARE}|\b(?:cost|expense|compensation(?! plan))\b)).*(?:"
+              rf"(?:\b(?:number|amount)|#) of (?:[\w'-]+ ){{0,5}}{_AWARDS}|"
+              r"(?:\bnumber|#) of (?:[\w'-]+ ){0,5}(?:units|securities|stock)\b|"
+              r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}shares\b|"
+              r"\bshares used\b|\(?in shares\)|\baverage number\b|\bdilutive|^denominator|"
               r"[,—–-]\s*shares$|^shares$|\b(?:average|common) (?:[\w-]+ ){0,3}shares outstanding|"
               r"\bshares (?:authorized|outstanding|issued and|remaining))",
     "share": rf"^(?!.*\b(?:aggregate|total|intrinsic|numerator)\b).*(?:{_PER_SHARE})",
-    "money": r"(?:^|\s)\(?[a-z]{0,3}[$€£]\)?$|^amounts?$|\b(?:canadian|australian|u\.?s\.?) dollars?$",
+    "money": r"(?:^|\s)\(?[a-z]{0,3}[$€£]\)?$|^amounts?$|"
+             r"\b(?:canadian|australian|u\.?s\.?) dollars?$",
     "years": r"\bin years\b|\(years\)|\b(?:li(?:fe|ves)|(?:remaining|average|expected|lease)\b.* "
              r"term)(?: \(?years\)?)?$",
     "%": r"%|\bpercent(?:age)?s?\b(?! points?)|\brates?$|\brate (?:of|on)\b|\bvolatility\b|"
          r"\byields?$|\bmargin$|^(?:effective|statutory)\b.*\brate",
     "": rf"^.*(?:{_MONEY}).*\n",
     # numbers of shares, or the money for them
-    "done": rf"^(?:[\w,-]+ ){{0,3}}(?:{_AWARDS}|restricted stock) (?:\w+ ){{0,2}}(?:(?:re)?purchased|granted|"
-            rf"outstanding|available|exercis|vested|reserved|issued|forfeited)|{_AWARDS}$|^units$",
+    "done": rf"^(?:[\w,-]+ ){{0,3}}(?:{_AWARDS}|restricted stock) (?:\w+ ){{0,2}}(?:"
+            rf"(?:re)?purchased|granted|outstanding|available|exercis|vested|reserved|issued|forfeited)|{_AWARDS}$|^units$",
     "things": r"\b(?:member(?:ship)?s?|subscribers?|users?|tons|barrels|gallons|carloads|miles|"
               r"passengers|policies in force)(?: (?:net )?(?:additions?|losses))?(?: \(\w+\))?$",
     "places": r"\b(?:stores|units|unit counts|sites|locations|warehouses|restaurants|vehicles|"
@@ -82,9 +83,7 @@ class Context(NamedTuple):
     """What a filing says of all its tables, and of one: notes, from near to far."""
 
     coin: str  # what "$" means
-    note: Note  # in the table or above it
-    near: Note  # the last one in the same part
-    major: Note  # the most frequent one
+    notes: Sequence[Note]  # in the table or above it; last in the same part; most frequent
     caption: str
     end: date | None  # of the filing's period
     ends: Mapping[int, date]  # last day of fiscal years, by name
@@ -111,23 +110,18 @@ def cells_of(layout: Layout, facts: Mapping[int, Fact],
 
 class _Units:
     def __init__(self, layout: Layout, context: Context) -> None:
-        self.context = context
-        self.of_column = [read_note(note) for note in notes_above(layout)]
-        self.own = read_note(own_note(layout))
-        self.notes = [(context.note, "note"), (context.near, "nearest"),
-                      (context.major, "majority")]
+        self.note, self.home = context.notes[0], context.coin
+        self.of_column = list(map(read_note, notes_above(layout)))
+        self.notes = list(zip(context.notes, ("note", "nearest", "majority"), strict=True))
         numbers = [[cell.number for cell in column if cell and cell.number]
                    for column in zip(*(line.cells for line in layout.lines), strict=True)]
         self.printed = [{one.unit for one in column if _is_coin(one.unit) or one.unit == "%"}
                         for column in numbers]
         self.coin = max(filter(_is_coin, set().union(*self.printed)), default="")
         self.most = [max((abs(one.value) for one in column), default=0.0) for column in numbers]
-        begins = [next((one.unit for one in column if one.value), "%") for column in numbers]
-        self.is_share = [most < 1000 and (not self.coin or unit == "%")
-                         for most, unit in zip(self.most, begins, strict=True)]
-        lowest = [_lowest(heads) for heads in layout.heads]
-        if self.coin:  # of prices, "High" and "Low"
-            lowest = [re.sub("^(?:High|Low)\\b", "Share price", low) for low in lowest]
+        self.first = [next((one.unit for one in column if one.value), "%") for column in numbers]
+        price = "Share price" if self.coin else r"\g<0>"
+        lowest = [re.sub(r"^(?:High|Low)\b", price, _lowest(heads)) for heads in layout.heads]
         self.named = [_COIN_ABOVE.findall(low) for low in lowest]
         self.meanings = [meaning(low) or ("" if low != "Price" and re.search(_MONEY, low, re.I)
                                           else meaning(name))
@@ -146,20 +140,19 @@ class _Units:
         if unit == "ratio" and self.printed[column] == {"%"}:
             unit = "%"
         if unit in ("share", "money", "") or _is_coin(number.unit):
-            unit = number.unit or (self.coin or "$" if unit else self._by_table(number, column))
-        if not number.scale and unit not in _UNSCALED and not is_per_share:
+            unit = number.unit or (self.coin or "$" if unit else self._by_table(column))
+        if not number.scale and not _UNSCALED.fullmatch(unit) and not is_per_share:
             scale, where = self._scale(unit, line, column, cell.text)
         source = where or ("print" if unit and unit in {number.unit} | self.printed[column] else "")
         if _is_coin(unit):
             unit = self._currency(unit, column) + "/share" * is_per_share
-        return Cell(text=cell.text, value=number.value, unit="" if unit in _NAMELESS else unit,
+        return Cell(text=cell.text, value=number.value, unit=_NAMELESS.sub("", unit),
                     scale=scale, period=period, source=source)
 
     def _currency(self, coin: str, column: int) -> str:
-        said = max(map(coin_in, self.named[column]), default="", key=len)
-        said, home = max(self.context.note.coin, said, key=len), self.context.coin
-        other = home if coin == "$" or home == "CNY" else "JPY"
-        return coin if len(coin) == 3 else said if len(said) == 3 else other
+        other = self.home if coin == "$" or self.home == "CNY" else "JPY"
+        said = (coin, *map(coin_in, self.named[column]), self.note.coin, other)
+        return next(one for one in said if len(one) == 3)
 
     def _scale(self, unit: str, line: Line, column: int, text: str) -> tuple[float, str]:
         own = read_note(unit_note_in(line.label))
@@ -167,7 +160,8 @@ class _Units:
             if where != "note" and (not (unit or self.coin) or self.named[column]
                                     or re.search(r"\.\d\d", text)):
                 break  # it prints no money, or cents
-            if where == "majority" and (unit == "shares" and not self.coin or max(self.most) >= 1e6):
+            if where == "majority" and (unit == "shares" and not self.coin
+                                        or max(self.most) >= 1e6):
                 break  # it prints whole units
             is_whole = where != "note" and self.most[column] >= 1e4 and (
                 self.meanings[column] or not self.coin)
@@ -182,12 +176,11 @@ class _Units:
         has_cents = "." in text or not re.search(r"\d,\d{3}|\d{4}", text)
         if (unit := self.meanings[column]) and (unit != "share" or has_cents):
             return "shares" if unit == "done" else unit
-        has_money = self.coin or self.own.money
+        has_money = self.coin
         for part in (own, *groups):
             unit = meaning(part)
-            if unit in ("share", "done") and "umerator" in label:
-                continue
-            is_money = (unit == "done" and has_money and not self.is_of_shares
+            is_money = (unit in ("share", "done") and "umerator" in label
+                        or unit == "done" and has_money and not self.is_of_shares
                         or unit == "shares" and has_money and "par value" in part
                         or unit == "places" and has_money
                         or unit in ("share", *_RATES) and part != own and not has_cents
@@ -197,16 +190,17 @@ class _Units:
                 return "shares" if unit == "done" else unit
         return ""
 
-    def _by_table(self, number: Number, column: int) -> str:
+    def _by_table(self, column: int) -> str:
         first = next((note for note, _ in self.notes if note.money or note.shares), Note())
         if first.shares and not first.money:
             return "shares"
         printed = self.printed[column]
-        if len(printed) == 1 and (printed != {"%"} or self.is_share[column]):
+        if len(printed) == 1 and (printed != {"%"} or self.first[column] in printed):
             return min(printed)
-        if not self.coin and re.search(r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I):
+        if not self.coin and re.search(
+                r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
-        is_own = first.money and first == self.context.note
+        is_own = first.money and first == self.note
         return self.coin or (first.coin or "$" if is_own else "")
 
 
@@ -268,11 +262,11 @@ class _Periods:
         texts = label, self.labels[column]
         text = " ".join(texts).lower()
         years = {str(end): year for year, end in self.ends.items()}
-        n_months = next((n for word, n in _QUARTERS.items() if word in text), 0)
-        if not (n_months and "quarter" in text and period in years):
-            if not any(map(_OPENING.search, texts)) or not period:
-                return period
-            n_months = next((n for word, n in _SPANS.items() if word in text), 0)
+        is_quarter = "quarter" in text and period in years
+        spans = _QUARTERS if is_quarter else _SPANS
+        n_months = next((n for word, n in spans.items() if word in text), 0)
+        if not period or not (is_quarter and n_months or any(map(_OPENING.search, texts))):
+            return period
         if not n_months or "-" not in period:
             return self._year(years.get(period, int(period[:4])) - 1)
         year, month = divmod(12 * int(period[:4]) + int(period[5:7]) - n_months, 12)
@@ -318,14 +312,10 @@ def fiscal_ends(end: date, labels: Iterable[str], texts: Iterable[str]) -> dict[
     years = Counter(year for text in texts for year in _FISCAL.findall(text))
     is_before = end.month < 4 and years[str(end.year - 1)] > 1.5 * years[str(end.year)]
     named = [day for label in labels for day in dates_in(label) if day.day > 1]
-    is_weekly = (end + timedelta(days=1)).day > 1
-    found = {}
+    after, found = end + timedelta(days=1), {}
     for back in range(12):
-        same = end - timedelta(days=round(365.25 * back))
-        near = [day for day in named if abs(day - same).days < 11]
+        same = date(after.year - back, after.month, min(after.day, 28)) - timedelta(days=1)
+        near = [day for day in named if after.day > 1 and abs(day - same).days < 11]
         found[end.year - back - is_before] = min(
             near, key=lambda day: abs(day - same), default=same)
-    if not is_weekly:  # 365.25 days may end a day early
-        found = {year: (day + timedelta(days=3)).replace(day=1) - timedelta(days=1)
-                 for year, day in found.items()}
     return found

@@ -26,6 +26,7 @@ from lib.tasks.tablequest.records import Level, TableQuestion, Texts
 
 FAULTS = ("none", "empty", "misread number", "wrong calculation", "incomplete", "other")
 _TAGS = "passage|question|reference|answer|first|second"
+_EMPTY = {"grade": 1, "fault": "empty", "words": "no answer"}
 _VERDICT = re.compile(r"(better|grade)(?=[\W_]{0,9}:)", re.I)  # an answer's own '"grade": 3'
 
 Finals = Mapping[str, Mapping[str, Final]]  # arm -> question_id -> final answer
@@ -216,19 +217,18 @@ def graded(
             **one.place,
             arm=arm,
             grader=grader,
-            **dict(zip(("grade", "fault", "words"), _grade(next(replies)) if final.text else (
-                1, "empty", "no answer"), strict=True))
+            **(_grade(next(replies)) if final.text else _EMPTY)
         )
         for one, arm, final in pairs
     ]
 
 
-def _grade(reply: Reply) -> tuple[int | None, str, str]:
+def _grade(reply: Reply) -> dict[str, object]:
     found = {} if reply.reason else last_object(reply.text, "grade")
     grade, fault = str(found.get("grade")).strip(), str(found.get("fault")).strip().lower()
     if grade not in ("1", "2", "3"):
         why = reply.reason or f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}"
-        return None, "other", why
+        return {"grade": None, "fault": "other", "words": why}
     words = " ".join(str(found.get("words", "")).split())
-    return int(grade), fault if fault in FAULTS else "other", words
+    return {"grade": int(grade), "fault": fault if fault in FAULTS else "other", "words": words}
 

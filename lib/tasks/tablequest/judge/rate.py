@@ -7,13 +7,13 @@ tie, so that an arm that wins or loses every match has a finite rating.
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from lib.analyze.agreement.sheet import Item
-from lib.analyze.stats import cluster_interval
 from lib.analyze.tables import by_group, counted
 from lib.core.arms import ALL
 from lib.core.errors import BadInput
@@ -106,38 +106,20 @@ def length_table(
     """
     levels = {one.question_id: one.level for one in questions}
     names = pd.Series([one.query_id for one in queries])
-    rows = pd.DataFrame({"level": names.map(question_id_of).map(levels), "form": names.map(form_of),
-                         "length": count([one.context for one in queries])})
-    for arm, short in cut.items():
-        rows[f"truncated_{arm}"] = names.isin([one.query_id for one in short])
-    return rows.groupby(["level", "form"], sort=False, as_index=False).agg(
-        n=("length", "size"),
-        median=("length", "median"),
-        longest=("length", "max"),
-        **{name: (name, "sum") for name in rows.columns[3:]}
-    )
+    lengths = pd.Series(count([one.context for one in queries]))
+    by = [names.map(question_id_of).map(levels).rename("level"), names.map(form_of).rename("form")]
+    short = pd.DataFrame({f"truncated_{arm}": names.isin([one.query_id for one in queries])
+                          for arm, queries in cut.items()})
+    table = lengths.groupby(by, sort=False).agg(n="size", median="median", longest="max")
+    return table.join(short.groupby(by, sort=False).sum()).reset_index()
 
 
 def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
-    """Return mean grades by level ("all" last) and arm, with the faults that the grader named.
-
-    Of the second arm, gap is the mean difference to the first with its 95% interval over passages;
-    apart counts the questions on which they differ by two.
-    """
+    """Return mean grades by level ("all" last) and arm, with the faults that the grader named."""
     rows = pd.DataFrame(map(vars, grades)).astype({"grade": float})
     rows = pd.concat([rows, rows.assign(level=ALL)])
     keys = ["level", "arm"]
     table = rows.groupby(keys, sort=False).grade.agg(asked="size", n="count", grade="mean")
-    wide = rows.pivot(index=["level", "question_id", "passage_id"], columns="arm", values="grade")
-    first, second = rows.arm.unique()
-    for level, gaps in (wide[second] - wide[first]).dropna().groupby(level=0):
-        low, high = cluster_interval(gaps, gaps.index.get_level_values(2))
-        table.loc[(level, second), ["gap", "low", "high", "apart"]] = (
-            gaps.mean(),
-            low,
-            high,
-            (gaps.abs() >= 2).sum()
-        )
     return table.join(pd.crosstab([rows.level, rows.arm], rows.fault)).reset_index()
 
 
@@ -166,9 +148,8 @@ def to_check(
 
 def check_table(items: Sequence[Item], labels: Mapping[str, str]) -> pd.DataFrame:
     """Return how many questions of each level have each label, "unlabelled" if none."""
-    found = [(one.structure, labels.get(one.item, "unlabelled")) for one in items]
-    rows = pd.DataFrame(found, columns=["level", "label"])
-    return rows.groupby(["level", "label"], sort=False).size().rename("n").reset_index()
+    found = Counter((one.structure, labels.get(one.item, "unlabelled")) for one in items)
+    return pd.DataFrame([(*key, n) for key, n in found.items()], columns=["level", "label", "n"])
 
 
 def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFrame:
@@ -235,11 +216,10 @@ def bradley_terry(wins: np.ndarray, base: int) -> np.ndarray:
 
 
 def _wins(matches: Sequence[Match], arms: Sequence[str]) -> np.ndarray:
-    passages = list(dict.fromkeys(one.passage_id for one in matches))
-    wins = np.zeros((len(passages), len(arms), len(arms)))
-    for one in matches:
-        place, score = passages.index(one.passage_id), _SCORES[one.verdict]
-        first, second = arms.index(one.first_arm), arms.index(one.second_arm)
-        wins[place, first, second] += score
-        wins[place, second, first] += 1 - score
+    places = pd.factorize(pd.Series([one.passage_id for one in matches]))[0]
+    wins = np.zeros((places.max() + 1, len(arms), len(arms)))
+    for place, one in zip(places, matches, strict=True):
+        pair = arms.index(one.first_arm), arms.index(one.second_arm)
+        wins[place][pair] += _SCORES[one.verdict]
+        wins[place][pair[::-1]] += 1 - _SCORES[one.verdict]
     return wins

@@ -27,7 +27,7 @@ def ask_by_rules(
 
     They are spread over kinds, filings, tables and rows; `seed` breaks ties.
     """
-    pools: dict[Level, list[TableQuestion]] = {"easy": [], "medium": []}
+    drafted: list[TableQuestion] = []
     rejected: list[Rejected] = []
     home = {key: name for name, passage in texts.passages.items() for key in passage.grid_ids}
     for filing in texts.filings.values():
@@ -35,10 +35,10 @@ def ask_by_rules(
         fit, left_out = distinct_spots(filing, own)
         rejected += left_out
         for grid in (grid for grid in own if grid.grid_id in home):
-            for question in _on_table(filing, grid, fit[grid.grid_id], home[grid.grid_id]):
-                pools[question.level].append(question)
+            drafted += _on_table(filing, grid, fit[grid.grid_id], home[grid.grid_id])
     chosen, tables = [], Counter()
-    for pool in pools.values():
+    for level in ("easy", "medium"):
+        pool = [one for one in drafted if one.level == level]
         random.Random(seed).shuffle(pool)
         chosen += _spread(pool, per_level, tables)
     return chosen, rejected

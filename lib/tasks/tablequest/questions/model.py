@@ -5,7 +5,6 @@ named by their labels, and an answer is computed again from them.
 """
 
 import random
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,7 +19,6 @@ from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 from lib.tasks.tablequest.answer.prompts import defused_slots, last_object, serialized, source_of
 from lib.tasks.tablequest.questions.checks import computed, fault_of
-from lib.tasks.tablequest.questions.spots import Spot, spots_of
 from lib.tasks.tablequest.records import (
     LEVELS,
     Cell,
@@ -33,7 +31,6 @@ from lib.tasks.tablequest.records import (
     Texts,
     by_id,
 )
-from lib.tasks.tablequest.wording import words_of
 
 CRITERIA = ("relevant", "reasonable", "valid")
 _TAGS = "passage|pair|question|answer|steps"
@@ -75,7 +72,6 @@ class Chat:
     passage: Passage
     tables: Mapping[str, Grid]  # the passage's, by their names in the prompt: "T1", …
     focus: tuple[str, str]  # table and row
-    spots: Sequence[Spot]  # all cells of the filing
     messages: tuple[tuple[str, str], ...] = ()
     last: TableQuestion | None = None
 
@@ -225,7 +221,7 @@ def read_pair(
     )
     if any((one.level, one.expression, one.cells) == (level, expression, refs) for one in others):
         raise BadReply("the same is asked already")
-    if fault := fault_of(question, own, chat.filing.company) or _rival(question, chat.spots):
+    if fault := fault_of(question, own, chat.filing.company):
         raise BadReply(fault)
     return question
 
@@ -246,23 +242,8 @@ def _found(named: _Named, tables: Mapping[str, Grid]) -> CellRef:
     return ref
 
 
-def _rival(question: TableQuestion, spots: Sequence[Spot]) -> str:
-    asked, refs = words_of(question.question), set(question.cells.values())
-    for spot in (spot for spot in spots if spot.ref in refs):
-        for other in spots:
-            if spot.may_mean(other) and not (spot.around - other.around) & asked:
-                return (
-                    f"the question may mean {other.row!r} of another table or column too: add "
-                    "the words that tell the two apart"
-                )
-    return ""
-
-
 def _chats(texts: Texts, seed: int) -> list[Chat]:
     chance, chats = random.Random(seed), []
-    spots = defaultdict(list)  # by filing
-    for grid in texts.grids.values():
-        spots[grid.filing_id] += spots_of(grid)
     for passage in texts.passages.values():
         own = {f"T{at}": texts.grids[name] for at, name in enumerate(passage.grid_ids, 1)}
         rows = [
@@ -275,5 +256,5 @@ def _chats(texts: Texts, seed: int) -> list[Chat]:
         filing = texts.filings[passage.filing_id]
         for at, row in enumerate(rows):
             chats.append((at, chance.random(), Chat(f"{passage.passage_id}-m{at}", filing, passage,
-                                                    own, row, spots[filing.filing_id])))
+                                                    own, row)))
     return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn

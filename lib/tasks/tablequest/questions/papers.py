@@ -8,7 +8,7 @@ import pandas as pd
 from jinja2 import Template
 
 from lib.analyze.metrics import words_in
-from lib.analyze.stats import share_interval
+from lib.analyze.tables import by_group
 from lib.core.errors import BadInput
 from lib.core.prompts import prompt_template
 from lib.documents.blocks import parse
@@ -45,11 +45,9 @@ def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:
 
 def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the mean recall, its 95% interval over papers, and how many tables have none."""
-    known = rows[rows.missing == ""]
-    ends = share_interval(known.recall.astype(float), known.paper)
-    counts = {"tables": len(rows), "n": len(known), "recall": known.recall.mean()}
     why = rows.missing[rows.missing != ""].value_counts()
-    return pd.DataFrame([{**counts, "low": ends[0], "high": ends[1], **why}])
+    table = by_group(rows.assign(tables=len(rows)), ["tables"], "recall", "paper")
+    return table.rename(columns={"mean": "recall"}).assign(**why)
 
 
 def _tables(path: Path) -> list[tuple[str, str]]:
