@@ -4,7 +4,6 @@ The optional package edgartools must be installed.
 """
 
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -18,8 +17,6 @@ def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:
     `identity` is "Name email", which the SEC requires of programs. Raises BadInput if there is no
     such report, or no network, package or identity.
     """
-    if not re.fullmatch(r"[A-Za-z0-9.\-]{1,10}", ticker):
-        raise BadInput(f"{ticker!r} is not a ticker or CIK: give one such as AAPL")
     try:
         import edgar  # optional: needed here only
 

@@ -41,13 +41,13 @@ class Facts:
             if _local(element) == "unit":
                 self.units[name] = _unit(element)
             elif _local(element) == "context":
-                days = [_text(one)[:10] for one in element.iter()
+                days = [text_of(one)[:10] for one in element.iter()
                         if _local(one) in ("startdate", "enddate", "instant")]
                 self.periods[name] = "/".join(dict.fromkeys(days))
 
     def of(self, tag: HtmlElement) -> Fact | None:
         """Return the number of an ix:nonFraction element, or None if its text is not a number."""
-        value, power = _number(_text(tag), tag.get("format") or ""), int(tag.get("scale") or 0)
+        value, power = _number(text_of(tag), tag.get("format") or ""), int(tag.get("scale") or 0)
         if value is None:
             return None
         unit, scale = self.units.get(tag.get("unitref") or "", ""), float(f"1e{power}")
@@ -61,7 +61,8 @@ def _local(element: HtmlElement) -> str:
     return str(element.tag).rpartition(":")[2]
 
 
-def _text(element: HtmlElement) -> str:
+def text_of(element: HtmlElement) -> str:
+    """Return an element's text with whitespace folded."""
     return " ".join("".join(element.itertext()).split())
 
 
@@ -70,7 +71,7 @@ def _unit(unit: HtmlElement) -> str:
     names = []
     for element in unit.iter():
         if _local(element) == "measure":
-            prefix, _, name = _text(element).rpartition(":")
+            prefix, _, name = text_of(element).rpartition(":")
             words = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", name).lower().replace("pure", "")
             names.append(name.upper() if prefix.lower() == "iso4217" else words)
     return "/".join(names).removesuffix("s") if names[1:] else "".join(names)

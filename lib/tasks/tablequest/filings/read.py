@@ -15,7 +15,7 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 from lib.core.errors import BadInput
 from lib.core.records import Rejected
 from lib.documents.folder import list_files, read_bytes
-from lib.tasks.tablequest.filings.facts import Facts
+from lib.tasks.tablequest.filings.facts import Facts, text_of
 from lib.tasks.tablequest.filings.page import (
     MAX_WORDS,
     PageBlock,
@@ -181,8 +181,8 @@ class _Reading:
 
 def _is_all(text: str, tag: HtmlElement) -> bool:
     # true if the cell prints no number besides the tagged one and a footnote's mark
-    printed = " ".join("".join(tag.itertext()).split())
-    return not re.search(r"\d", re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", text.replace(printed, "", 1)))
+    others = re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", text.replace(text_of(tag), "", 1))
+    return not re.search(r"\d", others)
 
 
 def _filing(root: HtmlElement, name: str) -> Filing:

@@ -15,7 +15,6 @@ BLOCK_TAGS = frozenset((
     "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3",
     "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot",
     "th", "thead", "tr", "ul"))
-_ENDS = BLOCK_TAGS - {"br"}  # these end a text
 BOLD_TAGS = frozenset(("b", "strong", "th", "h1", "h2", "h3", "h4", "h5", "h6"))
 # tags whose content no reader sees
 SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix:header"))
@@ -153,7 +152,7 @@ def texts_of(root: HtmlElement) -> Iterator[tuple[str, bool, HtmlElement | None]
     # not recursive, because a broken file may nest thousands deep
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
-        if element.tag in _ENDS or element is root and event == "end":
+        if element.tag in BLOCK_TAGS and element.tag != "br" or element is root and event == "end":
             text = " ".join("".join(text for text, _ in runs).replace("\u200b", "").split())
             if text:
                 yield text, all(look for text, look in runs if text.strip()), None

@@ -137,8 +137,6 @@ class _Units:
         is_other = number.unit and not _is_coin(number.unit)
         unit = number.unit if is_other else self._by_label(number, cell.text, line.label, column)
         is_per_share = unit == "share"
-        if unit == "ratio" and self.printed[column] == {"%"}:
-            unit = "%"
         if unit in ("share", "money", "") or _is_coin(number.unit):
             unit = number.unit or (self.coin or "$" if unit else self._by_table(column))
         if not number.scale and not _UNSCALED.fullmatch(unit) and not is_per_share:
@@ -163,10 +161,10 @@ class _Units:
             if where == "majority" and (unit == "shares" and not self.coin
                                         or max(self.most) >= 1e6):
                 break  # it prints whole units
-            is_whole = where != "note" and self.most[column] >= 1e4 and (
-                self.meanings[column] or not self.coin)
-            if unit == "shares" and not note.shares and (note.coin or is_whole):
-                continue
+            if unit == "shares" and not note.shares and (
+                    note.coin or where != "note" and self.most[column] >= 1e4 and (
+                        self.meanings[column] or not self.coin)):
+                continue  # of dollars, or whole shares
             if scale := unit == "shares" and note.shares or note.money:
                 return scale, where
         return 1.0, ""
@@ -200,8 +198,7 @@ class _Units:
         if not self.coin and re.search(
                 r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
-        is_own = first.money and first == self.note
-        return self.coin or (first.coin or "$" if is_own else "")
+        return self.coin or (first.coin or "$" if first.money and first == self.note else "")
 
 
 def _lowest(heads: Iterable[Placed]) -> str:

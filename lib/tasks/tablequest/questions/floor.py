@@ -17,7 +17,7 @@ from lib.tasks.tablequest.records import Filing, Grid, Level, TableQuestion, Tex
 from lib.tasks.tablequest.wording import decimals_of, words_of
 
 MOST_WORDS, MOST_OF_TABLE = 30, 10
-_LARGEST = 4.0  # change as a share: more comes from almost nothing
+_LEAST, _LARGEST = 0.005, 4.0  # change as a share: more comes from almost nothing
 
 
 def ask_by_rules(
@@ -34,8 +34,8 @@ def ask_by_rules(
         own = [grid for grid in texts.grids.values() if grid.filing_id == filing.filing_id]
         fit, left_out = distinct_spots(filing, own)
         rejected += left_out
-        for grid in (grid for grid in own if grid.grid_id in home):
-            drafted += _on_table(filing, grid, fit[grid.grid_id], home[grid.grid_id])
+        drafted += [one for grid in own if grid.grid_id in home for one in _on_table(
+            filing, grid, fit[grid.grid_id], home[grid.grid_id])]
     chosen, tables = [], Counter()
     for level in ("easy", "medium"):
         pool = [one for one in drafted if one.level == level]
@@ -106,7 +106,7 @@ def _changes(filing: Filing, spot: Spot, before: Spot) -> Iterator[tuple]:
     many = "many percentage points, with sign," if is_share else (
         f"much, with sign, in {spot.unit},")
     yield "difference", pair, f"By how {many} {asked}"
-    if not is_share and abs(spot.cell.value / before.cell.value - 1) < _LARGEST:
+    if not is_share and _LEAST < abs(spot.cell.value / before.cell.value - 1) < _LARGEST:
         yield ("percent change", pair,
                f"By what percentage, with sign and one decimal, {asked}")
         yield "ratio", pair, f"By what ratio, later to earlier and to two decimals, {asked}"

@@ -21,6 +21,7 @@ _TIME = re.compile(
 _DAY = re.compile(r"(?:As of )?\w+ \d{1,2}, \d{4}(?: \w+)?", re.I)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CHANGE = re.compile(r"change|increase|decrease|growth|variance|versus|\bvs\b|unrealized", re.I)
+_SHARE = re.compile(r"%|percent|\b(?:rate|ratio|margin|yield|return)s?\b", re.I)
 _NOTE_MARK = re.compile(
     r"(?:\s*(?:\((?:\d{1,2}|[a-z]|notes? [^()]*)\)|\[\w\]|[*†‡§]))+$|\(\d\)", re.I
 )
@@ -36,7 +37,8 @@ _BARE = words_of(
     "charge contribution current date deferred diluted domestic end ending estimated exercised "
     "fair federal first foreign forfeited grant granted gross"
 ) | words_of(
-    "high international item level low net new non noncurrent one other others "
+    "authorized canceled cancelled acquisition issued high international item level low net new "
+    "non noncurrent one other others "
     "outstanding payment period purchase remaining reported second short state "
     "subtotal term thereafter third three total two unearned us u.s. value vested "
     "weighted within year"
@@ -54,7 +56,7 @@ _MEASURED = (
         "reserve allowance commitment obligation accrual deposit deficit employee store price wage"
     )
     | words_of(
-        "rent maintenance advertising marketing incentive settlement impairment adjustment "
+        "rent maintenance incentive settlement impairment adjustment "
         "discount fund security note bond loan account intangible backlog carloads volume outlay "
         "collateral"
     )
@@ -79,8 +81,8 @@ class Spot:
 
     @cached_property
     def is_dated(self) -> bool:
-        """Return whether a tag gives its period; of others, the print may hide the span."""
-        return self.cell.source == "tag" and "-" in self.cell.period
+        """Return whether a tag gives its period; without a header, the page may not say it."""
+        return self.cell.source == "tag" and "-" in self.cell.period and self.column != ""
 
     @cached_property
     def period(self) -> tuple[str, str]:
@@ -120,6 +122,8 @@ class Spot:
             return "its labels are too long"
         if not (unit_words(self.cell.unit, 1.0) and self.when):
             return "its unit or period is unknown"
+        if self.cell.unit == "%" and not _SHARE.search(f"{self.row} {self.measure}"):
+            return "its labels do not say that it is a percentage"
         if self.period[0] and _DAY.fullmatch(self.column):
             return "its tag says a span, its column a day"
         if self.cell.value <= 0 or _CHANGE.search(f"{self.measure} {own}"):

@@ -4,19 +4,9 @@ import os
 import subprocess
 import sys
 
-import pytest
-
-from lib.core.errors import BadInput
 from lib.core.paths import REPOSITORY
-from lib.tasks.tablequest.filings.edgar import fetch
 
 ANN = "Ann Smith ann@example.com"
-
-
-@pytest.mark.parametrize("ticker", ["../x", "A B"])
-def test_a_ticker_cannot_be_a_path(tmp_path, ticker):
-    with pytest.raises(BadInput, match="is not a ticker"):
-        fetch(ticker, 2024, ANN, tmp_path)
 
 
 def test_without_a_network_or_the_package_it_says_so_and_writes_nothing(tmp_path):
