@@ -170,7 +170,7 @@ register({
     "grades": Artifact("grades/{grader}.jsonl", ANALYSIS)},
     documents=FILINGS, documents_rejected=FILINGS)
 KINDS = {"tablequest": Kind(
-    (FILINGS, QUESTIONS, "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze",
-     ANALYSIS), task="tablequest", graph="tablequest/graph.smk",
+    (FILINGS, QUESTIONS, "02_normalize", "03_train", "04_infer", "05_judge", ANALYSIS),
+    task="tablequest", graph="tablequest/graph.smk",
     own={FILINGS: Stage(), ANALYSIS: Stage(every_seed=True)},
     folder="FILINGS", endings=ENDINGS, report=(ANALYSIS, "tablequest"))}

@@ -151,7 +151,7 @@ def _shortened(query: Query, room: Room, most: int) -> Query | None:
     start = query.context.rindex(_START) + len(_START)
     end = query.context.rindex(_END)
     ends = [gap.start() for gap in re.finditer(r"(?<=\S)\s", query.context[:end])
-            if gap.start() > start]
+            if gap.start() > start][:most]  # a word has a token or more
 
     def up_to(place: int) -> str:
         return query.context[:place] + query.context[end:]
