@@ -134,6 +134,16 @@ def test_the_text_above_a_table_says_its_section_caption_and_unit(tmp_path):
     assert [len(passage.grid_ids) for passage in read.passages] == [2, 1]
 
 
+def test_headers_say_quarters_days_and_currencies_and_cents_are_whole(tmp_path):
+    heads = line("", "2031 Quarters Second", "June 1 to July 21, 2030", "Price (Cdn$)")
+    table_ = f"<table>{heads}{line('Sales', '$5', '$4', '$1.25')}</table>"
+    read = one(tmp_path, f"<p>Results (in millions):</p>{table_}<p>Others:</p>{table_}")
+    assert [(cell.period, cell.unit, cell.scale) for grid in read.grids
+            for cell in grid.cells[0]] == [
+        ("2030-11-30", "USD", 1e6), ("2030-07-21", "USD", 1e6), ("2031-05-31", "CAD", 1e6),
+        ("2030-11-30", "USD", 1e6), ("2030-07-21", "USD", 1e6), ("2031-05-31", "CAD", 1)]
+
+
 def test_a_long_table_takes_work_in_proportion_to_its_rows(tmp_path):
     path, work = tmp_path / "long.html", []
     for n_rows in (1_000, 4_000):
