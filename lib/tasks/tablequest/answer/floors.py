@@ -17,7 +17,8 @@ from lib.tasks.tablequest.wording import words_of
 CONSTANT = json.dumps({"steps": [], "answer": "0"})
 # The first operation that a question's words name counts
 _OPERATIONS = (
-    ("percent change", r"percentage\b(?! points)[^?]*\b(?:change|grow|increase|decrease)|\bgrowth rate\b"),
+    ("percent change",
+     r"percentage\b(?! points)[^?]*\b(?:change|grow|increase|decrease)|\bgrowth rate\b"),
     ("share", r"\b(?:percentage|share|portion)\b[^?]* of\b"),
     ("ratio", r"\bratio\b|\btimes\b"),
     ("difference", r"\b(?:how much|many)\b[^?]*\b(?:change|increase|decrease|differ|exceed|more)"),
