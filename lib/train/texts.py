@@ -59,21 +59,23 @@ class TrainingTexts:
 
 def texts_for(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", *, texts: str = "",
               base_model: str = "", block_size: int, packing: str, validation_share: float,
-              split_seed: int, replay_share: float = 0) -> TrainingTexts:
-    """Return the blocks of `arm`, made of its `texts` (see `corpus_of`), or of replies.
+              split_seed: int, replay_share: float = 0, own_records: bool = True) -> TrainingTexts:
+    """Return the blocks of `arm`: its `texts` (see `corpus_of`; without `own_records` only the
+    folder that they name) with a `replay_share` of tokens of general questions, or replies.
 
-    `replay_share` of the tokens are general questions with their answers. Raises BadInput if a
-    file is missing, and ValueError as `corpus_of` and `pack` do.
+    Raises BadInput if a file is missing, and ValueError as `corpus_of` and `pack` do.
     """
     kind = texts_of(arm, texts)
     if kind == REPLIES:
         return _replies(study, arm, tokenizer, block_size, validation_share, split_seed)
     segments, normalized = load(study, "segments"), load(study, "normalized")
-    held_out = split(segments, validation_share, split_seed)
+    held_out = (split(segments, validation_share, split_seed) if own_records else
+                [segment.segment_id for segment in segments])
     own = corpus_of(segments, normalized, kind, held_out, added_texts(
         study, kind, held_out, base_model))
     training = pack(own.training, tokenizer, block_size, packing)
-    validation = pack(own.validation, tokenizer, block_size, packing) if own.validation else None
+    is_validated = own.validation and own_records
+    validation = pack(own.validation, tokenizer, block_size, packing) if is_validated else None
     summary = (f"{kind}: {len(segments)} segments, {len(own.held_out)} held out for validation, "
                f"{len(own.dropped)} dropped by the normalizer; {len(own.training)} texts to train "
                f"on, {own.n_added} of them added, {len(own.validation)} to validate with")
