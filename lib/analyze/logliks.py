@@ -56,7 +56,8 @@ def curve_table(parts: list[pd.DataFrame]) -> pd.DataFrame:
 def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> pd.DataFrame:
     """Test "second - first: structures" or "…: structures - structures", joined by +, in nats.
 
-    Arms are averaged over their seeds. A t test over clusters with CR2 errors, then Holm's.
+    Arms are averaged over their seeds. A t test over clusters with CR2 errors, then Holm's; none
+    if an arm has no values of `way`.
     """
     each = rows.assign(arm=[split_arm(arm)[0] for arm in rows.arm]).pivot_table(
         index=["query_id", "structure", "cluster"], columns="arm", values=way).reset_index()
@@ -64,6 +65,8 @@ def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> 
     for text in registered:
         arms, _, structures = text.partition(": ")
         second, first = arms.split(" - ")
+        if not {second, first} <= {*each}:
+            continue
         left, _, right = (side.split("+") for side in structures.partition(" - "))
         used = each[each.structure.isin([*left, *right])]
         is_left = used.structure.isin(left).to_numpy()
