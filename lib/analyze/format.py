@@ -96,10 +96,11 @@ def number(value: object, pattern: str = ".2f") -> str:
     return f"{value:{pattern}}" if isinstance(value, float) else str(value)
 
 
-def compact(table: pd.DataFrame) -> pd.DataFrame:
+def compact(table: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
     """Format a table: an estimate and its interval (low, high; x_low, x_high) in one cell.
 
-    Estimates below 1, unless in points or percent, have three digits, others one; p values two.
+    Estimates below 1, unless in points or percent, have three digits, others `digits`; p values
+    two.
     """
     names = {re.sub("_(points|percent)$", "", column): column for column in table}
     plain = next((name for name in _ESTIMATES if name in names), "")
@@ -108,9 +109,9 @@ def compact(table: pd.DataFrame) -> pd.DataFrame:
         prefix = "" if name == plain else f"{name}_"
         ends = [names.get(f"{prefix}{end}") for end in ("low", "high")]
         if all(ends):
-            digits = 3 if name == column and table[column].abs().max() <= 1 else 1
+            places = 3 if name == column and table[column].abs().max() <= 1 else digits
             rows = table[[column, *ends]].itertuples(index=False)
-            cells[f"{column} [95%]"] = [estimate(*row, digits=digits) for row in rows]
+            cells[f"{column} [95%]"] = [estimate(*row, digits=places) for row in rows]
         elif not re.search("(^|_)(low|high)$", name):
             write = p_value if re.match("p(_|$)", name) else number
             cells[column] = [write(value) for value in table[column]]

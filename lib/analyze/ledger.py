@@ -99,7 +99,8 @@ def read_trained(study: str, arm: str, segments: list[Segment],
         study, kind, held_out, facts["base_model"]))
     tokenizer, setting = tokenizer_of(folder), (facts["block_size"], facts["packing"])
     blocks = pack(corpus.training, tokenizer, *setting)
-    if data_hash(blocks) != facts["fingerprint"]["data.training"]:
+    trained = facts.get("own_blocks") or facts["fingerprint"]["data.training"]  # with no replay
+    if data_hash(blocks) != trained:
         raise BadInput(f"{shown(path)}: {arm} was trained on other text than segments.jsonl and "
                        f"normalized.jsonl hold now: run {notebook} again")
     return Trained(corpus, tokenizer, *setting, kind)

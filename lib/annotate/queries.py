@@ -69,8 +69,20 @@ def yields(queries: list[Query], rejected: list[Rejected], by: str) -> pd.DataFr
     return table.rename_axis(index=None, columns=None)
 
 
+def agreement(queries: list[Query], reference: list[Query]) -> pd.DataFrame:
+    """Return by structure of `reference`: its questions, those on whose span a query is asked
+    too, and those of them with the same answer."""
+    rows = []
+    for one in reference:
+        same = [query for query in queries if query.document_id == one.document_id
+                and query.start < one.end and one.start < query.end]
+        rows.append((one.structure, 1, bool(same), _as_set(one) in map(_as_set, same)))
+    columns = ["structure", "reference", "same span", "same answer"]
+    return pd.DataFrame(rows, columns=columns).groupby("structure", sort=False).sum()
+
+
 # the order of entities does not make another answer
-def _as_set(candidate: Candidate) -> str:
+def _as_set(candidate: Candidate | Query) -> str:
     return "; ".join(sorted(map(folded, candidate.answer.split("\n"))))
 
 

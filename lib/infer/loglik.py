@@ -9,13 +9,14 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.core.records import Query, Score
+from lib.core.records import Document, Loss, Query, Score
 from lib.core.text import listed
 from lib.infer.prompts import beginning, encoded, is_chat
 
 REWORDED = "the source reference does not contain the answer verbatim"
 REPEATED = "the answer already occurs in its context and could be copied"
 BARE = "nothing precedes the answer"
+SKIPPED = "not scored"  # with cloze_tokens 0
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def score(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: l
     layouts = [after_question(tokenizer, query, prompt, prompt_style)
                for query, prompt in zip(queries, prompts, strict=True)]
     clozes = [cloze(tokenizer, query, texts.get(query.document_id, "")[:query.start], cloze_tokens)
-              for query in queries]
+              if cloze_tokens else SKIPPED for query in queries]
     sequences = [one for several in layouts for one in several]
     sequences += [one for one in clozes if isinstance(one, Sequence)]
     found = iter(likelihoods(model, sequences, batch_size, f"scores of {arm}"))
@@ -54,6 +55,23 @@ def score(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, queries: l
                   **_numbers("cloze", next(found) if isinstance(one, Sequence) else (None,) * 3),
                   cloze_missing="" if isinstance(one, Sequence) else one)
             for query, after, one in zip(queries, best, clozes, strict=True)]
+
+
+def losses(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, documents: list[Document],
+           arm: str, *, window: int = 512, batch_size: int = 4) -> list[Loss]:
+    """Return the log-likelihood of each document, read in pieces of `window` tokens."""
+    found = []
+    for document in documents:
+        ids = tokenizer(document.text, add_special_tokens=False,
+                        split_special_tokens=True)["input_ids"]
+        pieces = [beginning(tokenizer) + ids[start:start + window]
+                  for start in range(0, len(ids) - 1, window)]
+        rows = likelihoods(model, [Sequence(piece, list(range(1, len(piece)))) for piece in pieces
+                                   if len(piece) > 1], batch_size, "")
+        found.append(Loss(document_id=document.document_id, arm=arm,
+                          loglik=sum(row.loglik for row in rows),
+                          n_tokens=sum(row.n_tokens for row in rows)))
+    return found
 
 
 def _numbers(name: str, likelihood: tuple) -> dict[str, object]:
@@ -117,7 +135,7 @@ def likelihoods(model: PreTrainedModel, sequences: list[Sequence], batch_size: i
     """
     order = sorted(range(len(sequences)), key=lambda index: sequences[index].scored[0])
     found: dict[int, Likelihood] = {}
-    for start in tqdm(range(0, len(order), batch_size), title, mininterval=2):
+    for start in tqdm(range(0, len(order), batch_size), title, mininterval=2, disable=not title):
         indices = order[start:start + batch_size]
         batch = [sequences[index] for index in indices]
         input_ids = pad_sequence([torch.tensor(one.tokens) for one in batch],

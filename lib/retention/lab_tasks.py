@@ -1,4 +1,4 @@
-"""Write tasks like those of Table 3 for a laboratory's base, as lm-eval task files.
+"""Write tasks like those of Table 3 as lm-eval task files: for a laboratory's base, or general.
 
 The paper uses MMLU, HellaSwag and LAMBADA (section 5, Table 3). A small Llama that has read only
 public records scores at chance on them, so they could not show a loss; these tasks have the same
@@ -16,7 +16,7 @@ import yaml
 
 from lib.annotate.queries import annotate
 from lib.core.files import existing, made_by, read_records, write_text
-from lib.core.paths import model_source
+from lib.core.paths import REPOSITORY, model_source
 from lib.core.records import Document, Fact
 from lib.core.structures import prose
 from lib.core.text import listed
@@ -28,6 +28,7 @@ from lib.lab.products import ATTRIBUTES
 CHOICE, CONTINUATION, LAST_WORD = "lab_choice", "lab_continuation", "lab_last_word"
 N_CHOICES = 4  # as in MMLU and HellaSwag
 MIN_LAST_WORDS = 10  # fewer distinct last words (MB, hours) would give the answer away
+QUESTIONS = REPOSITORY / "data" / "general" / "questions.jsonl"
 _SEED = 29
 
 # names of columns: lm-eval compiles a template again for each use
@@ -72,14 +73,25 @@ def write_lab_tasks(laboratory: Path, folder: Path) -> list[str]:
                              f"raise n_public of 00_lab to {N_CHOICES} products or more")
         items = folder / f"{name}.jsonl"
         write_text(items, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        # absolute paths: `datasets` resolves a relative one in the kernel's working folder
-        files = {"data_files": {"test": str(items)}, "cache_dir": str(folder / ".cache")}
-        write_text(folder / f"{name}.yaml", yaml.safe_dump({
+        _write_task(folder, items, {
             "task": name, "dataset_path": "json", "test_split": "test", **_FORMS[name],
-            "dataset_kwargs": files,
             "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
-            "metadata": {"version": 1.0}}, sort_keys=False))
+            "metadata": {"version": 1.0}})
     return list(_FORMS)
+
+
+def write_general_tasks(folder: Path) -> list[str]:
+    """Write the task files of data/general into `folder`; return the names of the tasks."""
+    tasks = [yaml.safe_load(path.read_bytes()) for path in sorted(QUESTIONS.parent.glob("*.yaml"))]
+    for task in tasks:
+        _write_task(folder, QUESTIONS, task)
+    return [task["task"] for task in tasks]
+
+
+def _write_task(folder: Path, items: Path, task: dict[str, object]) -> None:
+    # absolute paths: `datasets` resolves a relative one in the kernel's working folder
+    files = {"data_files": {"test": str(items)}, "cache_dir": str(folder / ".cache")}
+    write_text(folder / f"{task['task']}.yaml", yaml.safe_dump({**task, "dataset_kwargs": files}))
 
 
 def lab_items(laboratory: Path) -> dict[str, list[dict[str, object]]]:

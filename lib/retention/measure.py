@@ -14,7 +14,12 @@ from pydantic.dataclasses import dataclass
 from lib.core.digest import module_digest
 from lib.infer.answers import answers_in_bf16, load
 from lib.infer.decoding import Precision
-from lib.retention.lab_tasks import laboratory_of, write_lab_tasks
+from lib.retention.lab_tasks import (
+    QUESTIONS,
+    laboratory_of,
+    write_general_tasks,
+    write_lab_tasks,
+)
 from lib.retention.records import HUB_LABELS, Retention, RetentionItem
 from lib.train.checkpoints import hashed, weights_hash
 
@@ -25,7 +30,7 @@ _LIBRARIES = ("lm_eval", "torch", "transformers")
 class Setting:
     """The tasks that a model is measured on, and the settings for running it."""
 
-    tasks: Literal["lab", "hub", "none"] = "lab"
+    tasks: Literal["lab", "general", "hub", "none"] = "lab"
     limit: NonNegativeInt = 200  # the first items of each task of Table 3; 0: all
     batch_size: PositiveInt = 64
     precision: Precision = "auto"  # bf16 on a GPU
@@ -38,6 +43,9 @@ class RetentionTasks:
         self.folder, self.names, self.content = None, [], ""
         if setting.tasks == "hub":
             self.names = list(HUB_LABELS)
+        if setting.tasks == "general":
+            self.folder, self.names = folder, write_general_tasks(folder)
+            self.content = hashed([QUESTIONS.read_bytes()])
         if setting.tasks == "lab":
             self.folder = folder
             self.names = write_lab_tasks(laboratory_of(base_model, lab), folder)

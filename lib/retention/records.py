@@ -7,6 +7,7 @@ from lib.core.files import artifact_path, existing, load, write_json, write_reco
 from lib.core.records import Record
 
 HUB_LABELS = {"mmlu": "MMLU", "hellaswag": "HellaSwag", "lambada_openai": "LAMBADA"}
+GENERAL_LABELS = {"general_choice": "General choice", "general_recall": "General recall"}
 LAB_LABELS = {"lab_choice": "Choice", "lab_continuation": "Continuation",
               "lab_last_word": "Last word"}
 
@@ -33,7 +34,7 @@ class Retention:
 
 def label_of(task: str) -> str:
     """Return a task's name for tables and figures."""
-    return {**HUB_LABELS, **LAB_LABELS}.get(task, task)
+    return {**HUB_LABELS, **GENERAL_LABELS, **LAB_LABELS}.get(task, task)
 
 
 def write_retention(study: str, measured: Retention) -> None:

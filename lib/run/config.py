@@ -93,6 +93,9 @@ class Study(StudyFile):
         if self.together and alone:
             raise ValueError(f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
                              "same parameters; set together to false, or move them to notebooks")
+        if not self.together and ":" in str(own.get("04_infer", {}).get("reader")):
+            raise ValueError(f"arms, {arm}, 04_infer: a reader with another arm's model needs "
+                             "together: true")
         texts = self.texts_of(arm)
         if is_own and texts not in TEXTS and not (texts and (output_root() / texts).is_dir()):
             raise ValueError(f"arms: name what {arm!r} learns, not {texts!r}: {arm}: {{03_train: "

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from lib.core.arms import ALL
+from lib.core.arms import ALL, BASE
 from lib.core.errors import BadInput, choices
-from lib.core.files import artifact_path
-from lib.core.records import Answer, Document, Query, Rejected, Score
+from lib.core.files import artifact_path, load, save
+from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
 from lib.documents.blocks import block_at, parse
 from lib.infer.decoding import Decoding, source_of
 from lib.infer.endpoint import answer_over_endpoint
@@ -17,6 +18,9 @@ from lib.infer.window import tokenizer_of, window_of
 from lib.llm.calls import Calls
 from lib.llm.request import counter
 from lib.tasks.task import Room, Rows, Shown, Task
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase, TrainerCallback
 
 READERS = ("model", "open-book", "rules", "constant")
 NO_MEMORY = "asked without a text: this reader only reads"
@@ -41,14 +45,15 @@ def sources_of(study: str, arms: list[str], base_model: str, endpoint_model: str
     found = {}
     for arm in arms:
         own, examples = (one[arm] if isinstance(one, dict) else one for one in (reader, shots))
+        own, _, other = own.partition(":")  # open-book:dapt reads with the model of dapt
         if own not in READERS:
             raise ValueError(f"reader {own!r} is unknown; {choices(own, READERS)}")
         is_open = own == "open-book"
         found[arm] = (
             Source("rules", own) if own in ("rules", "constant") else
             Source("endpoint", endpoint_model, examples, is_open) if endpoint_model else
-            Source("local", base_model if is_open else source_of(study, arm, base_model), examples,
-                   is_open))
+            Source("local", source_of(study, other or BASE if is_open else arm, base_model),
+                   examples, is_open))
     return found
 
 
@@ -115,13 +120,36 @@ def scores_of(arm: str, source: Source, closed: list[Query], documents: list[Doc
     """Score the references of queries without a text in a local model; else return []."""
     if source.kind != "local" or source.is_open or not closed:
         return []
-    from lib.infer.answers import load
+    from lib.infer import answers
     from lib.infer.loglik import score
 
     texts = {document.document_id: document.text for document in documents}
-    return score(*load(source.name, precision=how.precision), closed, texts, arm,
+    return score(*answers.load(source.name, precision=how.precision), closed, texts, arm,
                  batch_size=how.batch_size, prompt_style=how.prompt_style,
                  cloze_tokens=cloze_tokens)
+
+
+def losses_of(arm: str, source: Source, documents: list[Document], how: Decoding) -> list[Loss]:
+    """Return the base's log-likelihood of each document: of one that it has read, it is high."""
+    if arm != BASE or source.kind != "local":
+        return []
+    from lib.infer import answers
+    from lib.infer.loglik import losses
+
+    return losses(*answers.load(source.name, precision=how.precision), documents, arm)
+
+
+def curve_of(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase",
+             epochs: list[int]) -> list["TrainerCallback"]:
+    """Return the callback that scores the answers to all questions after each of `epochs`."""
+    if not epochs:
+        return []
+    from lib.infer.loglik import score
+    from lib.train.trainer import AfterEpochs
+
+    queries = load(study, "queries")
+    return [AfterEpochs(epochs, lambda model, epoch: save(study, "curve", score(
+        model, tokenizer, queries, {}, arm, batch_size=16, cloze_tokens=0), arm=arm, epoch=epoch))]
 
 
 def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:

@@ -6,11 +6,12 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase, TrainerCallback
 
 from lib.core import process
 from lib.core.digest import module_digest
@@ -32,15 +33,17 @@ _REASON = re.compile(r"process \d+ (?:stopped|was killed)|srun: error: .*: task 
 
 def train_arm(source: str, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlocks,
               validation: PackedBlocks | None, recipe: Recipe, output: Path,
-              facts: dict[str, object], *, processes: int = 1, zero_stage: int = 1) -> History:
+              facts: dict[str, object], callbacks: Sequence[TrainerCallback] = (), *,
+              processes: int = 1, zero_stage: int = 1) -> History:
     """Train the model at `source` (a folder or hub id) into `output`, as `trainer.train` does.
 
-    A single process trains here, without DeepSpeed. Several are started by torchrun, or for several
-    nodes by $TRAINING_LAUNCHER with the appended command. Raises Stopped if one fails.
+    A single process trains here, without DeepSpeed, with `callbacks`. Several are started by
+    torchrun, or for several nodes by $TRAINING_LAUNCHER with the appended command. Raises Stopped
+    if one fails.
     """
     if processes == 1:
         model, _ = load(source, training=True)
-        return train(model, tokenizer, blocks, validation, recipe, output, facts)
+        return train(model, tokenizer, blocks, validation, recipe, output, facts, callbacks)
     work = output.with_name(f".{output.name}")
     config = worker.deepspeed_config(recipe, processes, zero_stage)
     fields = fingerprint(recipe, blocks, validation, weights_hash(source),

@@ -1,7 +1,7 @@
 """Pack texts into blocks without losing a token (the paper does not state its packing)."""
 
 from bisect import bisect_left, insort
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +38,10 @@ class PackedBlocks:
         return replace(self, input_ids=self.input_ids + [[0] * size] * missing,
                        labels=self.labels + [[IGNORED] * size] * missing,
                        position_ids=self.position_ids + [list(range(size))] * missing)
+
+    def __add__(self, other: "PackedBlocks") -> "PackedBlocks":
+        return PackedBlocks(*(getattr(self, one.name) + getattr(other, one.name)
+                              for one in fields(self)))
 
 
 class _Piece(NamedTuple):

@@ -21,6 +21,7 @@ class Recipe:
     seed: int
     precision: Literal["auto", "bf16", "fp32"] = "auto"  # auto: bf16 if the device has bf16 units
     stop_epoch: int | None = None  # the last epoch to train, if the schedule is longer
+    updates: int | None = None  # replaces epochs, so that arms of unequal texts train equally
     gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
     checkpoint_epochs: PositiveInt = 1  # epochs between two checkpoints
 
@@ -58,7 +59,8 @@ class TrainingLength:
 def training_length(recipe: Recipe, blocks: PackedBlocks) -> TrainingLength:
     """Return how long `recipe` trains on `blocks`; an epoch's last update may be smaller."""
     each = -(-len(blocks) // recipe.global_batch_size)
-    schedule, updates = recipe.epochs * each, (recipe.stop_epoch or recipe.epochs) * each
+    schedule = recipe.updates or recipe.epochs * each
+    updates = recipe.updates or (recipe.stop_epoch or recipe.epochs) * each
     return TrainingLength(each, schedule, updates, updates / each,
                           round(blocks.n_targets * updates / each))
 

@@ -1,8 +1,10 @@
 """Make an arm's training texts: records, raw (and augmented) or rewritten (paper, 4.2); replies."""
 
+import json
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -18,16 +20,18 @@ from lib.core.arms import (
     texts_of,
 )
 from lib.core.files import load, made_by
-from lib.core.paths import output_root
+from lib.core.paths import REPOSITORY, output_root
 from lib.core.records import Normalized, Query, Segment
 from lib.documents.folder import read_folder
-from lib.infer.prompts import encoded
+from lib.infer.prompts import encoded, prompt_for
+from lib.train.checkpoints import data_hash
 from lib.train.packing import PackedBlocks, pack, pack_replies
 
 if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
 
 END = "\n</answer>"  # ends a reply to a ready-made prompt
+GENERAL = REPOSITORY / "data" / "general" / "replay.jsonl"
 
 
 @dataclass(frozen=True)
@@ -55,25 +59,33 @@ class TrainingTexts:
 
 def texts_for(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", *, texts: str = "",
               base_model: str = "", block_size: int, packing: str, validation_share: float,
-              split_seed: int) -> TrainingTexts:
-    """Return the blocks of `arm`, made of its `texts` (see `make_corpus`), or of replies.
+              split_seed: int, replay_share: float = 0, own_records: bool = True) -> TrainingTexts:
+    """Return the blocks of `arm`: its `texts` (see `corpus_of`; without `own_records` only the
+    folder that they name) with a `replay_share` of tokens of general questions, or replies.
 
-    Raises BadInput if a file is missing, and ValueError as `make_corpus` and `pack` do.
+    Raises BadInput if a file is missing, and ValueError as `corpus_of` and `pack` do.
     """
     kind = texts_of(arm, texts)
     if kind == REPLIES:
         return _replies(study, arm, tokenizer, block_size, validation_share, split_seed)
     segments, normalized = load(study, "segments"), load(study, "normalized")
-    held_out = split(segments, validation_share, split_seed)
+    held_out = (split(segments, validation_share, split_seed) if own_records else
+                [segment.segment_id for segment in segments])
     own = corpus_of(segments, normalized, kind, held_out, added_texts(
         study, kind, held_out, base_model))
     training = pack(own.training, tokenizer, block_size, packing)
-    validation = pack(own.validation, tokenizer, block_size, packing) if own.validation else None
+    is_validated = own.validation and own_records
+    validation = pack(own.validation, tokenizer, block_size, packing) if is_validated else None
     summary = (f"{kind}: {len(segments)} segments, {len(own.held_out)} held out for validation, "
                f"{len(own.dropped)} dropped by the normalizer; {len(own.training)} texts to train "
                f"on, {own.n_added} of them added, {len(own.validation)} to validate with")
     facts = {"texts": kind, "packing": packing, "held_out": own.held_out, "dropped": own.dropped,
-             "added": own.n_added}
+             "added": own.n_added, "own_blocks": data_hash(training)}
+    if replay_share:
+        wanted = training.n_tokens * replay_share / (1 - replay_share)
+        replayed = _general(tokenizer, wanted, block_size, split_seed)
+        training += replayed
+        summary += f"; {replayed.n_tokens:,} tokens of general questions with answers"
     return TrainingTexts(training, validation, summary, own.training[0], facts)
 
 
@@ -94,22 +106,47 @@ def added_texts(study: str, kind: str, held_out: Collection[str], base_model: st
     return [document.text for document in read_folder(output_root() / kind).documents]
 
 
+def _general(tokenizer: "PreTrainedTokenizerBase", n_tokens: float, block_size: int,
+             seed: int) -> PackedBlocks:
+    rows = [json.loads(line) for line in GENERAL.read_text(encoding="utf-8").splitlines()]
+    queries = [Query.model_construct(
+        question=row["question"], answer=row["answer"],
+        context=row["text"] and prompt_for(row["question"], row["text"])) for row in rows]
+    pairs = _pairs(tokenizer, queries)
+    sizes = [len(prompt) + len(reply) for _, prompt, reply in pairs]
+    order = Random(seed).sample(range(len(pairs)), len(pairs))
+    order *= math.ceil(n_tokens / sum(sizes))  # repeated if there are too few
+    read = accumulate((sizes[one] for one in order), initial=0)
+    drawn = [pairs[one] for one, before in zip(order, read, strict=False) if before < n_tokens]
+    return _packed(drawn, block_size, tokenizer)
+
+
+def _pairs(tokenizer: "PreTrainedTokenizerBase", queries: list[Query],
+           end: str = "") -> list[tuple[Query, list[int], list[int]]]:
+    answers = tokenizer([query.answer + end for query in queries], add_special_tokens=False,
+                        split_special_tokens=True)["input_ids"]
+    return [(query, prompt, [*answer, tokenizer.eos_token_id]) for query, prompt, answer in zip(
+        queries, encoded(tokenizer, queries), answers, strict=True)]
+
+
+def _packed(pairs: list[tuple[Query, list[int], list[int]]], block_size: int,
+            tokenizer: "PreTrainedTokenizerBase") -> PackedBlocks:
+    return pack_replies([prompt for _, prompt, _ in pairs], [reply for _, _, reply in pairs],
+                        block_size, tokenizer.eos_token_id)
+
+
 def _replies(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase", block_size: int,
              validation_share: float, seed: int) -> TrainingTexts:
     # The validation share is drawn over texts (document_id), so that no text is on both sides.
     queries: list[Query] = load(study, "training", arm=split_arm(arm)[0])
-    answers = tokenizer([query.answer + END for query in queries], add_special_tokens=False,
-                        split_special_tokens=True)["input_ids"]
-    pairs = [(query, prompt, [*answer, tokenizer.eos_token_id]) for query, prompt, answer in zip(
-        queries, encoded(tokenizer, queries), answers, strict=True)]
+    pairs = _pairs(tokenizer, queries, END)
     fitting = [pair for pair in pairs if len(pair[1]) + len(pair[2]) <= block_size]
     documents = sorted({query.document_id for query, _, _ in fitting})
     held = set(Random(seed).sample(documents, round(len(documents) * validation_share)))
     sides = [[pair for pair in fitting if (pair[0].document_id in held) is is_held]
              for is_held in (False, True)]
     training, validation = (
-        pack_replies([prompt for _, prompt, _ in side], [reply for _, _, reply in side], block_size,
-                     tokenizer.eos_token_id) if side or side is sides[0] else None
+        _packed(side, block_size, tokenizer) if side or side is sides[0] else None
         for side in sides)
     n_left_out = len(queries) - len(fitting)
     summary = (f"{len(queries)} prompts with their answers: {n_left_out} are longer than a block "

@@ -172,6 +172,22 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
     return list(epochs.values())
 
 
+class AfterEpochs(TrainerCallback):
+    """Call `score` with the model and the number of each of `epochs` that ends."""
+
+    def __init__(self, epochs: Sequence[int],
+                 score: Callable[[PreTrainedModel, int], object]) -> None:
+        self.epochs, self.score = epochs, score
+
+    def on_epoch_end(self, args, state, control, model=None, **kwargs):
+        """Score in evaluation mode; transformers calls this."""
+        epoch = math.ceil(state.epoch - 1e-6)
+        if epoch in self.epochs:
+            model.eval()
+            self.score(model, epoch)
+            model.train()
+
+
 class _Order(Sampler[int]):
     # `n` blocks are shuffled; padding blocks without loss, up to `length`, come last. (accelerate
     # would repeat blocks instead, and resume several processes with the first epoch's order.)

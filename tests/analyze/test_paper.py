@@ -18,9 +18,7 @@ from lib.analyze.paper import (
     table3_with_paper,
     with_paper,
 )
-from lib.analyze.retention import table3
 from lib.analyze.tables import formatted_table, table2, table5
-from lib.analyze.win_rates import table4
 from lib.core.arms import ALL, ARMS
 from lib.core.paths import REPOSITORY
 from lib.judge.pairs import CRITERIA, OUTCOMES
@@ -66,11 +64,6 @@ def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     assert [text.loc[place].tolist() for place in ((PAPER, "dapt-n"), (RUN, "dapt"))] == [
         ["62.41 (-0.94)", "59.95 (-0.11)", "73.26 (-2.25)", "–"],
         ["–", "–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"]]
-
-
-def test_table3_is_the_papers_alone_where_nothing_was_measured():
-    table = table3_with_paper(table3([]))
-    assert len(table) == 9 and set(formatted_table3(table).source) == {PAPER}
 
 
 def test_table4_prints_the_percentages_of_the_paper():
@@ -120,12 +113,3 @@ def test_the_run_is_below_the_paper_in_the_same_layout():
     assert text["dapt@2"].tolist()[:2] == ["–", run]
     kinds = formatted(with_paper(table5(ours())))
     assert list(kinds.columns[:3]) == ["structure", "kind", "source"] and len(kinds) == 4 * 2 * 2
-
-
-def test_table4_of_a_run_without_pairs_is_the_papers_alone():
-    text = formatted(with_paper(table4([], [])))
-    assert len(text) == 8 and set(text.source) == {PAPER}
-    cell = text[(text.pair == "base (A) vs dapt (B)") & (text.structure == ALL)].iloc[0]
-    assert cell["correctness: A"] == "21/191 = 10.99% [7.3, 16.2]"
-    both = formatted(with_paper(paper_table4()[lambda rows: rows.second_arm == "dapt-n"]))
-    assert both.source.tolist() == [PAPER] * 4 + [PAPER, RUN] * 4

@@ -17,10 +17,6 @@ from lib.analyze.stats import (
 )
 
 
-def test_wilson_knows_nothing_of_no_queries():
-    assert wilson(0, 5)[0] == 0 and wilson(5, 5)[1] == 1 and np.isnan(wilson(0, 0)).all()
-
-
 def covered(sizes, interval, truth: float, draws: int, rng) -> int:
     """Count the intervals that hold `truth`, over clusters of `sizes` whose shares are beta."""
     clusters, hits = pd.Series(np.repeat(np.arange(len(sizes)), sizes)), 0

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lib.annotate.constraints import Candidate, violation
-from lib.annotate.queries import annotate, yields
+from lib.annotate.queries import agreement, annotate, yields
 from lib.core.records import Document
 from lib.tasks.spark.structures import STRUCTURES
 
@@ -46,6 +46,10 @@ def test_few_queries_are_spread_over_structures_and_the_rest_is_counted_by_reaso
     queries, rejected = annotate([DOCUMENT], lambda documents, most: [(found, [])], 4)
     assert Counter(query.structure for query in queries) == {
         "natural": 2, "entity-list": 1, "tabular": 1}
+    other = [query.model_copy(update={"answer": "c\na b" if query.entity_count else "81"})
+             for query in queries]
+    assert agreement(other[:3], queries).loc[["natural", "entity-list", "tabular"]].to_numpy(
+        ).tolist() == [[2, 2, 0], [1, 1, 1], [1, 0, 0]]
     table = yields(queries, rejected, "structure")
     assert list(table.index) == [
         "asked", "kept", "refused: fits, but the document already has its 4 queries",

@@ -5,13 +5,13 @@ import math
 import pytest
 import torch
 
-from lib.core.records import Query
+from lib.core.records import Document, Query
 from lib.infer.answers import load
 from lib.infer.loglik import (
     Sequence,
     after_question,
-    cloze,
     likelihoods,
+    losses,
     score,
 )
 from lib.infer.prompts import encoded
@@ -62,6 +62,9 @@ def test_a_likelihood_is_the_sum_of_the_scored_tokens_log_probabilities(loaded):
         assert math.isclose(found.loglik, by_hand, rel_tol=1e-4) and found.n_tokens == len(scored)
         assert found.is_argmax == all(expected[place - 1].argmax() == tokens[place]
                                       for place in scored)
+    (whole,) = losses(model, tokenizer, [Document(document_id="d", title="", path="",
+                                                  text=RECORDS["Orbit"])], "base")
+    assert whole.loglik == pytest.approx(found.loglik, rel=1e-4)
 
 
 def test_what_was_read_and_never_asked_is_stored_and_not_answered(loaded):
@@ -80,13 +83,6 @@ def test_what_was_read_and_never_asked_is_stored_and_not_answered(loaded):
 
 def scored_text(tokenizer, sequence: Sequence) -> str:
     return tokenizer.decode([sequence.tokens[place] for place in sequence.scored])
-
-
-def test_a_cloze_ends_with_the_answer_and_scores_nothing_else(loaded):
-    tokenizer = loaded[1]
-    found = cloze(tokenizer, query("Orbit"), RECORDS["Orbit"][:9], 256)
-    assert tokenizer.decode(found.tokens) == "<s># Orbit\n\nThe port of Orbit is 8443"
-    assert scored_text(tokenizer, found).strip() == "8443"
 
 
 def test_an_entity_list_is_scored_in_lines_and_in_prose_and_the_more_likely_counts(loaded):

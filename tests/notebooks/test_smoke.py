@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from itertools import combinations
 from pathlib import Path
 
 import nbformat
@@ -113,14 +112,10 @@ def test_table_2_has_the_stored_counts(root):
 
 def test_the_records_between_the_stages_are_all_there(root):
     data = root / "data" / "smoke"
-    queries = [row["query_id"] for row in rows(data / "queries.jsonl")]
     assert len(rows(data / "documents.jsonl")) == N_DOCUMENTS
     assert len(rows(data / "facts.jsonl")) == N_FACTS
     segments = rows(data / "segments.jsonl")
     assert len(segments) == len(rows(data / "normalized.jsonl")) > N_DOCUMENTS
-    for arm in ARMS:
-        for name in (f"answers/{arm}", f"verdicts/rules/{arm}"):
-            assert [row["query_id"] for row in rows(data / f"{name}.jsonl")] == queries
     assert not [path for path in root.rglob("*.partial")]
     assert not [copy for copy in data.glob("notebooks/*.ipynb") if "PosixPath(" in copy.read_text()]
 
@@ -171,14 +166,6 @@ def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_ret
         assert len(pairs) == 2 * N_QUERIES["all"]
         items = [(row["task"], row["item"]) for row in rows(data / "retention" / f"{arm}.jsonl")]
         assert items == [(row["task"], row["item"]) for row in base]
-
-
-def test_the_tables_of_the_evidence_have_their_rows(root):
-    figures = root / "figures" / "smoke"
-    paired = [(row["first"], row["second"], row["structure"], int(row["n"]))
-              for row in table(figures / "more" / "paired.csv") if "–" not in row["structure"]]
-    assert paired == [(*pair, structure, n) for pair in combinations(ARMS, 2)
-                      for structure, n in N_QUERIES.items()]
 
 
 def test_each_result_of_the_paper_is_a_file(root):

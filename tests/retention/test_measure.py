@@ -18,6 +18,7 @@ from lib.retention.lab_tasks import (
     CONTINUATION,
     LAST_WORD,
     N_CHOICES,
+    QUESTIONS,
     lab_items,
 )
 from lib.retention.lm_eval import OneBos, evaluated
@@ -106,6 +107,21 @@ def test_a_choice_is_right_if_its_likelihood_by_hand_is_highest(
         own == max(all_four) for own, all_four in zip(right, logs, strict=True)]
     assert [row["loglik"] for row in rows] == pytest.approx(right, abs=1e-3)
     assert summary["chance"] == 1 / N_CHOICES and summary["n"] == 6
+
+
+def test_general_questions_are_asked_with_choices_and_without(base, source, tmp_path):
+    asked = RetentionTasks(Setting("general"), source, "", tmp_path)
+    assert asked.names == ["general_choice", "general_recall"]
+    items = [json.loads(line) for line in QUESTIONS.read_text().splitlines()[:3]]
+    (choice, chosen), (recall, recalled) = (
+        evaluated(*base, name, asked.folder, limit=3, batch_size=4) for name in asked.names)
+    assert (choice["chance"], recall["chance"]) == (0.25, None)
+    for item, one, other in zip(items, chosen, recalled, strict=True):
+        assert len(set(item["choices"])) == 4
+        loglik, is_greedy = likelihood(base, f"Question: {item['question']}\nAnswer:",
+                                       f" {item['choices'][item['gold']]}")
+        assert one["loglik"] == other["loglik"] == pytest.approx(loglik, abs=1e-3)
+        assert other["is_correct"] == is_greedy
 
 
 def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_truncated(base):

@@ -6,12 +6,9 @@ import pytest
 from lm_eval.api.metrics import mean_stderr
 
 from lib.analyze.retention import table3
-from lib.core.errors import BadInput
 from lib.retention.records import (
     Retention,
     RetentionItem,
-    read_retention,
-    write_retention,
 )
 
 
@@ -45,12 +42,3 @@ def test_a_task_that_was_not_measured_has_no_numbers():
     table = table3([Retention(arm, {}, [{"task": "mmlu", "n": 0, "asked": ""}], [])
                     for arm in ("base", "dapt")])
     assert len(table) == 2 and table[["accuracy", "p_holm"]].isna().all(axis=None)
-
-
-def test_what_was_measured_is_read_back_from_its_files(tmp_path, monkeypatch):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    measured = retention("base", "11")
-    write_retention("tiny", measured)
-    assert read_retention("tiny", ["base"]) == [measured]
-    with pytest.raises(BadInput, match=r"retention.ipynb with arm dapt"):
-        read_retention("tiny", ["base", "dapt"])

@@ -59,6 +59,7 @@ def study_file(tmp_path, monkeypatch):
     ("notebooks: {03_train: {epochs: 2.5}}", "epochs: 2.5 is not int"),
     ("notebooks: {03_train: {epochs: true}}", "epochs: True is not int"),
     ("together: true\narms: {dapt: {04_infer: {batch_size: 2}}}", "set together to false"),
+    ("arms: {o: {04_infer: {reader: 'open-book:dapt'}}}", "needs together: true"),
     ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
     ("arms: {dapt: {03_train: {texts: mixd}}}", "name what 'dapt' learns, not 'mixd'"),
     ("llm: {max_cost: 2}", "llm, max_cost: Unexpected keyword argument; choose among max_cost_usd"),

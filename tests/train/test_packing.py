@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from transformers import default_data_collator
 
 from lib.lab.base_model import new_llama, train_tokenizer
-from lib.train.packing import IGNORED, PackedBlocks, pack, pack_replies
+from lib.train.packing import IGNORED, PackedBlocks, pack
 
 TEXTS = ["The default port of Ardwin K-12 is 8443.", "| Port | 17 |", "a", "Valve 9 " * 40]
 TOKENIZER = train_tokenizer(TEXTS, 300)
@@ -67,20 +67,3 @@ def test_a_tokenizer_whose_eos_is_missing_or_a_word_is_refused():
     tokenizer.eos_token = None
     with pytest.raises(ValueError, match="no EOS token"):
         pack(TEXTS, tokenizer, 64, "concat")
-
-
-def test_only_replies_are_learned_and_none_sees_another_pair():
-    """The loss of packed pairs is that of each reply alone after its prompt."""
-    model = small_model()
-    prompts, replies = [[5, 6, 7], [8, 9], [10, 11, 12, 13]], [[20, 1], [21, 22, 1], [23]]
-    blocks = pack_replies(prompts, replies, 10, TOKENIZER.eos_token_id)
-    assert targets(blocks) == sorted(sum(replies, []))
-    assert blocks.n_tokens == 15 and len(blocks) == 2
-    assert any(labels[0] == labels[5] == IGNORED for labels in blocks.labels)
-    alone = 0.0
-    for prompt, reply in zip(prompts, replies, strict=True):
-        with torch.no_grad():
-            logits = model(input_ids=torch.tensor([prompt + reply])).logits[0, len(prompt) - 1:-1]
-        alone += float(torch.nn.functional.cross_entropy(
-            logits, torch.tensor(reply), reduction="sum"))
-    assert total_loss(model, blocks) == pytest.approx(alone, rel=1e-5)

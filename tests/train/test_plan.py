@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from lib.train.plan import plan, plan_here
+from lib.train.plan import plan
 from lib.train.recipe import Recipe
 
 LLAMA_8B = LlamaConfig(hidden_size=4096, num_hidden_layers=32, num_attention_heads=32,
@@ -71,11 +71,3 @@ def test_activations_are_what_autograd_keeps(dtype, autocast, again):
         expected += 500 * 128 * 2 if again else planned["temporary copies"]
     kept = kept_by_autograd(dtype, autocast, again)
     assert kept == pytest.approx(expected, rel=0.06)
-
-
-def test_this_machines_plan_shares_the_optimizer_between_processes(tmp_path):
-    LlamaForCausalLM(SMALL).save_pretrained(tmp_path)
-    alone = plan_here(str(tmp_path), PAPER, 40)
-    assert ("fits" in alone.table().planned) == torch.cuda.is_available()
-    both = plan_here(str(tmp_path), PAPER, 40, processes=2, zero_stage=1)
-    assert both.memory["optimizer"] == 12 * both.parameters / 2

@@ -1,5 +1,7 @@
 """What an arm is trained on: both arms hold out the same segments, and replies follow prompts."""
 
+import json
+
 import pytest
 
 from lib.core.arms import AUGMENTED, MIXED, RAW, REPLAYED, REWRITTEN
@@ -7,8 +9,10 @@ from lib.core.files import artifact_path, save, write_records
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.infer.prompts import encoded
 from lib.lab.base_model import train_tokenizer
+from lib.retention.lab_tasks import QUESTIONS
+from lib.train.checkpoints import data_hash
 from lib.train.packing import IGNORED
-from lib.train.texts import END, Corpus, added_texts, corpus_of, split, texts_for
+from lib.train.texts import END, GENERAL, Corpus, added_texts, corpus_of, split, texts_for
 
 TOKENIZER = train_tokenizer(["What is the port? 8443 <answer>\n</answer>", "a b c d"] * 4, 300)
 
@@ -126,6 +130,28 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
         assert any(prompt == row[start:start + len(prompt)]
                    for row in made.training.input_ids for start in range(len(row)))
     assert made.example.endswith(END)
+
+
+def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_200(
+        tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    segments, rewritten = segments_of({"a": ["What is the port? 8443 "] * 200})
+    save("s", "segments", segments)
+    save("s", "normalized", rewritten)
+    plain, mixed = (texts_for("s", "dapt", TOKENIZER, block_size=512, packing="document",
+                              validation_share=0, split_seed=1, replay_share=share)
+                    for share in (0, 0.4))
+    n_own, n_all = plain.training.n_tokens, mixed.training.n_tokens
+    assert 0 <= (n_all - n_own) / n_all - 0.4 < 0.1  # the last question ends it
+    assert mixed.training.labels[:len(plain.training)] == plain.training.labels
+    assert mixed.facts == plain.facts and mixed.facts["own_blocks"] == data_hash(plain.training)
+    replies = [TOKENIZER.decode([label for label in row if label != IGNORED])
+               for row in mixed.training.labels[len(plain.training):]]
+    pool = [json.loads(line) for line in GENERAL.read_text().splitlines()]
+    answered = set("".join(replies).split(TOKENIZER.eos_token)) - {""}
+    assert answered and answered <= {one["answer"] for one in pool}
+    asked = [json.loads(line)["question"] for line in QUESTIONS.read_text().splitlines()]
+    assert len(set(asked)) == 200 and not {one["question"] for one in pool} & set(asked)
 
 
 def test_blocks_too_small_for_any_pair_are_an_error(study):

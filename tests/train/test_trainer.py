@@ -21,7 +21,7 @@ from lib.core.paths import REPOSITORY
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.packing import pack
 from lib.train.recipe import Recipe, training_length
-from lib.train.trainer import train
+from lib.train.trainer import AfterEpochs, train
 
 TEXTS = [f"The default port of Ardwin {name} is {port}." for name, port in
          (("Orbit", 8443), ("Comet", 1701), ("Atlas", 5060), ("Lotus", 9092), ("Drift", 6379),
@@ -108,6 +108,19 @@ def test_an_earlier_stop_shortens_training_but_not_its_schedule():
     for wrong in ({"precision": "fp8"}, {"epochs": 0}, {"stop_epoch": 99}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             replace(RECIPE, **wrong)
+
+
+def test_arms_of_unequal_texts_make_equal_updates_and_scoring_between_epochs_changes_no_weight(
+        unbroken, tmp_path):
+    lengths = [training_length(replace(RECIPE, updates=10), blocks_of(texts))
+               for texts in (TEXTS, TEXTS[:2])]
+    assert [(one.updates, one.schedule_updates) for one in lengths] == [(10, 10)] * 2
+    assert [one.epochs for one in lengths] == pytest.approx([10 / 3, 10])
+    scored = []
+    run(tmp_path / "dapt", callbacks=[AfterEpochs([1, 12], lambda model, epoch: scored.append(
+        (epoch, model.training)))])
+    assert scored == [(1, False), (12, False)]
+    assert same(weights(tmp_path / "dapt"), weights(unbroken[0]))
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path):

@@ -173,6 +173,22 @@ def draw_forest(
 
 
 @styled
+def draw_loglik_curve(table: pd.DataFrame) -> Drawn:
+    """Draw log-likelihood against epoch, a panel per arm and a line per structure."""
+    parts = dict(list(table.groupby("arm", sort=False)))
+    figure, drawn = panels(len(parts), 2.5, names=map(in_words, parts), sharey=True)
+    for axes, part in zip(drawn, parts.values(), strict=False):
+        for index, name in enumerate(STRUCTURES):
+            line = part[part.structure == name]
+            axes.plot(line.epoch, line["mean"], markersize=3.5, label=in_words(name),
+                      **marker(index))
+        axes.set(xlabel="Epoch")
+    drawn[0].set(ylabel="Log-likelihood of the answer\n(nats per token)")
+    legend(figure, drawn[0])
+    return figure, table
+
+
+@styled
 def draw_training(epochs: pd.DataFrame) -> Drawn:
     """Draw training and validation loss (left) and gradient norm (right) against epoch."""
     figure, (left, right) = panels(2, 2.3)

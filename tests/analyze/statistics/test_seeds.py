@@ -12,7 +12,6 @@ from lib.analyze.statistics.seeds import (
     BOTH,
     NONE,
     QUERIES_ONLY,
-    both_sources,
     spread,
 )
 from lib.analyze.stats import share_interval
@@ -37,19 +36,6 @@ def test_three_seeds_by_hand():
     assert row.se_queries == pytest.approx(means.std(ddof=1) / 10**0.5)
     assert row.design_effect == pytest.approx(1)  # every query is a cluster
     assert row.low < 0.3 < row.high
-
-
-def test_queries_that_are_answered_alike_in_twos_are_worth_half():
-    row = cell(spread(rows_of(per_cluster=2, dapt="1100" * 20)))
-    assert row.design_effect == pytest.approx(2, rel=0.02)
-
-
-def test_both_sources_by_hand():
-    low, high = both_sources(0.5, 0.03, 59, [(0.1, 4)])
-    variance = 0.03**2 + 0.1**2 / 4
-    assert variance**2 / (0.03**4 / 59 + (0.1**2 / 4) ** 2 / 3) == pytest.approx(5.51, abs=0.01)
-    assert high - 0.5 == pytest.approx(0.5 - low)
-    assert 2.447 < (high - 0.5) / variance**0.5 < 2.571  # t quantiles, 6 and 5 degrees of freedom
 
 
 def test_the_interval_for_both_sources_covers_where_that_for_queries_does_not():
