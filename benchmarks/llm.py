@@ -158,7 +158,7 @@ def main() -> str:
     return f"""## lib/llm: calls to a model
 
 `python -m benchmarks llm` on {datetime.now(UTC):%Y-%m-%d}, {time.perf_counter() - start:.0f} s, \
-load {load:.1f} before it: {os.cpu_count()} cores shared by server and clients, \
+load {load:.1f} before it, nice {os.nice(0)}: {os.cpu_count()} cores shared by server and clients, \
 {platform.system()}, Python {platform.python_version()}. {N} calls with k at once, each answered \
 after {1000 * LATENCY:.0f} ms; median (range) of {ROUNDS} rounds, in which both clients take \
 turns. The bare client is an aiohttp session that checks and stores nothing. CPU time is that of \

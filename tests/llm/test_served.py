@@ -14,7 +14,7 @@ from lib.documents.folder import read_folder
 from tests.conftest import run_cells
 
 KEY, MODEL = "sk-key-of-the-served-test", REPOSITORY / "data/base/SmolLM2-135M-Instruct"
-STARTS = ("## Prometheus vs. Nagios", "# containerd Mounts")  # of two short records
+STARTS = ("## OpenMetrics Text Format", "# containerd Mounts")  # of two short records
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(
     not all(map(find_spec, ("fastapi", "uvicorn"))) or not (MODEL / "NOTE.md").exists(),
     reason="needs the packages fastapi and uvicorn, and the model of make base")]
