@@ -16,9 +16,8 @@ def verify(study: str, exhibit: Path = EXHIBIT) -> pd.DataFrame:
 
     Accuracies that differ are compared with the spread between the bases of the replicates.
     """
-    own = exhibit if study == "lab" else exhibit / study
     found = []
-    for committed in sorted(own.glob("*.csv")):
+    for committed in sorted((exhibit / study).glob("*.csv")):
         fresh = result_path(study, committed.name)
         if not fresh.exists():
             found.append((committed.name, "not written by this run", ""))
@@ -34,7 +33,7 @@ def _compared(committed: Path, fresh: Path) -> tuple[str, str]:
     keys = ["arm", "structure"]
     value = next((name for name in ("accuracy", "mean") if name in before), "")
     if not {*keys, value} <= {*before} & {*after}:
-        return "differs, and has no accuracies to compare", ""
+        return "not compared: it has no accuracies", ""
     both = before.merge(after, on=keys, how="outer", suffixes=("", "_fresh"))
     points = 100 * (both[f"{value}_fresh"] - both[value])
     spread = pd.read_csv(EXHIBIT / "replicates" / "estimates.csv")

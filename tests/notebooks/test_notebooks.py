@@ -109,7 +109,8 @@ def test_its_cells_are_few_and_short(path):
                          for node in tree_of(cell).body)
         most = MAX_IMPORT_LINES if is_imports else MAX_CELL_LINES
         assert len(lines) <= most or is_parameters, cell.id
-        assert calls_in(cell) <= MAX_CALLS or f"{path.stem}/{cell.id}" in MORE_CALLS, cell.id
+        may_have_more = path.stem == "exhibit" or f"{path.stem}/{cell.id}" in MORE_CALLS
+        assert calls_in(cell) <= MAX_CALLS or may_have_more, cell.id  # exhibit: arithmetic alone
 
 
 def test_it_defines_nothing_and_runs_no_hidden_shell(path):

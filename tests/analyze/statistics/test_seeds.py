@@ -1,7 +1,5 @@
 """Seeds and queries: hand-worked cases, coverage over both sources, and one seed alone."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +14,6 @@ from lib.analyze.statistics.seeds import (
 )
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import table2
-from lib.core.paths import REPOSITORY
 from tests.analyze.statistics.test_paired import rows_of
 
 SEEDS = {"dapt": "1100000000", "daptAt2": "1110000000", "daptAt3": "1111000000"}
@@ -110,24 +107,3 @@ def test_clusters_that_all_answer_alike_have_no_error():
     assert row["mean"] == 0.5 and np.isnan(row.se_queries)
     assert row.low < 0.1 and row.high > 0.9  # two clusters say little
     assert "nan" not in compact(spread(rows)).to_string()
-
-
-@pytest.mark.parametrize("folder", ["", "avx2"])
-def test_the_exhibits_seeds_are_those_of_its_table_2(folder):
-    """Its verdicts are not committed: what follows from the committed tables is recomputed."""
-    exhibit = REPOSITORY / "figures" / "exhibit" / folder
-    table, pairs = (pd.read_csv(exhibit / f"{name}.csv") for name in ("seeds", "seeds_paired"))
-    scored = pd.read_csv(exhibit / "table2.csv").assign(
-        accuracy=lambda rows: rows.correct / (rows.n - rows.unscored))
-    accuracy = scored.set_index(["arm", "structure"]).accuracy
-    for row in table.itertuples():
-        each = [accuracy[row.arm + seed, row.structure] for seed in ("", "@2", "@3")
-                if (row.arm + seed, row.structure) in accuracy]
-        assert json.loads(row.each)[:len(each)] == pytest.approx(each)
-        assert row.mean == pytest.approx(np.mean(json.loads(row.each)))
-        if row.seeds > 1:
-            assert row.sd_seeds == pytest.approx(np.std(json.loads(row.each), ddof=1))
-    mean = table.set_index(["arm", "structure"])["mean"]
-    for row in pairs[~pairs.structure.str.contains("–")].itertuples():
-        gain = mean[row.second, row.structure] - mean[row.first, row.structure]
-        assert row.difference_points == pytest.approx(100 * gain)

@@ -1,4 +1,4 @@
-"""Contrasts over units: t, exact sign flips and Holm; the exhibits come out of their values."""
+"""Contrasts over units: t, exact sign flips and Holm."""
 
 from itertools import product
 
@@ -10,23 +10,6 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
 from lib.analyze.statistics.units import holm, over_units
-from lib.core.paths import REPOSITORY
-
-EXHIBIT = REPOSITORY / "figures" / "exhibit"
-
-
-@pytest.mark.parametrize(("design", "values"), [("replicates", "estimates"),
-                                                ("controlled", "bases")])
-def test_an_earlier_designs_exhibit_is_recomputed_from_the_values_of_its_units(design, values):
-    each = pd.read_csv(EXHIBIT / design / f"{values}.csv")
-    stored = pd.read_csv(EXHIBIT / design / "summary.csv").set_index("contrast")
-    found = pd.DataFrame({name: over_units(own) for name, own in each.groupby(
-        "contrast").points}).T.rename(columns={"estimate": "mean"}).loc[stored.index]
-    for column in ("mean", "sd", "low", "high", "p", "p_flips"):
-        known = stored[column].dropna()  # accuracies are not tested against 0
-        np.testing.assert_allclose(found.loc[known.index, column].astype(float), known, rtol=1e-9)
-    primary = stored[stored.is_primary.astype(bool)]
-    np.testing.assert_allclose(holm(primary.p), primary.p_holm, rtol=1e-9)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=9))
@@ -52,11 +35,6 @@ def test_a_hypothesis_without_a_p_counts_in_the_family():
     assert list(holm(pd.Series([0.01, 0.04, 0.03]))) == pytest.approx([0.03, 0.06, 0.06])
     adjusted = holm(pd.Series([0.01, np.nan]))
     assert adjusted[0] == pytest.approx(0.02) and np.isnan(adjusted[1])
-
-
-def test_the_added_texts_exhibit_has_the_same_p_after_correction():
-    stored = pd.read_csv(EXHIBIT / "augment" / "hypotheses.csv")
-    np.testing.assert_allclose(holm(stored.p), stored.p_holm, rtol=1e-12)
 
 
 def test_the_null_is_rejected_about_as_often_as_it_should_be():
