@@ -73,7 +73,8 @@ rule judge:
 
 if "06_analyze" in study.stages:
     rule analyze:
-        input: rows("queries"), of("answers", study.arms), judged
+        input: rows("queries"), of("answers", study.arms), judged,
+            records("exposures") if "exposures" in study.stages else []
         output: f"{figures}/paper/table2.csv", records("06_analyze")
         params: **stage("06_analyze")
         shell: RUN

@@ -96,3 +96,7 @@ rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild 
     output: records("agreement")
     params: **stage("agreement", content=labels)
     shell: RUN
+
+
+if "exposures" in study.stages:
+    include: "laboratory/exposures.smk"

@@ -13,7 +13,7 @@ from lib.exposures.arms import RAW
 
 NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings of exposures"
 MEASURES = {"question": NATS, "record": NATS, "answered": POINTS, "stored": POINTS}
-NAMING = {True: "named", False: "named in the title"}  # where a record has the product's name
+NAMING = {True: "named", False: "title only"}  # where a record has the product's name
 REGIME = ["learning_rate", "replay_share"]
 
 
@@ -112,23 +112,19 @@ def summarize(values: pd.DataFrame, unit: str, primary: Sequence[tuple] = (),
     return pd.DataFrame(found).rename(columns={"n": "bases", "estimate": "mean"})
 
 
-def with_holm(summaries: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Join summaries; Holm's p is over the sign flips of all primary contrasts."""
-    joined = pd.concat(summaries, ignore_index=True)
-    return joined.assign(p_holm=holm(joined.p_flips[joined.is_primary]))
-
-
 def retained(runs: pd.DataFrame) -> pd.DataFrame:
     """Return, by regime and arm, the last scores and the fall in public questions answered.
 
     Falls are in points from the base, which has exposures 0; means and 95% t over bases.
     """
-    keys = [*REGIME, "arm", "rotation", "base"]
-    ordered = runs.sort_values("exposures").groupby(keys)
-    falls = 100 * (ordered.public_answered.first() - ordered.public_answered.last())
-    by_base = falls.groupby(level=[*REGIME, "arm", "base"]).mean()
     return pd.DataFrame([dict(zip([*REGIME, "arm"], cell, strict=True)) | over_units(values)
-                         for cell, values in by_base.groupby(level=[*REGIME, "arm"])])
+                         for cell, values in _falls(runs).groupby(level=[*REGIME, "arm"])])
+
+
+def _falls(runs: pd.DataFrame) -> pd.Series:
+    ordered = runs.sort_values("exposures").groupby([*REGIME, "arm", "base", "rotation"])
+    falls = 100 * (ordered.public_answered.first() - ordered.public_answered.last())
+    return falls.groupby(level=[*REGIME, "arm", "base"]).mean()
 
 
 def needed_bases(sd: float, effect: float, power: float = 0.8) -> int:
@@ -158,8 +154,8 @@ def _long(means: pd.DataFrame) -> pd.DataFrame:
 def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.DataFrame:
     """Return all structure effects and ratios of raw text, summarized; `primary` has two measures.
 
-    Primary are their differences of tables to prose in named statements: of the first in its own
-    unit, with equivalence within `margin`, and of the second in doublings of exposures.
+    Primary, one family of Holm: tables to prose in named statements, of the first in its own unit,
+    with equivalence within `margin`, and of the second in doublings of exposures.
     """
     values = structure_effects(rows)
     table = f"{structure_of('table').name} - {prose()}"
@@ -169,7 +165,8 @@ def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.D
                        margin if unit == NATS else np.nan) for name, unit in MEASURES.items()]
     found += [summarize(ratios(rows, name), DOUBLINGS, [(table, True, name)] * (name == second))
               for name in ("stored", "answered")]
-    return with_holm(found)
+    joined = pd.concat(found, ignore_index=True)
+    return joined.assign(p_holm=holm(joined.p_flips[joined.is_primary]))
 
 
 def answer(table: pd.DataFrame) -> str:
@@ -197,24 +194,29 @@ def frontier(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
 
     `question` is in nats per token, `answered` in percent, `fall` in points of public questions.
     """
-    keys = [*REGIME, "base"]
     last = rows[(rows.arm == RAW) & (rows.exposures == rows.exposures.max())]
-    learned = last.groupby(keys)[["question", "answered"]].mean()
-    own = kept[kept.arm == RAW].sort_values("exposures").groupby(keys).public_answered
-    return learned.assign(answered=100 * learned.answered,
-                          fall=100 * (own.first() - own.last())).reset_index()
+    learned = _scaled(last.groupby([*REGIME, "base"]))
+    return learned.assign(fall=_falls(kept).xs(RAW, level="arm")).reset_index()
 
 
-def by_size(studies: Iterable[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
-    """Return the structure effects of named raw text, in nats, of bases of several sizes.
+def sized(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
+    """Return `rows` with the number of parameters of their base."""
+    return rows.assign(parameters=rows.base.map(kept.groupby("base").parameters.first()))
 
-    Each study has its rows and what its runs kept, with the number of parameters.
-    """
+
+def commonest(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the size and regime that most `sized` rows have, the first if equal."""
+    keys = ["parameters", *REGIME]
+    return rows[(rows[keys] == list(rows.groupby(keys).size().idxmax())).all(axis=1)]
+
+
+def by_size(studies: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Return the structure effects of named raw text, in nats, of each base of `sized` studies."""
     found = []
-    for rows, kept in studies:
-        values = structure_effects(rows)
+    for size, rows in (pair for study in studies for pair in study.groupby("parameters")):
+        values = structure_effects(commonest(rows))
         found.append(values[values.is_named.astype(bool) & (values.measure == "question")].assign(
-            parameters=int(kept.parameters.iloc[0])))
+            parameters=size))
     return pd.concat(found, ignore_index=True)
 
 

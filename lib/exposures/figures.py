@@ -1,10 +1,10 @@
 """Figures of the exposure study, with intervals over bases."""
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from lib.analyze.figures import style
+from lib.analyze.statistics.units import over_units
 from lib.core.structures import STRUCTURES, structure_label
 from lib.exposures.analysis import NAMING
 from lib.exposures.arms import RAW
@@ -19,11 +19,10 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame,
 
     `table` is `analysis.curve`, `ratio` a summary of `analysis.ratios` in doublings.
     """
-    figure = Figure(figsize=(style.STYLE["figure.figsize"][0], 3.4), layout="constrained")
-    (left, right), (below, _) = figure.subplots(2, 2, height_ratios=(2.2, 1))
-    for axes in (below, _):
-        axes.remove()
-    for axes, (measure, label) in zip((left, right), SIDES, strict=True):
+    figure = Figure(figsize=(style.STYLE["figure.figsize"][0], 3.6), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=(1.6, 1))
+    panels = above.subplots(1, 2)
+    for axes, (measure, label) in zip(panels, SIDES, strict=True):
         cells = table[(table.arm == arm) & table.is_named & (table.measure == measure)
                       & (table.exposures > 0)]
         for index, name in enumerate(STRUCTURES):
@@ -34,9 +33,9 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame,
                       **look)
         points = sorted(cells.exposures.unique())
         axes.set_xscale("log", base=2)
-        axes.set_xticks(points, [str(point) for point in points])
+        axes.set_xticks(points, [str(point) for point in points], fontsize=7)
         axes.set(xlabel="Exposures", ylabel=label, ylim=(0, None))
-    axes = figure.add_subplot(figure.axes[0].get_gridspec()[1, :])
+    axes = below.subplots()
     names = [(measure, is_named) for measure, _ in SIDES for is_named in NAMING]
     for index, name in enumerate(list(STRUCTURES)[1:], 1):
         cells = ratio[ratio.contrast.str.startswith(f"{name} - ")].set_index(
@@ -51,30 +50,32 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame,
     low, high = axes.get_xlim()
     ticks = [tick for tick in (0.25, 0.5, 0.7, 0.85, 1, 1.2, 1.4, 2, 4) if low <= tick <= high]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_xlabel("Exposures needed, as a multiple of those in prose")
-    style.legend(figure, left)
+    axes.set_xlabel("Exposures needed, times those in prose")
+    style.legend(above, panels[0])
+    if table.n.max() == 1:
+        figure.suptitle("One base: see the replicates", fontsize=8)
     return figure, table[table.arm == arm]
 
 
 @style.styled
 def draw_frontier(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw, a point per regime, what is learned against what is forgotten, over the bases.
+    """Draw what is forgotten and what is learned by the share of replayed text, over the bases.
 
-    `table` has a row per regime and base: learning_rate, replay_share, fall, question, answered.
+    `table` has a row per regime and base: learning_rate, replay_share, fall, answered.
     """
-    sides = (("question", "Private answers\n(nats per token)"), ("answered", "Private answers (%)"))
-    figure, drawn = style.panels(len(sides), 2.6)
-    means = table.groupby(["learning_rate", "replay_share"], as_index=False).mean()
+    sides = (("fall", "Fall in public questions\nanswered (points)"),
+             ("answered", "Private questions\nanswered (%)"))
+    figure, drawn = style.panels(len(sides), 2.4)
     for axes, (measure, label) in zip(drawn, sides, strict=True):
-        for index, (rate, cells) in enumerate(means.groupby("learning_rate")):
-            axes.plot(cells.fall, cells[measure], markersize=4, label=f"learning rate {rate:g}",
+        for index, (rate, cells) in enumerate(table.groupby("learning_rate")):
+            over = pd.DataFrame([{"share": 100 * share, **over_units(own[measure])}
+                                 for share, own in cells.groupby("replay_share")])
+            x = over.share + 1.5 * index
+            style.intervals(axes, x, over.estimate, over.low, over.high, upright=True)
+            axes.plot(x, over.estimate, markersize=4, label=f"learning rate {rate:g}",
                       **style.marker(index))
-            for row in cells.itertuples():
-                axes.annotate(f"{100 * row.replay_share:.0f}%", (row.fall, getattr(row, measure)),
-                              (3, 3) if index else (-3, -9), ha="left" if index else "right",
-                              textcoords="offset points", fontsize=7)
-        axes.axvline(5, color="0.6", lw=0.8, zorder=0)
-        axes.set(xlabel="Fall in public questions\nanswered (points)", ylabel=label)
+        axes.set(xlabel="Replayed text (%)", ylabel=label, ylim=(0, None))
+    drawn[0].axhline(5, color="0.6", lw=0.8, zorder=0)
     style.legend(figure, drawn[0])
     return figure, table
 
@@ -92,4 +93,4 @@ def draw_scale(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     axes.set_xscale("log")
     axes.set(xlabel="Parameters", ylabel="Difference to prose\n(nats per token)")
     style.legend(figure, axes)
-    return figure, table.assign(n=np.nan if "bases" not in table else table.bases)
+    return figure, table

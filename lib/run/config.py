@@ -23,6 +23,7 @@ from lib.run.stages import (
     check_parameters,
     choose,
 )
+from lib.tasks.kinds import CURVE
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
@@ -32,6 +33,7 @@ FOR_SHOW = ("This small base cannot learn from your documents: the numbers show 
             "runs, and nothing else.")
 _BY_ARM = ("reader", "shots")  # may differ between arms that are answered in one execution
 _OWN = ("base_model", "endpoint_model", *_BY_ARM)  # each makes an arm that is not trained
+_WORLD = ("seed", "n_private", "n_public", "renderings", "question_repeats", "table_share")
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
 LABORATORY = "laboratory"
 _Model = Annotated[str, Field(min_length=1)]
@@ -156,8 +158,16 @@ class Study(StudyFile):
     def arms_per(self, per: str) -> list[str]:
         """Return what `Stage.per` names; "arms" are those with a model of their own."""
         arms = list(self.arms)
+        if per == "bases":
+            return [str(self.world["seed"])]
         return {"": [""], "trained": self.trained, "runs": self.runs, "pairs": arms[1:],
                 "arms": [arm for arm in arms if arm == BASE or is_trained(arm)]}[per]
+
+    @property
+    def world(self) -> dict[str, object]:
+        """Return the parameters of 00_lab that draw a laboratory's records."""
+        given, declared = self.given("00_lab"), parameters_of(notebook_path("00_lab"))
+        return {name: given.get(name, declared[name].default) for name in _WORLD}
 
     def given(self, stage: str, arm: str = "") -> dict[str, object]:
         """Return the parameters of `stage`. The study's file overrides what the graph sets, and
@@ -177,6 +187,8 @@ class Study(StudyFile):
         return given
 
     def _wired(self, stage: str, arm: str) -> dict[str, object]:
+        if stage in CURVE:
+            return {**self.world, "study": self.name, "base_model": self.base_model}
         first, *_ = self.arms
         each = [arm] if arm else self.arms_per(STAGES[stage].per)
         wired = {

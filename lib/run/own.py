@@ -17,6 +17,7 @@ class ExposureStudy(StudyFile):
     arms: list[str] = [RAW]
     seeds: PositiveInt = 3
     seeds_of_all_arms: PositiveInt | None = None  # later bases train on raw text alone
+    sizes: list[dict[str, PositiveInt]] = []  # of the model, a base each in turn
 
     @model_validator(mode="after")
     def _legal(self) -> "ExposureStudy":
@@ -43,4 +44,6 @@ class ExposureStudy(StudyFile):
             return {"seeds": self.numbers}
         seed = int(run or self.runs[0])
         n = self.seeds_of_all_arms or self.seeds
-        return {"seed": seed, "arms": self.arms if seed in self.numbers[:n] else [RAW]}
+        size = self.sizes[self.numbers.index(seed) % len(self.sizes)] if self.sizes else None
+        return {"seed": seed, "arms": self.arms if seed in self.numbers[:n] else [RAW],
+                **({"size": size} if size else {})}

@@ -33,6 +33,8 @@ STAGES = {
     "statistics": Stage(every_seed=True),
     "ledger": Stage(),
     "agreement": Stage(),
+    "exposures_run": Stage(per="bases"),
+    "exposures": Stage(),
 }
 for _kind in KINDS.values():
     STAGES |= _kind.own

@@ -13,9 +13,9 @@ from lib.tasks.task import SYSTEMS
 class Stage:
     """How often a notebook runs.
 
-    `per` is "" (once), "trained" (each training), or "runs", "arms", "pairs": each run of all
-    seeds, arm with a model of its own, or arm but the first; these three run once if the study has
-    its arms together.
+    `per` is "" (once), "bases", "trained" (each training), or "runs", "arms", "pairs": each run of
+    all seeds, arm with a model of its own, or arm but the first; these three run once if the study
+    has its arms together.
     """
 
     per: str = ""
@@ -44,12 +44,13 @@ class Kind:
 CHAIN = ("01_annotate", "02_normalize", "03_train", "04_infer", "05_judge", "06_analyze")
 # Additional notebooks for a study of documents. All run unless the key `variants` names some.
 EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement")
+CURVE = ("exposures_run", "exposures")
 
 SPARK = {
-    "lab": Kind(("00_lab", *CHAIN), EVIDENCE),
+    "lab": Kind(("00_lab", *CHAIN), (*EVIDENCE, *CURVE)),
     "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS",
                       endings=SUFFIXES),
-    "exposures": Kind(("exposures_run", "exposures"), graph="laboratory/exposures.smk",
+    "exposures": Kind(CURVE, graph="laboratory/exposures.smk",
                       fixed=("seed",), step=10,  # a base also uses its seed + 1
                       report=("exposures", "effects")),
 }

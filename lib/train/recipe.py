@@ -12,7 +12,7 @@ from lib.train.packing import PackedBlocks
 class Recipe:
     """Training settings, named as in transformers' TrainingArguments if possible."""
 
-    epochs: PositiveInt  # length of the linear schedule
+    epochs: PositiveInt  # length of the schedule
     global_batch_size: PositiveInt  # sequences per update
     device_batch_size: PositiveInt  # sequences per forward pass; the rest is accumulated
     learning_rate: PositiveFloat  # peak
@@ -24,6 +24,7 @@ class Recipe:
     updates: int | None = None  # replaces epochs, so that arms of unequal texts train equally
     gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
     checkpoint_epochs: PositiveInt = 1  # epochs between two checkpoints
+    lr_scheduler_type: Literal["linear", "constant_with_warmup"] = "linear"
 
     def __post_init__(self) -> None:
         self.accumulation(1)

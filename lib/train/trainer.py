@@ -108,7 +108,7 @@ def _arguments(recipe: Recipe, updates: int, work: Path, validation: PackedBlock
         per_device_train_batch_size=recipe.device_batch_size,
         per_device_eval_batch_size=recipe.device_batch_size,
         gradient_accumulation_steps=recipe.accumulation(processes), deepspeed=deepspeed,
-        lr_scheduler_type="linear", warmup_steps=recipe.warmup_steps,
+        lr_scheduler_type=recipe.lr_scheduler_type, warmup_steps=recipe.warmup_steps,
         weight_decay=recipe.weight_decay, bf16=recipe.arithmetic() == "bf16", use_cpu=not on_gpu,
         seed=recipe.seed, data_seed=recipe.seed, logging_strategy="epoch",
         logging_nan_inf_filter=False, eval_strategy="epoch" if validation else "no",

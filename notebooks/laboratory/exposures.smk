@@ -1,14 +1,19 @@
-# The exposure study: each base with all its runs on one core, in parallel; one analysis.
+# The exposure study: each base with all its runs on one core, in parallel; one analysis. Also part of
+# a laboratory's graph, for its own base.
 
 RUNS = "exposures_run"
-outcomes = [path for seed in study.numbers for path in rows("outcomes", "kept", seed=seed)]
-done = [path for notebook in study.stages for path in records(notebook)]
-wanted = [f"{figures}/exposures.md", *outcomes]
+outcomes = [path for seed in study.arms_of(RUNS) for path in rows("outcomes", "kept", seed=seed)]
+if study.source == "exposures":
+    base = []  # each run makes its own
+    done = [path for notebook in study.stages for path in records(notebook)]
+    wanted = [f"{figures}/exposures.md", *outcomes]
 
 
 rule exposures_run:
+    input: base
     output: rows("outcomes", "kept", seed="{arm}"), records(RUNS, ["{arm}"])
     params: **stage(RUNS, f"{RUNS}-{{arm}}")
+    priority: 20  # the longest of a laboratory's, on one core beside the others
     threads: own_cores
     shell: RUN
 

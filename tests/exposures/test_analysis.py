@@ -93,9 +93,9 @@ def test_figures_are_drawn_with_every_structure(rows):
     ratio = table[table.unit == analysis.DOUBLINGS]
     drawn, plotted = figures.draw_curve(analysis.curve(rows), ratio)
     assert len(drawn.axes) == 3 and set(plotted.structure) == set(STRUCTURES)
-    labels = [text.get_text() for text in drawn.legends[0].get_texts()]
+    labels = [text.get_text() for text in drawn.subfigs[0].legends[0].get_texts()]
     assert labels == ["prose", "list", "table"]
-    sizes = pd.concat([analysis.by_size([(part, pd.DataFrame({"parameters": [size]}))])
-                       for part, size in ((rows, 10**6), (rows_of(4, 2), 10**7))])
+    sizes = analysis.by_size([part.assign(parameters=size)
+                              for part, size in ((rows, 10**6), (rows_of(4, 2), 10**7))])
     assert set(analysis.slope(sizes).bases) == {10}
     assert figures.draw_scale(analysis.scale(sizes))[0].axes

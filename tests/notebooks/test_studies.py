@@ -150,3 +150,17 @@ def test_the_exposure_study_writes_its_files(root):
         "normalized - raw", "rewritten-structures - raw", "paraphrase-8 - raw"}
     assert (figures / "more" / "exposures.png").stat().st_size > 5_000
     assert (figures / "exposures.md").read_text(encoding="utf-8").startswith("Over 2 bases")
+    run_cells("exposures", **load_study("exposures-smoke").given("exposures"),
+              scales=["figures/exhibit/exposures/development"])
+    sizes = pd.read_csv(figures / "more" / "sizes.csv")
+    assert sizes.groupby("parameters").n.max().tolist()[1:] == [3] and len(sizes) == 4
+    assert (pd.read_csv(figures / "more" / "scale.csv").bases == 5).all()
+
+
+def test_a_laboratory_draws_the_curve_of_its_own_base(root):
+    study = load_study("smoke")  # whose base structext-smoke has made
+    run_cells("exposures_run", **study.given("exposures_run", "1"), exposures=[1], n_scored=3)
+    run_cells("exposures", **study.given("exposures"))
+    figures = root / "figures" / "smoke"
+    assert (figures / "exposures.md").read_text(encoding="utf-8").startswith("One base")
+    assert pd.read_csv(figures / "more" / "exposures.csv").n.eq(1).all()

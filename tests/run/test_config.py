@@ -128,6 +128,19 @@ def test_a_missing_base_stops_a_study_with_what_makes_it(study_file, tmp_path, m
     assert not (tmp_path / "root").exists()
 
 
+def test_a_laboratorys_curve_is_of_its_own_base_by_the_recipe_of_the_exposure_study(study_file):
+    study_file("source: lab\nnotebooks: {00_lab: {seed: 5, n_public: 9}}")
+    study = load_study("wrong")
+    given = study.given("exposures_run", *study.arms_of("exposures_run"))
+    assert (given["seed"], given["n_public"], given["base_model"]) == (5, 9, study.base_model)
+    lab, run = ({name: one.default for name, one in parameters_of(notebook_path(stage)).items()}
+                for stage in ("00_lab", "exposures_run"))
+    shared = run["base_recipe"] | run["size"] | {name: run[name] for name in (
+        "n_private", "n_public", "renderings", "question_repeats", "table_share", "vocabulary",
+        "block_size")}
+    assert shared == {name: lab[name] for name in shared}
+
+
 def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file):
     study_file("source: lab\nseeds: 3\narms: {base: , dapt: , dapt-n: {03_train: {epochs: 3}}}")
     study = load_study("wrong")

@@ -18,7 +18,8 @@ def test_a_fresh_table_is_equal_within_or_beyond_the_spread(tmp_path, monkeypatc
     table = pd.DataFrame({"arm": ["base", "dapt"], "structure": "natural", "accuracy": [0, 0.3]})
     table.to_csv(committed / "table2.csv", index=False)
     table.to_csv(committed / "exposures.csv", index=False)
-    table.assign(accuracy=table.accuracy + [0, shift / 100]).to_csv(folder / "table2.csv", index=False)
+    moved = table.assign(accuracy=table.accuracy + [0, shift / 100])
+    moved.to_csv(folder / "table2.csv", index=False)
     rows = verify("lab", committed.parent).set_index("file")
     assert rows.result["table2.csv"] == result
     assert (f"dapt natural +{shift}.0" in rows.differences["table2.csv"]) == bool(shift)

@@ -110,7 +110,7 @@ def legend(figure: Figure, axes: Axes) -> None:
     """Draw the legend of `axes` above the panels, if anything is labelled."""
     handles, labels = axes.get_legend_handles_labels()
     if labels:
-        most = int(figure.get_figwidth() / 1.1)
+        most = int(axes.get_figure(root=True).get_figwidth() / 1.1)
         figure.legend(handles, labels, loc="outside upper center", ncols=min(most, len(labels)))
 
 
@@ -197,7 +197,7 @@ def name_rows(axes: Axes, names: Iterable[str], *, zero: bool = False) -> None:
     """Label a panel's rows (at y = 0, 1, …) from top to bottom; with `zero`, draw a line at 0."""
     if zero:
         axes.axvline(0, color="0.5", linewidth=0.8, zorder=0)
-    width = int(7 * axes.figure.get_figwidth())  # of a name, in characters
+    width = int(7 * axes.get_figure(root=True).get_figwidth())  # of a name, in characters
     texts = [textwrap.fill(name, width) for name in names]
     axes.set_yticks(range(len(texts)), texts)
     axes.set_ylim(max(1, len(texts)) - 0.5, -0.5)
