@@ -12,21 +12,23 @@ from lib.core.paths import REPOSITORY
 from tests.size import code, tokens
 
 # Ceilings in tokens of code, a little above what there is. Lower them with every deletion.
-MOST_TOKENS = {"lib": 185_000, "tests": 130_000, "notebooks": 17_500}  # and rule files
+MOST_TOKENS = {"lib": 185_000, "tests": 130_000, "notebooks": 16_000, "rules": 2_500}
 MOST_PER_LINE, MOST_README, LEAST_LINES, LONGEST_TEXT = 8.0, 150, 40, 300
 MOST_LONG_TEXTS = 7_500  # characters in literals that are longer: vocabularies of the rules
 
 
 @pytest.fixture(scope="module")
 def sizes() -> dict[str, tuple[int, int]]:
-    """Tokens of code and lines of lib, of tests, and of notebooks with rule files."""
+    """Tokens of code and lines of lib, tests, notebooks, and rule files."""
     found = dict.fromkeys(MOST_TOKENS, (0, 0))
     files = [*(REPOSITORY / "notebooks").rglob("*.ipynb"), *REPOSITORY.rglob("notebooks/**/*.smk"),
              REPOSITORY / "Snakefile", *(REPOSITORY / "lib").rglob("*.py"),
              *(REPOSITORY / "tests").rglob("*.py")]
     for path in (path for path in files if ".ipynb_checkpoints" not in path.parts):
         folder = path.relative_to(REPOSITORY).parts[0]
-        part, text = folder if folder in found else "notebooks", code(str(path))
+        part, text = folder, code(str(path))
+        if path.suffix not in (".py", ".ipynb"):
+            part = "rules"
         found[part] = found[part][0] + tokens(text), found[part][1] + text.count("\n")
     return found
 
