@@ -52,7 +52,7 @@ rule train:
     input: lambda wildcards: learned(wildcards.arm), base
     output: f"{data}/models/{{arm}}/training.json", records("03_train", PART)
     params: **stage("03_train", "03_train-{arm}")
-    threads: max(own_cores, cores // study.seeds)  # seeds side by side, except on a GPU
+    threads: max(own_cores, cores // (len(study.trained) or 1))  # side by side, except on a GPU
     shell: RUN
 
 
