@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from lib.core.arms import ALL, BASE
 from lib.core.errors import BadInput, choices
-from lib.core.files import artifact_path, load, save
+from lib.core.files import artifact_path
 from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
 from lib.documents.blocks import block_at, parse
 from lib.infer.decoding import Decoding, source_of
@@ -18,9 +17,6 @@ from lib.infer.window import tokenizer_of, window_of
 from lib.llm.calls import Calls
 from lib.llm.request import counter
 from lib.tasks.task import Room, Rows, Shown, Task
-
-if TYPE_CHECKING:  # slow to import, and only named here
-    from transformers import PreTrainedTokenizerBase, TrainerCallback
 
 READERS = ("model", "open-book", "rules", "constant")
 NO_MEMORY = "asked without a text: this reader only reads"
@@ -137,19 +133,6 @@ def losses_of(arm: str, source: Source, documents: list[Document], how: Decoding
     from lib.infer.loglik import losses
 
     return losses(*answers.load(source.name, precision=how.precision), documents, arm)
-
-
-def curve_of(study: str, arm: str, tokenizer: "PreTrainedTokenizerBase",
-             epochs: list[int]) -> list["TrainerCallback"]:
-    """Return the callback that scores the answers to all questions after each of `epochs`."""
-    if not epochs:
-        return []
-    from lib.infer.loglik import score
-    from lib.train.trainer import AfterEpochs
-
-    queries = load(study, "queries")
-    return [AfterEpochs(epochs, lambda model, epoch: save(study, "curve", score(
-        model, tokenizer, queries, {}, arm, batch_size=16, cloze_tokens=0), arm=arm, epoch=epoch))]
 
 
 def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:

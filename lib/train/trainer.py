@@ -21,7 +21,8 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
-from lib.core.files import write_json
+from lib.core.files import load, save, write_json
+from lib.infer.loglik import score
 from lib.train.attention import fastest_attention
 from lib.train.checkpoints import (
     COMPLETE,
@@ -250,3 +251,13 @@ class _Progress(TrainerCallback):
 
     def on_train_end(self, args, state, control, **kwargs):
         self.bar.close()
+
+
+def curve_of(study: str, arm: str, tokenizer: PreTrainedTokenizerBase,
+             epochs: list[int]) -> list[TrainerCallback]:
+    """Return the callback that scores the answers to all questions after each of `epochs`."""
+    if not epochs:
+        return []
+    queries = load(study, "queries")
+    return [AfterEpochs(epochs, lambda model, epoch: save(study, "curve", score(
+        model, tokenizer, queries, {}, arm, batch_size=16, cloze_tokens=0), arm=arm, epoch=epoch))]

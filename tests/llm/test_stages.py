@@ -66,8 +66,8 @@ class Echoing(Server):
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
     """Return three of the real documents that the repository carries."""
-    return [one for one in read_folder(REPOSITORY / "data" / "technical").documents
-            if one.document_id.startswith(("etcd", "prometheus"))]
+    return [one for one in read_folder(REPOSITORY / "data/records/documents/b").documents
+            if one.document_id.startswith("px4-")][:3]
 
 
 @pytest.fixture(scope="module")
