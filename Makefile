@@ -20,10 +20,8 @@ unexport PYTHONDONTWRITEBYTECODE  # or each process would compile what it import
 RUN_STUDY = STUDY_PARENT=$$PPID STUDY_BASE="$(BASE)" exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
 	--documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)" \
 	--profile "$(PROFILE)"
-# One thread per worker: more of them starve each other on two cores. A worker more than cores, as some
-# tests wait for servers and processes that end.
-PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses $$(($$(nproc) + 1)) --maxprocesses 4 \
-	--dist loadfile \
+# One thread per worker: more of them starve each other on two cores.
+PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
 
 .PHONY: help study look plan verify lab base test test-all bench clean environment
