@@ -1,6 +1,6 @@
 """Compare a text with its reference by exact match, F1, BLEU and ROUGE-L, each from 0 to 1.
 
-ROUGE-L follows PyPI's `rouge` 1.0.1, which the official scorer of StrucText-Eval calls, without
+ROUGE-L follows PyPI's `rouge` 1.0.1, which a published official scorer calls, without
 recursion. That package splits a text at full stops and whitespace and counts each word once. R and
 A are the sets of words of response and answer. U is the set of words on *one* longest common
 subsequence of a pair of sentences, united over all pairs. Then recall is |U|/|R|, precision is

@@ -33,7 +33,7 @@ class Form(NamedTuple):
 
 ANSWERS = Form(("question", "reference answer", "answer"), ("correct", "incorrect", "unsure"))
 QUESTIONS = Form(("structure", "rule", "question", "answer", "source"), ("good", "poor", "wrong"))
-# Appendix B of TableQuest: is the answer where it is said to be, does it match, does the level fit
+# is the answer where it is said to be, does it match, does the level fit
 TABLE_QUESTIONS = QUESTIONS._replace(labels=("right", "not there", "no match", "wrong level"))
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONGEST_CELL = 32_000  # characters; Excel takes 32,767
