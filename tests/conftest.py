@@ -16,11 +16,13 @@ from hypothesis import HealthCheck, settings
 
 import lib.tasks.spark.structures  # noqa: F401 (registers them)
 from lib.core.paths import REPOSITORY
+from lib.core.process import collect_seldom
 from lib.core.structures import STRUCTURES, register
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path
 from tests.tasks.code_structure import CODE
 
+collect_seldom()
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch
 
 # `make test` draws few examples for each property, `make test-all` many.

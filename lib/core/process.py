@@ -1,6 +1,8 @@
-"""Terminate a process when its parent exits, so that a killed study leaves no writer behind."""
+"""How a stage's processes start and end: none outlives its parent, none waits for its garbage."""
 
+import atexit
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -29,6 +31,15 @@ def die_with_parent(variable: str = VARIABLE, sent: int = signal.SIGKILL) -> Non
 def be_parent() -> None:
     """Make children that call die_with_parent() end with this process."""
     os.environ[VARIABLE] = str(os.getpid())
+
+
+def collect_seldom() -> None:
+    """Collect garbage at every 50,000 new objects, and none at the end.
+
+    A fifth of the time in which torch and transformers are imported goes to collections.
+    """
+    gc.set_threshold(50_000, 20, 20)
+    atexit.register(gc.freeze)
 
 
 def main(command: list[str]) -> None:

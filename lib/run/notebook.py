@@ -20,7 +20,8 @@ from lib.run.parameters import checked, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine
 
 # A kernel must not go on writing if its runner is killed.
-_FIRST = f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID')"
+_FIRST = (f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID'); "
+          "process.collect_seldom()")
 # papermill's imports that nothing here needs: a grammar that takes 1.4 s to build, paths in HDFS.
 _NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
 _BAR = re.compile(r"([^\r\n|]+?): +(\d\d?)%\|.*?<([\d:]+),")  # of tqdm
@@ -159,6 +160,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("-y", "--parameters", type=json.loads, default={}, help="as JSON")
     options = parser.parse_args(arguments)
     process.die_with_parent()
+    process.collect_seldom()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _pass_on)
     sys.modules.update(dict.fromkeys(_NOT_NEEDED))
