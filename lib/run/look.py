@@ -5,12 +5,15 @@ import io
 import re
 import sys
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import jinja2
 import pandas as pd
 
+from lib.annotate.model.pairs import by_model
 from lib.annotate.queries import FEW, annotate
 from lib.annotate.rules.engine import by_rules
 from lib.core.errors import BadInput
@@ -20,12 +23,15 @@ from lib.core.records import Query
 from lib.core.structures import STRUCTURES
 from lib.core.text import listed
 from lib.documents.folder import Reading, read_folder
+from lib.llm.__main__ import import_from
+from lib.llm.cache import Cache
+from lib.llm.calls import Calls
 from lib.llm.prices import cost_usd, price_of
 from lib.llm.request import counter
 from lib.tasks.spark import structures  # noqa: F401 (registers them)
 
-EXAMPLE = REPOSITORY / "data" / "technical"
-MODEL = "gpt-4.1"
+EXAMPLE = REPOSITORY / "data" / "records" / "held_out"
+RULES, MODEL = "the rules", "gpt-4.1"
 PER_DOCUMENT, SEGMENT, ARMS = 10, 700, 3  # questions; tokens of a segment; arms that are judged
 _PAIR, _VERDICT, _ANSWER = 120, 60, 100  # tokens: a pair in a reply, a verdict, a judged answer
 _SAMPLES, _SHOWN = 3, 10
@@ -34,10 +40,11 @@ _TEMPLATE = Path(__file__).with_name("look.html.j2")
 
 @dataclass(frozen=True)
 class Look:
-    """What a folder holds: files, questions by rules, and tables by structure and by price."""
+    """What a folder holds: files, questions, and tables by structure and by price."""
 
     folder: Path
     reading: Reading
+    asker: str  # who asks the questions
     queries: list[Query]
     structures: pd.DataFrame  # tokens, documents, questions, by label
     costs: pd.DataFrame  # calls, tokens and dollars by stage
@@ -47,10 +54,12 @@ class Look:
 def look_at(folder: Path, model: str = MODEL) -> Look:
     """Read `folder`, ask by the rules, and estimate what `model` would cost.
 
-    Raises BadInput if no file in it is usable.
+    The questions on the example are a model's, whose replies are in the repository. Raises
+    BadInput if no file in `folder` is usable.
     """
     reading = read_folder(folder)
-    queries, _ = annotate(reading.documents, by_rules, PER_DOCUMENT)
+    asker, queries = ("a model", _shipped(reading)) if folder == EXAMPLE else (
+        RULES, annotate(reading.documents, by_rules, PER_DOCUMENT)[0])
     asked = Counter(query.structure for query in queries)
     rows = {one.label: {
         "tokens": sum(kinds[one.kind] for kinds in reading.tokens.values()),
@@ -59,7 +68,15 @@ def look_at(folder: Path, model: str = MODEL) -> Look:
     price = price_of(model)
     said = (f"prices of {model}: {price.source}, {price.as_of}" if price else
             f"the price of {model} is unknown: add a row to lib/llm/prices.csv")
-    return Look(folder, reading, queries, pd.DataFrame(rows).T, costs(reading, model), said)
+    return Look(folder, reading, asker, queries, pd.DataFrame(rows).T, costs(reading, model), said)
+
+
+def _shipped(reading: Reading) -> list[Query]:
+    with TemporaryDirectory() as folder:
+        calls = Calls(Path(folder) / "llm.sqlite", max_cost_usd=5)
+        with closing(Cache(calls.cache)) as cache:
+            import_from(cache, EXAMPLE.with_name("replies.jsonl"))
+        return annotate(reading.documents, by_model("shipped", calls), PER_DOCUMENT)[0]
 
 
 def costs(reading: Reading, model: str) -> pd.DataFrame:
@@ -89,13 +106,13 @@ def printed(look: Look) -> str:
     reading = look.reading
     left_out = [*reading.rejected, *reading.skipped]
     lines = [f"{len(reading.documents)} of {len(reading.documents) + len(left_out)} files in "
-             f"{look.folder} are documents."]
+             f"{shown(look.folder)} are documents."]
     lines += [f"  left out: {row.item}: {row.reason}" for row in left_out[:_SHOWN]]
     lines += [f"  … {len(left_out) - _SHOWN} more"] * (len(left_out) > _SHOWN)
     lines += ["", look.structures.to_string(), ""]
     lines += [f"  {warning}" for warning in warnings(look)]
     for label, queries in samples(look).items():
-        lines += ["", f"{label}, asked by the rules:"]
+        lines += ["", f"{label}, asked by {look.asker}:"]
         lines += [f"  {one.question}\n    {' | '.join(one.answer.split(chr(10)))}"
                   for one in queries]
     return "\n".join([*lines, "", look.costs.to_string(), f"  {assumed()}", f"  {look.price}"])
@@ -107,8 +124,10 @@ def warnings(look: Look) -> list[str]:
     found = [f"No document has a {label}: it cannot be compared."
              for label in table.index[table.tokens == 0]]
     few = table.questions[(table.tokens > 0) & (table.questions < FEW)]
-    found += [f"The rules ask under {FEW} questions about {listed([*few.index])}: name a model as "
-              "annotator, or the intervals will be wide."] * (not few.empty)
+    remedy = ": name a model as annotator, or" if look.asker == RULES else ", so"
+    found += [f"{look.asker.capitalize()} ask{'s' * (look.asker != RULES)} under {FEW} questions "
+              f"about {listed([*few.index])}{remedy} the intervals will be wide."] * (
+                  not few.empty)
     other = [one.document_id for one in look.reading.documents if one.language not in ("en", "")]
     doubted = [one.document_id for one in look.reading.documents if one.doubt]
     return [*found, *[f"Not English, so the rules ask nothing: {', '.join(other[:5])}"
@@ -177,8 +196,10 @@ def main(arguments: list[str] | None = None) -> int:
     except (BadInput, OSError) as error:
         print(f"make look: {error}", file=sys.stderr)
         return 2
-    print(f"\nas a page: {shown(path)}\nnext: name a base model in studies/documents.yaml, then "
-          f"make study STUDY=documents DOCUMENTS={look.folder}")
+    after = ("make look DOCUMENTS=path, with your own; or make study STUDY=records"
+             if look.folder == EXAMPLE else "name a base model in studies/documents.yaml, then "
+             f"make study STUDY=documents DOCUMENTS={look.folder}")
+    print(f"\nas a page: {shown(path)}\nnext: {after}")
     return 0
 
 

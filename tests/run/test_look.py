@@ -33,6 +33,7 @@ def test_a_look_at_the_example_imports_neither_torch_nor_a_client(tmp_path, monk
     ran = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True,
                          text=True, check=True)
     assert ran.stdout.endswith("set()\n") and "6 of 6 files" in ran.stdout
+    assert all(f"{name}, asked by a model:" in ran.stdout for name in ("prose", "list", "table"))
     assert (tmp_path / "figures" / "look" / "look.html").stat().st_size > 5_000
     assert main([str(tmp_path / "none")]) == 2
     assert "does not exist: name a folder" in capsys.readouterr().err
@@ -40,7 +41,7 @@ def test_a_look_at_the_example_imports_neither_torch_nor_a_client(tmp_path, monk
 
 def test_a_study_of_documents_without_a_base_stops_after_the_look(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    assert study_main(["documents", "--documents", str(EXAMPLE)]) == 2
+    assert study_main(["documents", "--documents", str(REPOSITORY / "data" / "technical")]) == 2
     out, err = capsys.readouterr()
     assert "asked by the rules" in out and "names no base_model" in err
     monkeypatch.setenv(BASE_VARIABLE, "laboratory")

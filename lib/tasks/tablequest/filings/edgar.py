@@ -31,7 +31,7 @@ def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:
                        ) from error
     if not text:
         raise BadInput(f"{ticker} has no 10-K in HTML for a fiscal year that ended in {year}")
-    return write_text(folder / f"{ticker.lower()}-10-k-{year}.html", text)
+    return write_text(folder / f"{Path(ticker).name.lower()}-10-k-{year}.html", text)
 
 
 if __name__ == "__main__":
