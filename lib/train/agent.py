@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from lib.core.process import be_parent, die_with_parent
+from lib.core.process import be_parent, collect_seldom, die_with_parent
 
 
 def rendezvous(environment: Mapping[str, str]) -> list[str]:
@@ -24,6 +24,7 @@ def main(arguments: list[str]) -> None:
 
     Under srun, one such process per node joins them; it needs --nnodes and --nproc-per-node.
     """
+    collect_seldom()
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.run import main as torchrun
 

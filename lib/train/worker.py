@@ -8,12 +8,16 @@ import traceback
 from dataclasses import asdict
 from pathlib import Path
 
+from lib.core.process import collect_seldom, die_with_parent
+
+if __name__ == "__main__":
+    collect_seldom()  # before the imports that take seconds
+
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 from transformers.utils.logging import set_verbosity_error
 
 from lib.core.files import write_json
-from lib.core.process import die_with_parent
 from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
 from lib.train.trainer import fit
