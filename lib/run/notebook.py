@@ -11,6 +11,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 
 from lib.core import process
 from lib.core.errors import BadStudy, Stopped
@@ -26,6 +27,7 @@ _FIRST = (f"import {process.__name__} as process; process.die_with_parent('JPY_P
 _NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
 _BAR = re.compile(r"([^\r\n|]+?): +(\d\d?)%\|.*?<([\d:]+),")  # of tqdm
 _BETWEEN = 30.0  # seconds
+_BEGUN, _STOPPED = Event(), Event()  # the kernel runs cells; a signal said to stop
 _FRAME = re.compile(r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\])"
                     r".{0,7}?(?:,? line |:)(?P<line>\d+)")
 
@@ -99,6 +101,7 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
               "\n  what to do: correct the cause and run the same command again; finished stages "
               "are kept")
     live = _Live(name)
+    _BEGUN.clear()
     try:
         # Files instead of TCP ports: two kernels that start at once can pick the same free port.
         with TemporaryDirectory() as folder:
@@ -106,7 +109,7 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
             return papermill.execute_notebook(
                 notebook, output, given, kernel_name="python3", cwd=REPOSITORY, config=sockets,
                 progress_bar=sys.stderr.isatty(), coalesce_streams=True,
-                stdout_file=live, stderr_file=live,
+                stdout_file=live, stderr_file=live, on_cell_start=_begin,
                 extra_arguments=[f"--IPKernelApp.exec_lines={_FIRST}",
                                  "--IPKernelApp.log_level=50"])
     except papermill.PapermillExecutionError as error:
@@ -143,13 +146,23 @@ def printed(notebook, tag: str = "") -> str:
                    if not tag or output.get("name") == "stdout")  # without progress bars
 
 
+def _begin(**_: object) -> None:
+    if _STOPPED.is_set():  # between two cells, a kernel ignores signals
+        raise KeyboardInterrupt
+    _BEGUN.set()
+
+
 def _pass_on(number: int, frame: object) -> None:
     # The kernel has a session of its own, and ends its cell once paid calls have their replies.
+    # While it starts, it would print how it failed to.
     import psutil
 
+    _STOPPED.set()
     signal.signal(number, signal.default_int_handler)
     for child in psutil.Process().children():
-        child.send_signal(number)
+        child.send_signal(number if _BEGUN.is_set() else signal.SIGKILL)
+    if not _BEGUN.is_set():
+        raise KeyboardInterrupt
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -134,8 +134,10 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
     assert table(finished) == uninterrupted
 
 
-@pytest.mark.parametrize(("tell", "sent"), [(os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)])
-def test_ctrl_c_and_sigterm_end_every_process_and_print_one_line(finished, tell, sent):
+@pytest.mark.parametrize(("tell", "sent", "after"), [  # seconds: in a cell; while a kernel starts
+    (os.killpg, signal.SIGINT, 3.0), (os.kill, signal.SIGTERM, 3.0),
+    (os.killpg, signal.SIGINT, 0.9)])
+def test_ctrl_c_and_sigterm_end_every_process_and_print_one_line(finished, tell, sent, after):
     (finished.root / "data/tiny/models/dapt-n/training.json").unlink(missing_ok=True)
     with subprocess.Popen(finished.command("tiny"), cwd=finished.root, text=True,
                           env=finished.environment(PAUSE="60"), start_new_session=True,
@@ -145,7 +147,7 @@ def test_ctrl_c_and_sigterm_end_every_process_and_print_one_line(finished, tell,
                           ) as running:
         while "03_train-dapt-n" not in running.stdout.readline():
             assert running.poll() is None
-        time.sleep(3)
+        time.sleep(after)
         tell(running.pid, sent)
         said = running.communicate(timeout=60)[0].split()
     assert running.returncode == 130
