@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained, split_arm, texts_of
 from lib.core.errors import BadStudy, choices, explained
-from lib.core.paths import REPOSITORY, output_root
+from lib.core.paths import REPOSITORY
 from lib.documents.folder import list_files, one_of
 from lib.run.own import ExposureStudy
 from lib.run.parameters import checked, notebook_path, parameters_of
@@ -99,7 +99,7 @@ class Study(StudyFile):
             raise ValueError(f"arms, {arm}, 04_infer: a reader with another arm's model needs "
                              "together: true")
         texts = self.texts_of(arm)
-        if is_own and texts not in TEXTS and not (texts and (output_root() / texts).is_dir()):
+        if is_own and texts not in TEXTS and not (texts and (REPOSITORY / texts).is_dir()):
             raise ValueError(f"arms: name what {arm!r} learns, not {texts!r}: {arm}: {{03_train: "
                              f"{{texts: mixed}}}}; choose among {', '.join(TEXTS)}, or a folder")
         if not is_own and arm != BASE and not set(_OWN) & set(own.get("04_infer", {})):

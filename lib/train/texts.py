@@ -20,7 +20,7 @@ from lib.core.arms import (
     texts_of,
 )
 from lib.core.files import load, made_by
-from lib.core.paths import REPOSITORY, output_root
+from lib.core.paths import REPOSITORY
 from lib.core.records import Normalized, Query, Segment
 from lib.documents.folder import read_folder
 from lib.infer.prompts import encoded, prompt_for
@@ -103,7 +103,7 @@ def added_texts(study: str, kind: str, held_out: Collection[str], base_model: st
             Path(base_model).parent.parent.name, "documents_public")]
     if kind in TEXTS:
         return []
-    return [document.text for document in read_folder(output_root() / kind).documents]
+    return [document.text for document in read_folder(REPOSITORY / kind).documents]
 
 
 def _general(tokenizer: "PreTrainedTokenizerBase", n_tokens: float, block_size: int,

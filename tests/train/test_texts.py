@@ -75,7 +75,7 @@ def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(tmp_
     assert (more.places, more.held_out, more.dropped) == (raw.places, raw.held_out, [])
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "a.md").write_text("# A\n\nA pump.\n")
-    assert added_texts("s", "own", [], "") == ["# A\n\nA pump.\n"]
+    assert added_texts("s", str(tmp_path / "own"), [], "") == ["# A\n\nA pump.\n"]
     write_records(tmp_path / "data/lab/documents_public.jsonl", [
         Document(document_id="p", title="P", path="", text="public")])
     assert added_texts("s", REPLAYED, [], "data/lab/models/base") == ["public"]
