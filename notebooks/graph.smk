@@ -7,7 +7,7 @@ prompted = rows("documents")
 
 def learned(arm):
     texts = study.texts_of(arm)
-    own = [] if texts in TEXTS else filter(Path.is_file, sorted(Path(texts).rglob("*")))
+    own = [] if texts in TEXTS else filter(Path.is_file, sorted((REPOSITORY / texts).rglob("*")))
     asked = rows("queries") if study.given("03_train", arm).get("score_epochs") else []
     return [*rows("segments", "normalized"), *asked, *(augmented if texts == AUGMENTED else []),
             *map(str, own)]
