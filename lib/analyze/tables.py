@@ -6,7 +6,7 @@ import pandas as pd
 
 from lib.analyze.format import fraction, number, one_line, percent
 from lib.analyze.stats import share_interval, wilson
-from lib.core.arms import ALL, BASE, arm_label, sorted_arms
+from lib.core.arms import ALL, ARMS, BASE, arm_label, sorted_arms
 from lib.core.errors import BadInput
 from lib.core.files import made_by
 from lib.core.numeric import is_numeric
@@ -176,13 +176,14 @@ def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str])
 
 
 def answer_to_question(table2: pd.DataFrame) -> str:
-    """Return two sentences from Table 2: the first trained arm by structure, then the others."""
+    """Return two sentences from Table 2: the first trained arm by structure, then the others,
+    of which only dapt and dapt-n are shown by structure."""
     arms = sorted_arms(table2.arm)
     if not arms or not table2.n.sum():
         return "There are no verdicts, so there is nothing to report."
     first = next((arm for arm in arms if arm != BASE), arms[0])
     others = [
-        f"with {arm_label(arm)} on {_accuracies(table2[table2.arm == arm], arm == BASE)}"
+        f"with {arm_label(arm)} on {_accuracies(table2[table2.arm == arm], arm not in ARMS[1:])}"
         for arm in arms
         if arm != first
     ]

@@ -8,7 +8,8 @@ ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
 RAW, REWRITTEN, AUGMENTED, MIXED, REPLAYED, REPLIES = TEXTS = (
     "raw", "rewritten", "augmented", "mixed", "replayed", "replies")
 _TEXTS_OF = {"dapt": RAW, "dapt-n": REWRITTEN, "dapt-a": AUGMENTED}  # unless a study names others
-_LABELS = {"dapt": "raw text", "dapt-n": "rewritten text", "dapt-a": "augmented text"}
+_LABELS = {"dapt": "raw text", "dapt-n": "rewritten text", "dapt-a": "augmented text",
+           "dapt-other": "other texts", "open": "base, open book"}
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 
@@ -25,9 +26,12 @@ def split_arm(name: str) -> tuple[str, int]:
 
 
 def arm_label(name: str) -> str:
-    """Return what a person reads for an arm: "raw text, seed 2" for dapt@2; others as they are."""
+    """Return what a person reads for an arm: "raw text, seed 2" for dapt@2, "raw text, open book"
+    for open-dapt; others as they are."""
     arm, _, number = name.partition("@")
-    return _LABELS.get(arm, arm) + (f", seed {number}" if number else "")
+    label = _LABELS.get(arm) or _LABELS.get(arm.removeprefix("open-"), arm)
+    is_open = arm.startswith("open-") and label != arm
+    return label + ", open book" * is_open + (f", seed {number}" if number else "")
 
 
 def is_trained(name: str) -> bool:
