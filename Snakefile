@@ -42,6 +42,7 @@ os.environ.setdefault("PYTHONPATH", str(REPOSITORY))
 workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
+os.environ["STUDY_CAUTION"] = study.caution  # stands in every executed copy
 replies = [str(REPOSITORY / study.replies)] * bool(study.replies)
 data, figures = f"data/{study.name}", f"figures/{study.name}"
 cores = study.threads or workflow.cores or 1  # of a stage that can use all; see the profile

@@ -51,6 +51,12 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
     try:
         finished = _execute(notebook, running, name, given)
+        if (caution := os.environ.get("STUDY_CAUTION")) and "caution" not in given:
+            import nbformat  # slow to import
+
+            banner = nbformat.v4.new_markdown_cell(f"> **{caution}**")
+            finished.cells.insert(1, banner)
+            nbformat.write(finished, running)
         from lib.report.page import write_page
 
         write_page(running, page)
