@@ -17,11 +17,9 @@ MAX_CODE_CELLS = 12
 MAX_CELL_LINES, MAX_IMPORT_LINES, MAX_CALLS = 12, 6, 5
 NOT_COUNTED = {*dir(builtins), "display", "Markdown"}  # the others are of lib, pandas or plots
 MORE_CALLS = {  # cells that have some more, as the number of cells is limited too
-    "00_filings/save", "00_filings/look-filings", "00_filings/check-xbrl", "00_structext/ask",
-    "00_structext/training", "02_normalize/augment", "06_structext/load", "06_tablequest/load",
-    "06_tablequest/pairs", "06_tablequest/lengths", "06_tablequest/ratings", "exposures/outcomes",
-    "exposures/scale", "exposures/checks", "exposures/arms", "exposures_run/base",
-    "exposures_run/runs", "exposures_run/checks", "exposures_run/records"}
+    "00_filings/save", "00_filings/look-filings", "00_filings/check-xbrl", "02_normalize/augment",
+    "exposures/outcomes", "exposures/scale", "exposures/checks", "exposures/arms",
+    "exposures_run/base", "exposures_run/runs", "exposures_run/checks", "exposures_run/records"}
 HEADER = re.compile(r"# (?:\d\d · )?[^\n]+\n\n\*\*Question\.\*\* [^\n]+\?[^\n]*\n\n"
                     r"\*Reads\* (?P<reads>.+?) \*Writes\* (?P<writes>.+?)\s*\n"
                     r"\*Paper:\* .+", re.S)
