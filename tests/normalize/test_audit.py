@@ -6,6 +6,7 @@ import pytest
 
 from lib.core.paths import REPOSITORY
 from lib.core.records import Document, Normalized, Segment
+from lib.documents.blocks import parse
 from lib.documents.folder import read_folder
 from lib.normalize.audit import audit, kinds_table
 from lib.normalize.rewrite import normalize
@@ -104,3 +105,16 @@ def test_the_rules_lose_and_invent_nothing_of_real_documents():
     rows = audit(segments, documents, normalize(segments, documents, by_rules))
     assert [(row.segment_id, row.lost, row.invented) for row in rows
             if not row.dropped and row.number("lost", "invented")] == []
+
+
+def test_the_shipped_texts_of_which_lists_and_tables_alone_are_rewritten_lose_nothing():
+    raw, rewritten = (read_folder(REPOSITORY / "data" / "records" / name).documents
+                      for name in ("documents", "lists_as_prose"))
+    rows = [Normalized(segment_id=f"{one.document_id}0", document_id=one.document_id, rating=None,
+                       remark="", text=one.text, dropped="") for one in rewritten]
+    segments = [segment(one.document_id, 0, len(one.text), one.text) for one in raw]
+    assert [row.fault for row in audit(segments, raw, rows)] == [""] * 30
+    for one, other in zip(raw, rewritten, strict=True):
+        kept = [block.text for block in parse(one.text) if block.kind in ("prose", "heading")]
+        own = {block.text: block.kind for block in parse(other.text)}
+        assert own.keys() >= set(kept) and not {"list", "table"} & set(own.values())
