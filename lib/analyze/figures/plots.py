@@ -183,6 +183,7 @@ def draw_loglik_curve(table: pd.DataFrame) -> Drawn:
             axes.plot(line.epoch, line["mean"], markersize=3.5, label=in_words(name),
                       **marker(index))
         axes.set(xlabel="Epoch")
+        axes.xaxis.get_major_locator().set_params(integer=True)
     drawn[0].set(ylabel="Log-likelihood of the answer\n(nats per token)")
     legend(figure, drawn[0])
     return figure, table

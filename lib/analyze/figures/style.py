@@ -110,7 +110,8 @@ def legend(figure: Figure, axes: Axes) -> None:
     """Draw the legend of `axes` above the panels, if anything is labelled."""
     handles, labels = axes.get_legend_handles_labels()
     if labels:
-        most = int(axes.get_figure(root=True).get_figwidth() / 1.1)
+        inches = 0.45 + 0.06 * max(map(len, labels))  # of a label with its handle
+        most = max(1, int(axes.get_figure(root=True).get_figwidth() / inches))
         figure.legend(handles, labels, loc="outside upper center", ncols=min(most, len(labels)))
 
 
