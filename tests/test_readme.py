@@ -18,8 +18,8 @@ def test_every_number_is_computed_from_committed_data(tmp_path, monkeypatch):
     monkeypatch.setitem(style.STYLE, "figure.figsize", (3.35, 3))  # restored
     page, own = tmp_path / "README.md", "figures/exhibit/README.md"
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    page.write_text(text.replace("−3.2 [", "−3.3 [") + "It wins in 77 of 78 cases.")
-    with pytest.raises(AssertionError, match="says .*Together −3.2 .* without data: .*77 of 78"):
+    page.write_text(text.replace("1.28 [", "1.29 [") + "It wins in 77 of 78 cases.")
+    with pytest.raises(AssertionError, match="says .* needs 1.28 .* without data: .*77 of 78"):
         run_cells("exhibit", pages=[str(page), own])
     page.write_text(text, encoding="utf-8")
     run_cells("exhibit", pages=[str(page), own])

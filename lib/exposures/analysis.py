@@ -176,16 +176,15 @@ def answer(table: pd.DataFrame) -> str:
     if first.bases < 2:
         return "One base, which shows how this is measured: see the replicates.\n"
     shown = {row: "is shown" if row.p_holm <= ALPHA else "is not shown" for row in rows}
-    equal = (" Effects beyond the margin are excluded." if first.p_equivalent <= ALPHA else
-             " Effects beyond the margin are not excluded.")
+    equal = f"is{'' if first.p_equivalent <= ALPHA else ' not'} shown"
     low, high = 2 ** second.low, 2 ** second.high
     return (
         f"Over {first.bases} bases, the log-likelihood of the answer about a fact in a named table "
         f"row differs by {estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} "
         f"from that about the same fact in a sentence, which {shown[first]} (exact sign flips, "
-        f"Holm's p {p_value(first.p_holm)}).{equal} The row needs "
-        f"{estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to be "
-        f"{second.measure} as often, which {shown[second]} (Holm's p {p_value(second.p_holm)}).\n"
+        f"Holm's p {p_value(first.p_holm)}); that it lies within the margin {equal}. The row "
+        f"needs {estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to "
+        f"be {second.measure} as often, which {shown[second]} (Holm's p {p_value(second.p_holm)}).\n"
     )
 
 
@@ -200,8 +199,9 @@ def frontier(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
 
 
 def sized(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
-    """Return `rows` with the number of parameters of their base."""
-    return rows.assign(parameters=rows.base.map(kept.groupby("base").parameters.first()))
+    """Return `rows` with the parameters of their base to two digits: vocabularies differ a bit."""
+    sizes = kept.groupby("base").parameters.first().map(lambda size: float(f"{size:.2g}"))
+    return rows.assign(parameters=rows.base.map(sizes).astype(int))
 
 
 def commonest(rows: pd.DataFrame) -> pd.DataFrame:

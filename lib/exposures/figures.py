@@ -48,7 +48,8 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame,
     axes.axvline(1, color="0.6", lw=0.8, zorder=0)
     axes.set_xscale("log", base=2)
     low, high = axes.get_xlim()
-    ticks = [tick for tick in (0.25, 0.5, 0.7, 0.85, 1, 1.2, 1.4, 2, 4) if low <= tick <= high]
+    steps = (0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5) if high < 2 * low else (0.25, 0.5, 1, 2, 4)
+    ticks = [tick for tick in steps if low <= tick <= high]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlabel("Exposures needed, times those in prose")
     style.legend(above, panels[0])

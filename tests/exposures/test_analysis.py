@@ -83,6 +83,12 @@ def test_what_is_forgotten_is_the_fall_from_exposure_0():
     assert found.estimate.item() == pytest.approx(8.0) and found.n.item() == 3
 
 
+def test_bases_whose_vocabularies_differ_a_bit_are_of_one_size():
+    rows, kept = (pd.DataFrame({"base": range(3), **more}) for more in (
+        {"learning_rate": 1e-3, "replay_share": 0.1}, {"parameters": [3431936, 3438336, 1046000]}))
+    assert set(analysis.commonest(analysis.sized(rows, kept)).base) == {0, 1}
+
+
 def test_the_number_of_bases_is_that_of_a_t_test():
     assert analysis.needed_bases(0.121, 0.07) == 26
     assert analysis.needed_bases(0.0005, 0.07) == 3  # models that learn nothing
