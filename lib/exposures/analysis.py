@@ -183,8 +183,8 @@ def answer(table: pd.DataFrame) -> str:
         f"row differs by {estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} "
         f"from that about the same fact in a sentence, which {shown[first]} (exact sign flips, "
         f"Holm's p {p_value(first.p_holm)}); that it lies within the margin {equal}. The row "
-        f"needs {estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to "
-        f"be {second.measure} as often, which {shown[second]} (Holm's p {p_value(second.p_holm)}).\n"
+        f"needs {estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to be "
+        f"{second.measure} as often, which {shown[second]} (Holm's p {p_value(second.p_holm)}).\n"
     )
 
 
