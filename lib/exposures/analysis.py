@@ -199,9 +199,13 @@ def frontier(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
 
 
 def sized(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
-    """Return `rows` with the parameters of their base to two digits: vocabularies differ a bit."""
-    sizes = kept.groupby("base").parameters.first().map(lambda size: float(f"{size:.2g}"))
-    return rows.assign(parameters=rows.base.map(sizes).astype(int))
+    """Return `rows` with the parameters of their base, the median of those of its first digit.
+
+    The vocabularies of bases of one size differ a bit.
+    """
+    sizes = kept.groupby("base").parameters.first()
+    medians = sizes.groupby(sizes.map("{:.0e}".format)).transform("median").astype(int)
+    return rows.assign(parameters=rows.base.map(medians))
 
 
 def commonest(rows: pd.DataFrame) -> pd.DataFrame:
