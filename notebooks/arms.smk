@@ -73,7 +73,7 @@ rule judge:
 
 if "06_analyze" in study.stages:
     rule analyze:
-        input: rows("queries"), of("answers", study.arms), judged,
+        input: rows("queries"), answers, verdicts,
             records("exposures") if "exposures" in study.stages else []
         output: f"{figures}/paper/table2.csv", records("06_analyze")
         params: **stage("06_analyze")

@@ -27,7 +27,7 @@ STAGES = {
     "03_train": Stage(per="trained"),
     "04_infer": Stage(per="runs"),
     "05_judge": Stage(per="runs"),
-    "06_analyze": Stage(),
+    "06_analyze": Stage(every_seed=True),
     "retention": Stage(per="arms"),
     "pairs": Stage(per="pairs"),
     "statistics": Stage(every_seed=True),

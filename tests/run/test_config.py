@@ -149,8 +149,7 @@ def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file)
     assert [row.get("seed", 42) for row in given] == [42, 43, 44] * 2
     assert study.model_copy(update={"first_seed": 7}).given("03_train", "dapt@2")["seed"] == 8
     assert [row.get("epochs") for row in given] == [None] * 3 + [3] * 3
-    assert study.given("statistics")["arms"] == study.runs
-    assert study.given("06_analyze")["arms"] == ["base", "dapt", "dapt-n"]
+    assert study.given("statistics")["arms"] == study.given("06_analyze")["arms"] == study.runs
 
 
 def test_an_arm_is_an_entry_of_the_study_file_with_its_texts(study_file):
