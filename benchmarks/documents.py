@@ -82,16 +82,19 @@ def one_process(factor: int) -> dict[str, float]:
     rewritten: dict[str, list[str]] = defaultdict(list)
     for row in normalize(segments, documents, rewrite):
         rewritten[row.segment_id.rsplit("-", 1)[0]].append(row.text)
-    n_lost = sum(len(lost_tokens(one.text, "\n\n".join(rewritten[one.document_id])))
-                 for one in documents)
+    n_lost = sum(
+        len(lost_tokens(one.text, "\n\n".join(rewritten[one.document_id]))) for one in documents
+    )
     clock.append(time.process_time())
     return {
         "megabytes": sum(len(one.text) for one in documents) / 1e6,
-        "thousand tokens": sum(one.n_tokens for one in segments) / 1e3, "queries": len(queries),
+        "thousand tokens": sum(one.n_tokens for one in segments) / 1e3,
+        "queries": len(queries),
         "words lost": n_lost,
         **{f"{name}, s": clock[index + 1] - clock[index] for index, name in enumerate(STAGES)},
         "all three, s": clock[-1] - clock[0],
-        "peak memory, MB": peak()}
+        "peak memory, MB": peak(),
+    }
 
 
 def peak() -> float:
@@ -113,18 +116,26 @@ def notebooks(kind: str, factor: int, tokenizer: str) -> dict[str, float]:
         folder = Path(root, "documents")
         folder.mkdir()
         write_documents(folder, kind, factor)
-        given = {"00_documents": {"folder": str(folder)}, "01_annotate": {},
-                 "02_normalize": {"base_model": tokenizer}}
+        given = {
+            "00_documents": {"folder": str(folder)},
+            "01_annotate": {},
+            "02_normalize": {"base_model": tokenizer},
+        }
         used = {stage: _run(stage, given[stage] | {"study": STUDY}, Path(root)) for stage in STAGES}
-        rows = {name: _rows(Path(root, "data", STUDY, f"{name}.jsonl"))
-                for name in ("documents", "queries", "segments")}
-    return {"documents": len(rows["documents"]),
-            "megabytes": sum(len(one["text"]) for one in rows["documents"]) / 1e6,
-            "thousand tokens": sum(one["n_tokens"] for one in rows["segments"]) / 1e3,
-            "segments": len(rows["segments"]), "queries": len(rows["queries"]),
-            **{f"{stage}, s": seconds for stage, (seconds, _) in used.items()},
-            "all three, s": sum(seconds for seconds, _ in used.values()),
-            **{f"{stage}, MB": megabytes for stage, (_, megabytes) in used.items()}}
+        rows = {
+            name: _rows(Path(root, "data", STUDY, f"{name}.jsonl"))
+            for name in ("documents", "queries", "segments")
+        }
+    return {
+        "documents": len(rows["documents"]),
+        "megabytes": sum(len(one["text"]) for one in rows["documents"]) / 1e6,
+        "thousand tokens": sum(one["n_tokens"] for one in rows["segments"]) / 1e3,
+        "segments": len(rows["segments"]),
+        "queries": len(rows["queries"]),
+        **{f"{stage}, s": seconds for stage, (seconds, _) in used.items()},
+        "all three, s": sum(seconds for seconds, _ in used.values()),
+        **{f"{stage}, MB": megabytes for stage, (_, megabytes) in used.items()},
+    }
 
 
 def _rows(path: Path) -> list[dict[str, object]]:
@@ -137,9 +148,13 @@ def _run(stage: str, given: dict[str, object], root: Path) -> tuple[float, float
     This process must be small, because Linux counts its memory to what it starts.
     """
     with open(root / "log", "w+", encoding="utf-8") as log:
-        child = subprocess.Popen([sys.executable, "-m", "lib.run.notebook", stage, "-y",
-                                  json.dumps(given)], cwd=REPOSITORY, stdout=log, stderr=log,
-                                 env={**os.environ, "STUDY_ROOT": str(root)})
+        child = subprocess.Popen(
+            [sys.executable, "-m", "lib.run.notebook", stage, "-y", json.dumps(given)],
+            cwd=REPOSITORY,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "STUDY_ROOT": str(root)},
+        )
         _, status, used = os.wait4(child.pid, 0)  # with the kernel, its child
         child.returncode = os.waitstatus_to_exitcode(status)
         log.seek(0)
@@ -158,11 +173,17 @@ def scaling(factors: tuple[int, ...], *command: str) -> list[str]:
     for factor in factors:
         ran = subprocess.run(
             [sys.executable, "-m", *(part.format(factor) for part in command)],
-            cwd=REPOSITORY, check=True, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL)
+            cwd=REPOSITORY,
+            check=True,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         runs.append(json.loads(ran.stdout.splitlines()[-1]))
-    lines = [f"| | {' | '.join(f'{factor}×' for factor in factors)} | growth |",
-             "| --- |" + " --- |" * (len(factors) + 1)]
+    lines = [
+        f"| | {' | '.join(f'{factor}×' for factor in factors)} | growth |",
+        "| --- |" + " --- |" * (len(factors) + 1),
+    ]
     for name in runs[0]:
         first, middle, last = (run[name] for run in runs)
         expected = (middle - first) * (factors[2] - factors[1]) / (factors[1] - factors[0])
@@ -174,22 +195,35 @@ def scaling(factors: tuple[int, ...], *command: str) -> list[str]:
 
 def main() -> str:
     """Return the measurement as Markdown."""
-    lines = ["## Documents, questions and rewrites by rules", "",
-             f"`python -m benchmarks documents`; {os.cpu_count()} cores, processor seconds, each "
-             "column in processes of its own. Growth is that of the last step over the first, per "
-             "unit of size: 1 is linear.", "",
-             "One document, up to the limit of 5 MB, without imports:", "",
-             *scaling(DOCUMENT_FACTORS, __spec__.name, "document", "{}")]
+    lines = [
+        "## Documents, questions and rewrites by rules",
+        "",
+        f"`python -m benchmarks documents`; {os.cpu_count()} cores, processor seconds, each "
+        "column in processes of its own. Growth is that of the last step over the first, per "
+        "unit of size: 1 is linear.",
+        "",
+        "One document, up to the limit of 5 MB, without imports:",
+        "",
+        *scaling(DOCUMENT_FACTORS, __spec__.name, "document", "{}"),
+    ]
     with tempfile.TemporaryDirectory() as folder:
         _tokenizer().save_pretrained(folder)
-        for kind, text in (("corpus", "A corpus of documents of 7 to 60 kB, by the notebooks, with "
-                            "start-up; 16× is the size of the paper's:"),
-                           ("records", "The same size in the laboratory's records, of 0.6 kB:")):
+        for kind, text in (
+            (
+                "corpus",
+                "A corpus of documents of 7 to 60 kB, by the notebooks, with "
+                "start-up; 16× is the size of the paper's:",
+            ),
+            ("records", "The same size in the laboratory's records, of 0.6 kB:"),
+        ):
             lines += ["", text, "", *scaling(CORPUS_FACTORS, __spec__.name, kind, "{}", folder)]
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
     what, size, *others = sys.argv[1:]
-    print(json.dumps(one_process(int(size)) if what == "document"
-                     else notebooks(what, int(size), *others)))
+    print(
+        json.dumps(
+            one_process(int(size)) if what == "document" else notebooks(what, int(size), *others)
+        )
+    )

@@ -35,8 +35,11 @@ class Truth:
         self.units, self.periods = {}, {}
         for node in self.root.iter():
             name = str(node.tag).rpartition(":")[2]
-            texts = ["".join(one.itertext()).strip() for one in node.iter()
-                     if str(one.tag).endswith((":measure", "date", ":instant"))]
+            texts = [
+                "".join(one.itertext()).strip()
+                for one in node.iter()
+                if str(one.tag).endswith((":measure", "date", ":instant"))
+            ]
             if name == "unit":
                 names = [text.rpartition(":")[2].lower() for text in texts]
                 self.units[node.get("id")] = "/".join(names)
@@ -47,9 +50,11 @@ class Truth:
         """Return by table the numbers (value in whole units, unit, period) of one-number cells."""
         found = {}
         for number, table in enumerate(self.root.iter("table"), 1):
-            cells = [cell for cell in table.iter("td", "th")
-                     if next(cell.iterancestors("table")) is table
-                     and cell.find(".//table") is None]
+            cells = [
+                cell
+                for cell in table.iter("td", "th")
+                if next(cell.iterancestors("table")) is table and cell.find(".//table") is None
+            ]
             facts = filter(None, map(self._fact, cells))
             found[number] = Counter(facts)
         return found
@@ -112,8 +117,9 @@ def measured(path: Path) -> dict[str, float]:
                     continue
                 other = others.cells[row][column] if is_alike else EMPTY
                 same = [fact for fact in left if fact[0] == whole(cell) and left[fact]]
-                exact = [fact for fact in same if is_unit(cell.unit, fact[1])
-                         and fact[2] == cell.period]
+                exact = [
+                    fact for fact in same if is_unit(cell.unit, fact[1]) and fact[2] == cell.period
+                ]
                 counts["covered"] += 1
                 counts["right"] += bool(exact)
                 if fact := next(iter(exact or same), None):
@@ -130,10 +136,14 @@ def table(rows: dict[str, dict[str, float]]) -> str:
     most = {name: max(row[name] for row in rows.values()) for name in ("s", "MB")}
     lines = [f"| filing | {' | '.join((*COLUMNS, 's', 'MB'))} |", "| --- |" + " ---: |" * 8]
     for name, row in [*rows.items(), ("all, at most", together | most)]:
-        shares = [f"{row.get(one, 0):,} ({row.get(one, 0) / max(1, row['tagged']):.1%})"
-                  for one in COLUMNS[1:]]
-        lines.append(f"| {name} | {row['tagged']:,} | {' | '.join(shares)} | {row['s']:.2f} | "
-                     f"{row['MB']:.0f} |")
+        shares = [
+            f"{row.get(one, 0):,} ({row.get(one, 0) / max(1, row['tagged']):.1%})"
+            for one in COLUMNS[1:]
+        ]
+        lines.append(
+            f"| {name} | {row['tagged']:,} | {' | '.join(shares)} | {row['s']:.2f} | "
+            f"{row['MB']:.0f} |"
+        )
     return "\n".join(lines)
 
 
@@ -141,8 +151,13 @@ def main(folder: Path) -> str:
     """Measure each filing below `folder` in a process of its own."""
     rows = {}
     for path in sorted([*folder.rglob("*.htm*")]):
-        ran = subprocess.run([sys.executable, "-m", "benchmarks.filings", "--one", str(path)],
-                             cwd=REPOSITORY, text=True, capture_output=True, check=False)
+        ran = subprocess.run(
+            [sys.executable, "-m", "benchmarks.filings", "--one", str(path)],
+            cwd=REPOSITORY,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         if ran.returncode:
             print(f"{path.name}: {ran.stderr.splitlines()[-1]}", file=sys.stderr)
         else:

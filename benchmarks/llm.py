@@ -27,8 +27,19 @@ from tests.llm_server_faults import FINAL, HARMLESS, NO_ANSWER, PASSING
 N, LATENCY, RATE, BURST = 300, 0.2, 3000, 20  # calls, seconds, requests per minute, burst of them
 KILLED_AT = 160
 ROUNDS = 4
-LIMITED = ("--requests-per-minute", str(RATE), "--faults", "500", "502", "503",
-           "--fault-share", "0.05", "--says", "x-ratelimit", "retry-after")
+LIMITED = (
+    "--requests-per-minute",
+    str(RATE),
+    "--faults",
+    "500",
+    "502",
+    "503",
+    "--fault-share",
+    "0.05",
+    "--says",
+    "x-ratelimit",
+    "retry-after",
+)
 QUESTIONS = [f"question {number}" for number in range(N)]
 
 
@@ -48,11 +59,20 @@ class Run:
 
 def started(server: RemoteServer, runs: Sequence[tuple[str, list[str], dict]]) -> subprocess.Popen:
     """Start a process with `runs` of clients on prompts."""
-    environment = {**os.environ, "OPENAI_API_KEY": "sk-of-the-benchmark",
-                   "OPENAI_BASE_URL": server.url}
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.llm_client"], cwd=REPOSITORY,
-                               env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True)
+    environment = {
+        **os.environ,
+        "OPENAI_API_KEY": "sk-of-the-benchmark",
+        "OPENAI_BASE_URL": server.url,
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.llm_client"],
+        cwd=REPOSITORY,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     process.stdin.write(json.dumps(runs))
     process.stdin.close()
     process.stdin = None  # so that communicate() leaves it alone
@@ -76,37 +96,51 @@ def new_cache(folder: str) -> str:
 def speeds(folder: str) -> list[list[str]]:
     """Return rows for k=20 and k=100: ours over bare, each over the ideal, CPU ms per call."""
     names = [(client, k) for k in (20, 100) for client in ("bare", "ours")]
-    work = [(client, QUESTIONS[:1], {"concurrency": 1, "cache": new_cache(folder)})
-            for client in ("bare", "ours")]
-    work += [(client, QUESTIONS, {"concurrency": k, "cache": new_cache(folder)})
-             for _ in range(ROUNDS) for client, k in names]
+    work = [
+        (client, QUESTIONS[:1], {"concurrency": 1, "cache": new_cache(folder)})
+        for client in ("bare", "ours")
+    ]
+    work += [
+        (client, QUESTIONS, {"concurrency": k, "cache": new_cache(folder)})
+        for _ in range(ROUNDS)
+        for client, k in names
+    ]
     with Server.process("--latency", str(LATENCY)) as server:
         runs = ran(server, work)[2:]
     if any(run.n_texts != N for run in runs):
         raise RuntimeError("a row was lost where nothing failed")
-    of = {name: runs[place::len(names)] for place, name in enumerate(names)}
+    of = {name: runs[place :: len(names)] for place, name in enumerate(names)}
     rows = []
     for k, most in ((20, "1.10"), (100, "1.50")):
         bare, ours = of["bare", k], of["ours", k]
         ideal = math.ceil(N / k) * LATENCY
         ratios = [mine.seconds / its.seconds for mine, its in zip(ours, bare, strict=True)]
-        rows.append([f"k={k}", spread(ratios), most,
-                     *(spread([run.seconds / ideal for run in some]) for some in (ours, bare)),
-                     *(spread([1000 * run.cpu_seconds / N for run in some])
-                       for some in (ours, bare)), "1.5"])
+        rows.append(
+            [
+                f"k={k}",
+                spread(ratios),
+                most,
+                *(spread([run.seconds / ideal for run in some]) for some in (ours, bare)),
+                *(spread([1000 * run.cpu_seconds / N for run in some]) for some in (ours, bare)),
+                "1.5",
+            ]
+        )
     return rows
 
 
 def limited(folder: str) -> str:
     """Return what becomes of N calls under a limit of which some fail."""
-    with Server.process("--latency", str(LATENCY), *LIMITED,
-                        "--burst-seconds", str(BURST * 60 / RATE)) as server:
+    with Server.process(
+        "--latency", str(LATENCY), *LIMITED, "--burst-seconds", str(BURST * 60 / RATE)
+    ) as server:
         settings = {"concurrency": 20, "cache": new_cache(folder), "max_failed_share": 1.0}
-        run, = ran(server, [("ours", QUESTIONS, settings)])
+        (run,) = ran(server, [("ours", QUESTIONS, settings)])
         statuses = Counter(call.status for call in server.log)
     ideal = (statuses.total() - statuses[429] - BURST) * 60 / RATE + LATENCY
-    return (f"{run.n_texts} of {N} rows, {run.seconds / ideal:.2f} times the time that the limit "
-            f"allows, {statuses[429] / statuses.total():.1%} of {statuses.total()} answered 429")
+    return (
+        f"{run.n_texts} of {N} rows, {run.seconds / ideal:.2f} times the time that the limit "
+        f"allows, {statuses[429] / statuses.total():.1%} of {statuses.total()} answered 429"
+    )
 
 
 def killed(folder: str) -> str:
@@ -121,19 +155,37 @@ def killed(folder: str) -> str:
         time.sleep(2 * LATENCY)  # calls in flight are answered, and paid for
         again, cached = ran(server, work * 2)
         paid = Counter(call.prompt for call in server.log if call.status == 200)
-    return (f"{N - again.n_texts} of {N} rows lost, {paid.total() - len(paid)} replies paid for "
-            f"twice (20, those in flight); all {N} once more from the cache: {cached.seconds:.2f} "
-            "s")
+    return (
+        f"{N - again.n_texts} of {N} rows lost, {paid.total() - len(paid)} replies paid for "
+        f"twice (20, those in flight); all {N} once more from the cache: {cached.seconds:.2f} "
+        "s"
+    )
 
 
 def misfortunes(folder: str) -> str:
     """Count rows lost (without the text that the server would give) and misread (a wrong text)."""
-    prompts = [f"{number} {text}" for number in range(3)
-               for fault in (*HARMLESS, *PASSING, *NO_ANSWER, *FINAL)
-               for text in (f"fault:{fault}{' once' * (fault in PASSING)}", f"next to {fault}")]
+    prompts = [
+        f"{number} {text}"
+        for number in range(3)
+        for fault in (*HARMLESS, *PASSING, *NO_ANSWER, *FINAL)
+        for text in (f"fault:{fault}{' once' * (fault in PASSING)}", f"next to {fault}")
+    ]
     with Server.process() as server:
-        run, = ran(server, [("ours", prompts, {"concurrency": 20, "cache": new_cache(folder),
-                                               "timeout_seconds": 2.0, "max_failed_share": 1.0})])
+        (run,) = ran(
+            server,
+            [
+                (
+                    "ours",
+                    prompts,
+                    {
+                        "concurrency": 20,
+                        "cache": new_cache(folder),
+                        "timeout_seconds": 2.0,
+                        "max_failed_share": 1.0,
+                    },
+                )
+            ],
+        )
     lost = misread = 0
     for prompt, (text, reason) in zip(prompts, run.replies, strict=True):
         fault = next(iter(re.findall(r"fault:([\w-]+)", prompt)), "")

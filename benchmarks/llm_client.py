@@ -33,14 +33,19 @@ def bare(prompts: list[str], settings: dict) -> Replies:
         room = asyncio.Semaphore(settings["concurrency"])
 
         async def ask(prompt: str) -> tuple[str, str]:
-            body = {"model": "m", "max_completion_tokens": 4096,
-                    "messages": [{"role": "user", "content": prompt}]}
+            body = {
+                "model": "m",
+                "max_completion_tokens": 4096,
+                "messages": [{"role": "user", "content": prompt}],
+            }
             async with room, session.post(url, json=body) as got:
                 return (await got.json())["choices"][0]["message"]["content"], ""
 
         async with aiohttp.ClientSession(
-                headers=headers, connector=aiohttp.TCPConnector(limit=0)) as session:
+            headers=headers, connector=aiohttp.TCPConnector(limit=0)
+        ) as session:
             return await asyncio.gather(*map(ask, prompts))
+
     return asyncio.run(all_of_them())
 
 
@@ -56,8 +61,10 @@ def main() -> None:
         cpu, start = cpu_seconds(), time.perf_counter()
         replies = {"ours": ours, "bare": bare}[client](prompts, settings)
         seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu
-        print("\n" + json.dumps({"replies": replies, "seconds": seconds, "cpu_seconds": cpu}),
-              flush=True)
+        print(
+            "\n" + json.dumps({"replies": replies, "seconds": seconds, "cpu_seconds": cpu}),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -99,14 +99,17 @@ def _chain(factor: int):
 
 def main() -> str:
     """Return the measurement as Markdown."""
-    return "\n".join([
-        "## The study as a whole",
-        "",
-        f"`python -m benchmarks study`; {os.cpu_count()} cores. The chain over more records, once "
-        "each: rules, answers of 16 tokens, two epochs. Growth as below:",
-        "",
-        *scaling(FACTORS, __spec__.name, "{}"),
-    ])
+    return "\n".join(
+        [
+            "## The study as a whole",
+            "",
+            f"`python -m benchmarks study`; {os.cpu_count()} cores. The chain over more "
+            f"records, once "
+            "each: rules, answers of 16 tokens, two epochs. Growth as below:",
+            "",
+            *scaling(FACTORS, __spec__.name, "{}"),
+        ]
+    )
 
 
 if __name__ == "__main__":

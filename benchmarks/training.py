@@ -266,8 +266,7 @@ def main() -> str:
         "|---|---:|---:|---:|",
     ]
     lines += [
-        f"| {name} | {speed.wall:,.0f} | {speed.processor:,.0f} | "
-        f"{max(0.0, speed.apart):.1f} |"
+        f"| {name} | {speed.wall:,.0f} | {speed.processor:,.0f} | {max(0.0, speed.apart):.1f} |"
         for name, speed in speeds.items()
     ]
     lines += [

@@ -27,19 +27,32 @@ os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does;
 
 # `make test` draws few examples for each property, `make test-all` many.
 settings.register_profile("fast", max_examples=25, deadline=None)
-settings.register_profile("thorough", max_examples=200, deadline=None,
-                          suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "thorough", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 # Folders and files that take longest, so that none of them is left for the end.
-LONGEST = ("test_smoke", "test_studies", "test_study", "test_deepspeed", "test_stages",
-           "test_workers", "test_retention", "test_config", "test_faults")
+LONGEST = (
+    "test_smoke",
+    "test_studies",
+    "test_study",
+    "test_deepspeed",
+    "test_stages",
+    "test_workers",
+    "test_retention",
+    "test_config",
+    "test_faults",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest files first, the others in their order."""
-    items.sort(key=lambda item: LONGEST.index(item.path.stem)
-               if item.path.stem in LONGEST else len(LONGEST))
+    items.sort(
+        key=lambda item: (
+            LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST)
+        )
+    )
 
 
 # What each notebook of the tiny graph declares and does. They read and write what the graph says.
@@ -49,53 +62,69 @@ DECLARED = {
     "01_annotate": 'annotator: str = "rules"\nmax_queries: int = 10',
     "02_normalize": 'normalizer: str = "rules"\nbase_model: str = "data/lab/models/base"',
     "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\n'
-                'learning_rate: float = 1.0e-3\nepochs: int = 2\nnote: str | None = None',
+    "learning_rate: float = 1.0e-3\nepochs: int = 2\nnote: str | None = None",
     "04_infer": 'arms: list[str] = ["dapt"]\nbase_model: str = ""',
     "05_judge": 'arms: list[str] = ["dapt"]\njudge: str = "rules"',
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
     "retention": 'arms: list[str] = ["dapt"]\nbase_model: str = ""\ntasks: str = "lab"',
     "pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "rules"',
     "statistics": 'judge: str = "rules"\narms: list = []\nretention: bool = True\n'
-                  'pairs: bool = True',
+    "pairs: bool = True",
     "ledger": 'judge: str = "rules"\narms: list = []',
     "agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
 }
 DOES = {
-    "00_lab": ['for name in ("documents", "documents_public", "facts"):\n'
-               '    write_text(data_path(study, f"{name}.jsonl"), f\'"{name} {seed}"\\n\')',
-               'write_text(data_path(study, "models", "base", "config.json"), str(seed))'],
-    "00_documents": ["from lib.documents.folder import read_folder",
-                     "reading = read_folder(folder)",
-                     'save(study, "documents", reading.documents)\n'
-                     'save(study, "documents_rejected", reading.rejected)'],
-    "01_annotate": ['text = existing(study, "documents").read_text()',
-                    'line = f"{text}{max_queries}\\n"',
-                    'write_text(artifact_path(study, "queries"), line)',
-                    'write_text(artifact_path(study, "queries_rejected"), "")'],
-    "02_normalize": ['text = existing(study, "documents").read_text()',
-                     'for name in ("segments", "normalized"):\n'
-                     '    write_text(artifact_path(study, name), text)'],
-    "03_train": ["import os, time", 'time.sleep(float(os.environ.get("PAUSE", 0)))',
-                 'source = "normalized" if arm == "dapt-n" else "segments"',
-                 'text = existing(study, source).read_text()',
-                 'write_text(data_path(study, "models", arm, "training.json"),\n'
-                 '           f"{text}[{epochs}, {learning_rate}]")'],
-    "04_infer": ['text = existing(study, "queries").read_text()',
-                 'for arm in arms:\n'
-                 '    path = data_path(study, "models", arm, "training.json")\n'
-                 '    model = "" if arm == "base" else path.read_text()\n'
-                 '    write_text(artifact_path(study, "answers", arm=arm), f"{text}{model}\\n")'],
-    "05_judge": ['for arm in arms:\n'
-                 '    text = existing(study, "answers", arm=arm).read_text()\n'
-                 '    write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)'],
-    "06_analyze": ["import zlib\nfrom lib.core.text import listed",
-                   'paths = [existing(study, "verdicts", judge=judge, arm=arm) for arm in arms]',
-                   'sums = [zlib.crc32(path.read_bytes()) for path in paths]\n'
-                   'lines = [f"{arm},all,1,{one},0,1.0\\n" for arm, one in zip(arms, sums)]\n'
-                   'head = "arm,structure,n,correct,unscored,accuracy\\n"\n'
-                   'write_text(figures_path(study, "paper", "table2.csv"), head + "".join(lines))',
-                   'write_text(figures_path(study, "paper", "table2.md"),\n'
-                   '           f"| table 2 |\\n| --- |\\n| {sums} |\\n")'],
+    "00_lab": [
+        'for name in ("documents", "documents_public", "facts"):\n'
+        '    write_text(data_path(study, f"{name}.jsonl"), f\'"{name} {seed}"\\n\')',
+        'write_text(data_path(study, "models", "base", "config.json"), str(seed))',
+    ],
+    "00_documents": [
+        "from lib.documents.folder import read_folder",
+        "reading = read_folder(folder)",
+        'save(study, "documents", reading.documents)\n'
+        'save(study, "documents_rejected", reading.rejected)',
+    ],
+    "01_annotate": [
+        'text = existing(study, "documents").read_text()',
+        'line = f"{text}{max_queries}\\n"',
+        'write_text(artifact_path(study, "queries"), line)',
+        'write_text(artifact_path(study, "queries_rejected"), "")',
+    ],
+    "02_normalize": [
+        'text = existing(study, "documents").read_text()',
+        'for name in ("segments", "normalized"):\n    write_text(artifact_path(study, name), text)',
+    ],
+    "03_train": [
+        "import os, time",
+        'time.sleep(float(os.environ.get("PAUSE", 0)))',
+        'source = "normalized" if arm == "dapt-n" else "segments"',
+        "text = existing(study, source).read_text()",
+        'write_text(data_path(study, "models", arm, "training.json"),\n'
+        '           f"{text}[{epochs}, {learning_rate}]")',
+    ],
+    "04_infer": [
+        'text = existing(study, "queries").read_text()',
+        "for arm in arms:\n"
+        '    path = data_path(study, "models", arm, "training.json")\n'
+        '    model = "" if arm == "base" else path.read_text()\n'
+        '    write_text(artifact_path(study, "answers", arm=arm), f"{text}{model}\\n")',
+    ],
+    "05_judge": [
+        "for arm in arms:\n"
+        '    text = existing(study, "answers", arm=arm).read_text()\n'
+        '    write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)'
+    ],
+    "06_analyze": [
+        "import zlib\nfrom lib.core.text import listed",
+        'paths = [existing(study, "verdicts", judge=judge, arm=arm) for arm in arms]',
+        "sums = [zlib.crc32(path.read_bytes()) for path in paths]\n"
+        'lines = [f"{arm},all,1,{one},0,1.0\\n" for arm, one in zip(arms, sums)]\n'
+        'head = "arm,structure,n,correct,unscored,accuracy\\n"\n'
+        'write_text(figures_path(study, "paper", "table2.csv"), head + "".join(lines))',
+        'write_text(figures_path(study, "paper", "table2.md"),\n'
+        '           f"| table 2 |\\n| --- |\\n| {sums} |\\n")',
+    ],
 }
 STUDY = """source: lab
 variants: []
@@ -111,9 +140,13 @@ IMPORTS = "from lib.core.files import *\nfrom lib.core.paths import *"
 
 def tiny_notebook(declared: str, does: list[str]) -> nbformat.NotebookNode:
     """Return a notebook with a parameters cell, the imports that all share, and `does`."""
-    cells = [nbformat.v4.new_code_cell(f'study: str = "tiny"\n{declared}',
-                                       metadata={"tags": ["parameters"]}),
-             nbformat.v4.new_code_cell(IMPORTS), *map(nbformat.v4.new_code_cell, does)]
+    cells = [
+        nbformat.v4.new_code_cell(
+            f'study: str = "tiny"\n{declared}', metadata={"tags": ["parameters"]}
+        ),
+        nbformat.v4.new_code_cell(IMPORTS),
+        *map(nbformat.v4.new_code_cell, does),
+    ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
@@ -131,8 +164,11 @@ class House:
 
     def environment(self, **more: str) -> dict[str, str]:
         """Return this process's environment with the copy's lib before any installed one."""
-        own = {key: value for key, value in os.environ.items()
-               if key not in ("STUDY_ROOT", "STUDY_PARENT")}
+        own = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("STUDY_ROOT", "STUDY_PARENT")
+        }
         return {**own, "PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1", **more}
 
     def command(self, *arguments: str) -> list[str]:
@@ -141,15 +177,26 @@ class House:
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
         """Run a study to its end; stdout and stderr together."""
-        return subprocess.run(self.command(*arguments), cwd=self.root, text=True, timeout=300,
-                              env=self.environment(**environment), check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return subprocess.run(
+            self.command(*arguments),
+            cwd=self.root,
+            text=True,
+            timeout=300,
+            env=self.environment(**environment),
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen:
         """Start a study in the background."""
-        return subprocess.Popen(self.command(*arguments), cwd=self.root,
-                                env=self.environment(**environment),
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.root,
+            env=self.environment(**environment),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def times(self) -> dict[str, int]:
         """Return when each stage record of the study `tiny` was written."""

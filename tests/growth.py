@@ -29,6 +29,7 @@ def ends(seconds: int = 60) -> Iterator[None]:
     Inputs are made so long that linear work takes well under a second and quadratic work takes
     minutes: a busy machine does not fail it.
     """
+
     def fail(*_) -> None:
         raise TimeoutError(f"did not end in {seconds} s")
 

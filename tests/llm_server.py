@@ -49,22 +49,32 @@ class Call:
 
 def at_random(names: Sequence[str], share: float, seed: int = 1) -> Faults:
     """A share of calls fails, each with one of `names`; the same calls for the same seed."""
+
     def choose(number: int, body: dict) -> str | None:
         chance = random.Random(f"{seed} {number}")
         return chance.choice(list(names)) if chance.random() < share else None
+
     return choose
 
 
 def completion(body: dict, text: str) -> dict:
     """A complete chat completion; four bytes make a token."""
-    tokens_in, tokens_out = (len(part.encode()) // 4 + 1
-                             for part in (json.dumps(body["messages"]), text))
+    tokens_in, tokens_out = (
+        len(part.encode()) // 4 + 1 for part in (json.dumps(body["messages"]), text)
+    )
     message = {"role": "assistant", "content": text}
-    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1,
-            "model": body.get("model"),
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
-                      "total_tokens": tokens_in + tokens_out}}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": body.get("model"),
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+        "usage": {
+            "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out,
+            "total_tokens": tokens_in + tokens_out,
+        },
+    }
 
 
 def digest_of(body: dict) -> str:
@@ -81,11 +91,19 @@ class Server:
     and (): any. The limit's bucket has `burst_seconds` worth of its rate.
     """
 
-    def __init__(self, *, latency: float = 0.0, requests_per_minute: float | None = None,
-                 burst_seconds: float = 1.0, says: Sequence[str] = SAYS,
-                 reply: Callable[[dict], object] = digest_of,
-                 faults: Faults | None = None, key: str = "", models: Sequence[str] = (),
-                 batch: BatchRules | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        latency: float = 0.0,
+        requests_per_minute: float | None = None,
+        burst_seconds: float = 1.0,
+        says: Sequence[str] = SAYS,
+        reply: Callable[[dict], object] = digest_of,
+        faults: Faults | None = None,
+        key: str = "",
+        models: Sequence[str] = (),
+        batch: BatchRules | None = None,
+    ) -> None:
         self.latency = latency
         self.reply, self.faults = reply, faults
         self.key, self.models = key, models
@@ -95,7 +113,8 @@ class Server:
         self.url = ""
         self._n_calls, self._seen = 0, Counter()
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self.serve(0, self._up.set)), daemon=True)
+            target=lambda: asyncio.run(self.serve(0, self._up.set)), daemon=True
+        )
         self._up = threading.Event()
 
     def __enter__(self) -> "Server":
@@ -130,8 +149,7 @@ class Server:
             running.wait()
             running.stdout.close()
 
-    async def _connection(self, reader: asyncio.StreamReader,
-                          writer: asyncio.StreamWriter) -> None:
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while await self._exchange(reader, writer):
                 pass
@@ -140,15 +158,19 @@ class Server:
         finally:
             writer.close()
 
-    async def _exchange(self, reader: asyncio.StreamReader,
-                        writer: asyncio.StreamWriter) -> bool:
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         line, *rest = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, target, _ = line.split(" ")
-        headers = {name.lower(): value.strip()
-                   for name, _, value in (one.partition(":") for one in rest)}
+        headers = {
+            name.lower(): value.strip() for name, _, value in (one.partition(":") for one in rest)
+        }
         body = await _body(reader, headers)
-        call = Call(time.time(), method, urlsplit(target).path,
-                    key_hash=_hash(headers.get("authorization", "")))
+        call = Call(
+            time.time(),
+            method,
+            urlsplit(target).path,
+            key_hash=_hash(headers.get("authorization", "")),
+        )
         if not call.path.startswith("/_"):
             self.log.append(call)
         answer = await self._answer(call, urlsplit(target).query, headers, body)
@@ -159,8 +181,9 @@ class Server:
             writer.write(answer.head() + answer.body)
         return headers.get("connection", "").lower() != "close"
 
-    async def _answer(self, call: Call, query: str, headers: Mapping[str, str],
-                      body: bytes) -> Answer:
+    async def _answer(
+        self, call: Call, query: str, headers: Mapping[str, str], body: bytes
+    ) -> Answer:
         key = headers.get("authorization", "").removeprefix("Bearer ")
         if call.path == "/_log":
             return Answer(json.dumps([asdict(one) for one in self.log]).encode())
@@ -169,13 +192,15 @@ class Server:
         if (call.method, call.path) == ("POST", "/v1/chat/completions"):
             return await self._chat(call, Asked(json.loads(body), key, headers.get("host", "")))
         if (call.method, call.path) == ("GET", "/v1/models"):
-            rows = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"}
-                    for name in self.models or "m"]
+            rows = [
+                {"id": name, "object": "model", "created": 1, "owned_by": "tests"}
+                for name in self.models or "m"
+            ]
             return Answer(json.dumps({"object": "list", "data": rows}).encode())
         kind = headers.get("content-type", "")
-        return (self.batches.route(call.method, call.path, query, kind, body)
-                or error(404, f"Unknown request URL: {call.method} {call.path}",
-                         kind="invalid_request_error"))
+        return self.batches.route(call.method, call.path, query, kind, body) or error(
+            404, f"Unknown request URL: {call.method} {call.path}", kind="invalid_request_error"
+        )
 
     async def _chat(self, call: Call, asked: Asked) -> Answer:
         call.prompt, call.model = asked.prompt, asked.body.get("model", "")
@@ -202,8 +227,11 @@ class Server:
         own = self.reply(asked.body)
         if isinstance(own, Answer):
             return own
-        reply = (completion(asked.body, own) if isinstance(own, str) else
-                 completion(asked.body, "") | own)
+        reply = (
+            completion(asked.body, own)
+            if isinstance(own, str)
+            else completion(asked.body, "") | own
+        )
         return FAULTS[call.fault](asked, reply) if call.fault else whole(reply)
 
     def _batch_line(self, asked: Asked) -> Answer:
@@ -244,16 +272,21 @@ def _hash(text: str) -> str:
 
 def main() -> None:
     """Serve until killed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.llm_server", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.llm_server",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds")
     parser.add_argument("--requests-per-minute", type=float)
     parser.add_argument("--burst-seconds", type=float, default=1.0)
-    parser.add_argument("--says", nargs="*", default=SAYS, choices=SAYS,
-                        help="headers that state the limits")
-    parser.add_argument("--faults", nargs="*", default=[], choices=FAULTS,
-                        help="with --fault-share")
+    parser.add_argument(
+        "--says", nargs="*", default=SAYS, choices=SAYS, help="headers that state the limits"
+    )
+    parser.add_argument(
+        "--faults", nargs="*", default=[], choices=FAULTS, help="with --fault-share"
+    )
     parser.add_argument("--fault-share", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=1)
     options = vars(parser.parse_args())

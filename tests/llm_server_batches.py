@@ -30,8 +30,9 @@ class Batches:
     batches: dict[str, dict] = field(default_factory=dict)
     looks: dict[str, int] = field(default_factory=dict)
 
-    def route(self, method: str, path: str, query: str, content_type: str,
-              body: bytes) -> Answer | None:
+    def route(
+        self, method: str, path: str, query: str, content_type: str, body: bytes
+    ) -> Answer | None:
         """Return the reply to a request below /v1/files or /v1/batches, None for any other."""
         parts = path.removeprefix("/v1/").split("/")
         match method, *parts:
@@ -58,32 +59,54 @@ class Batches:
         return file_id
 
     def _upload(self, content: bytes) -> Answer:
-        return _json({"id": self._store(content), "object": "file", "bytes": len(content),
-                      "purpose": "batch", "created_at": int(time.time()),
-                      "filename": "requests.jsonl", "status": "processed"})
+        return _json(
+            {
+                "id": self._store(content),
+                "object": "file",
+                "bytes": len(content),
+                "purpose": "batch",
+                "created_at": int(time.time()),
+                "filename": "requests.jsonl",
+                "status": "processed",
+            }
+        )
 
     def _create(self, asked: dict) -> Answer:
         lines = self.files.get(asked["input_file_id"])
         if lines is None:
             return error(400, f"No such file: {asked['input_file_id']}", param="input_file_id")
-        batch = {"id": f"batch_{len(self.batches) + 1}", "object": "batch",
-                 "endpoint": asked["endpoint"], "errors": None, 
-                 "input_file_id": asked["input_file_id"], "status": "validating",
-                 "completion_window": asked["completion_window"], "created_at": int(time.time()),
-                 "output_file_id": None, "error_file_id": None, "metadata": asked.get("metadata"),
-                 "request_counts": {"total": len(_rows(lines)), "completed": 0, "failed": 0}}
+        batch = {
+            "id": f"batch_{len(self.batches) + 1}",
+            "object": "batch",
+            "endpoint": asked["endpoint"],
+            "errors": None,
+            "input_file_id": asked["input_file_id"],
+            "status": "validating",
+            "completion_window": asked["completion_window"],
+            "created_at": int(time.time()),
+            "output_file_id": None,
+            "error_file_id": None,
+            "metadata": asked.get("metadata"),
+            "request_counts": {"total": len(_rows(lines)), "completed": 0, "failed": 0},
+        }
         self.batches[batch["id"]], self.looks[batch["id"]] = batch, 0
         return _json(batch)
 
     def _list(self, query: dict[str, list[str]]) -> Answer:
         newest = list(self.batches.values())[::-1]
         if after := query.get("after"):
-            newest = newest[[batch["id"] for batch in newest].index(after[0]) + 1:]
+            newest = newest[[batch["id"] for batch in newest].index(after[0]) + 1 :]
         limit = int(query.get("limit", ["20"])[0])
         page = newest[:limit]
-        return _json({"object": "list", "data": page, "has_more": len(newest) > limit,
-                      "first_id": page[0]["id"] if page else None,
-                      "last_id": page[-1]["id"] if page else None})
+        return _json(
+            {
+                "object": "list",
+                "data": page,
+                "has_more": len(newest) > limit,
+                "first_id": page[0]["id"] if page else None,
+                "last_id": page[-1]["id"] if page else None,
+            }
+        )
 
     def _look(self, batch_id: str) -> dict:
         batch = self.batches[batch_id]
@@ -91,24 +114,34 @@ class Batches:
             self.looks[batch_id] += 1
             batch["status"] = "in_progress"
             limit = self.rules.queue_tokens
-            waiting = sum(tokens_asked(row["body"]) for other in self.batches.values()
-                          if other["status"] == "in_progress"
-                          for row in _rows(self.files[other["input_file_id"]]))
+            waiting = sum(
+                tokens_asked(row["body"])
+                for other in self.batches.values()
+                if other["status"] == "in_progress"
+                for row in _rows(self.files[other["input_file_id"]])
+            )
             if limit is not None and waiting > limit:
-                self._fail(batch, "token_limit_exceeded", "Enqueued token limit reached for this "
-                           f"model. Limit: {limit:,} enqueued tokens.")
+                self._fail(
+                    batch,
+                    "token_limit_exceeded",
+                    "Enqueued token limit reached for this "
+                    f"model. Limit: {limit:,} enqueued tokens.",
+                )
             elif self.looks[batch_id] >= self.rules.polls:
                 self._end(batch)
         return batch
 
     def _end(self, batch: dict) -> None:
         if self.rules.ends == "failed":
-            return self._fail(batch, "invalid_json_line",
-                              "This line is not parseable as valid JSON.")
+            return self._fail(
+                batch, "invalid_json_line", "This line is not parseable as valid JSON."
+            )
         rows = _rows(self.files[batch["input_file_id"]])
         n_done = len(rows) // 2 if self.rules.ends == "expired" else len(rows)
-        expired = {"code": "batch_expired", "message": "This request could not be executed before "
-                                                       "the completion window expired."}
+        expired = {
+            "code": "batch_expired",
+            "message": "This request could not be executed before the completion window expired.",
+        }
         lines = [self._line(row) for row in rows[:n_done]]
         lines += [("error", _line(row, None, expired)) for row in rows[n_done:]]
         for kind in ("output", "error"):
@@ -116,13 +149,19 @@ class Batches:
                 batch[f"{kind}_file_id"] = self._store("\n".join(chosen).encode() + b"\n")
         n_failed = sum(where == "error" for where, _ in lines)
         counts = {"total": len(rows), "completed": len(rows) - n_failed, "failed": n_failed}
-        batch |= {"status": self.rules.ends, f"{self.rules.ends}_at": int(time.time()),
-                  "request_counts": counts}
+        batch |= {
+            "status": self.rules.ends,
+            f"{self.rules.ends}_at": int(time.time()),
+            "request_counts": counts,
+        }
 
     def _fail(self, batch: dict, code: str, message: str) -> None:
         failed = {"code": code, "message": message, "param": None, "line": None}
-        batch |= {"status": "failed", "failed_at": int(time.time()),
-                  "errors": {"object": "list", "data": [failed]}}
+        batch |= {
+            "status": "failed",
+            "failed_at": int(time.time()),
+            "errors": {"object": "list", "data": [failed]},
+        }
 
     def _line(self, row: dict) -> tuple[str, dict]:
         answer = self.answer(Asked(row["body"]))

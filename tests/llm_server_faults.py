@@ -45,36 +45,59 @@ class Answer:
         more = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         if "transfer-encoding" not in self.headers:
             more += f"content-length: {len(self.body)}\r\n"
-        return (f"HTTP/1.1 {self.status} .\r\ncontent-type: {self.content_type}\r\n{more}\r\n"
-                ).encode()
+        return (
+            f"HTTP/1.1 {self.status} .\r\ncontent-type: {self.content_type}\r\n{more}\r\n"
+        ).encode()
 
 
 Make = Callable[[Asked, dict], Answer]  # from what was asked and the completion that would be sent
 
 
-def error(status: int, message: str, code: str | None = None, param: str | None = None,
-          kind: str = "invalid_request_error", **headers: str) -> Answer:
+def error(
+    status: int,
+    message: str,
+    code: str | None = None,
+    param: str | None = None,
+    kind: str = "invalid_request_error",
+    **headers: str,
+) -> Answer:
     """An error as OpenAI words it; header names are given with _ for -."""
     fields = {"message": message, "type": kind, "param": param, "code": code}
-    return Answer(json.dumps({"error": fields}).encode(), status,
-                  {name.replace("_", "-"): value for name, value in headers.items()})
+    return Answer(
+        json.dumps({"error": fields}).encode(),
+        status,
+        {name.replace("_", "-"): value for name, value in headers.items()},
+    )
 
 
 def wrong_key(key: str) -> Answer:
     """OpenAI's 401, which quotes the ends of the key."""
     shown = f"{key[:8]}{'*' * max(0, len(key) - 12)}{key[-4:]}"
-    return error(401, f"Incorrect API key provided: {shown}. You can find your API key at "
-                 "https://platform.openai.com/account/api-keys.", "invalid_api_key")
+    return error(
+        401,
+        f"Incorrect API key provided: {shown}. You can find your API key at "
+        "https://platform.openai.com/account/api-keys.",
+        "invalid_api_key",
+    )
 
 
 def no_model(model: object) -> Answer:
     """OpenAI's 404."""
-    return error(404, f"The model `{model}` does not exist or you do not have access to it.",
-                 "model_not_found")
+    return error(
+        404,
+        f"The model `{model}` does not exist or you do not have access to it.",
+        "model_not_found",
+    )
 
 
-def _fails(status: int, message: str, *, kind: str = "server_error", code: str | None = None,
-           **headers: str) -> Make:
+def _fails(
+    status: int,
+    message: str,
+    *,
+    kind: str = "server_error",
+    code: str | None = None,
+    **headers: str,
+) -> Make:
     return lambda asked, completion: error(status, message, code, kind=kind, **headers)
 
 
@@ -82,25 +105,39 @@ def _refuses(parameter: str) -> Make:
     def make(asked: Asked, completion: dict) -> Answer:
         if parameter not in asked.body:
             return whole(completion)
-        return error(400, f"Unsupported parameter: '{parameter}' is not supported with this model.",
-                     "unsupported_parameter", parameter)
+        return error(
+            400,
+            f"Unsupported parameter: '{parameter}' is not supported with this model.",
+            "unsupported_parameter",
+            parameter,
+        )
+
     return make
 
 
 def _echoes(status: int, content_type: str = "application/json") -> Make:
     def make(asked: Asked, completion: dict) -> Answer:
-        message = (f"upstream http://{asked.host}/v1/chat/completions refused Authorization: "
-                   f"Bearer {asked.key}")
+        message = (
+            f"upstream http://{asked.host}/v1/chat/completions refused Authorization: "
+            f"Bearer {asked.key}"
+        )
         if content_type != "application/json":
-            return Answer(f"<html><body>{message}</body></html>".encode(), status,
-                          content_type=content_type)
+            return Answer(
+                f"<html><body>{message}</body></html>".encode(), status, content_type=content_type
+            )
         return error(status, message, kind="server_error")
+
     return make
 
 
 def _date(asked: Asked, completion: dict) -> Answer:
-    return error(429, "Rate limit reached", "rate_limit_exceeded", kind="requests",
-                 retry_after=email.utils.formatdate(time.time() + 1, usegmt=True))
+    return error(
+        429,
+        "Rate limit reached",
+        "rate_limit_exceeded",
+        kind="requests",
+        retry_after=email.utils.formatdate(time.time() + 1, usegmt=True),
+    )
 
 
 def whole(completion: dict, **more: object) -> Answer:
@@ -114,14 +151,22 @@ def _says(content_type: str, body: bytes) -> Make:
 
 def _with(**changes: object) -> Make:
     return lambda asked, completion: whole(
-        {name: value for name, value in (completion | changes).items() if value is not ...})
+        {name: value for name, value in (completion | changes).items() if value is not ...}
+    )
 
 
 def _choice(finish: object = "stop", **message: object) -> Make:
     def make(asked: Asked, completion: dict) -> Answer:
         choice = completion["choices"][0]
-        return whole(completion | {"choices": [choice | {
-            "finish_reason": finish, "message": choice["message"] | message}]})
+        return whole(
+            completion
+            | {
+                "choices": [
+                    choice | {"finish_reason": finish, "message": choice["message"] | message}
+                ]
+            }
+        )
+
     return make
 
 
@@ -137,8 +182,9 @@ def _parts(asked: Asked, completion: dict) -> Answer:
 
 
 def _gzip(asked: Asked, completion: dict) -> Answer:
-    return Answer(gzip.compress(json.dumps(completion).encode()),
-                  headers={"content-encoding": "gzip"})
+    return Answer(
+        gzip.compress(json.dumps(completion).encode()), headers={"content-encoding": "gzip"}
+    )
 
 
 def _wire(send: Send, **headers: str) -> Make:
@@ -151,7 +197,7 @@ async def _drop(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
 
 
 async def _drop_inside(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
-    writer.write(head + body[:len(body) // 2])
+    writer.write(head + body[: len(body) // 2])
     await writer.drain()
     return False
 
@@ -163,8 +209,9 @@ async def _drop_in_chunks(writer: asyncio.StreamWriter, head: bytes, body: bytes
 
 
 async def _reset(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
-                                               struct.pack("ii", 1, 0))
+    writer.get_extra_info("socket").setsockopt(
+        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+    )
     writer.transport.abort()  # RST instead of FIN
     return False
 
@@ -204,7 +251,7 @@ async def _never(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool
 async def _chunked(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
     writer.write(head)
     for start in range(0, len(body), 50):
-        part = body[start:start + 50]
+        part = body[start : start + 50]
         writer.write(b"%x\r\n" % len(part) + part + b"\r\n")
         await writer.drain()
     writer.write(b"0\r\n\r\n")
@@ -213,7 +260,7 @@ async def _chunked(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bo
 
 async def _slow_header(writer: asyncio.StreamWriter, head: bytes, body: bytes) -> bool:
     for start in range(0, len(head), 10):
-        writer.write(head[start:start + 10])
+        writer.write(head[start : start + 10])
         await asyncio.sleep(0.01)
     writer.write(body)
     return True
@@ -229,8 +276,12 @@ _PAGE = b"<!DOCTYPE html><html><body><h1>Sign in to the network</h1></body></htm
 _THROTTLED = {"kind": "requests", "code": "rate_limit_exceeded"}
 FAULTS: dict[str, Make] = {
     "400": _fails(400, "the prompt cannot be used", kind="invalid_request_error"),
-    "400-window": _fails(400, "This model's maximum context length is 256 tokens", code=(
-        "context_length_exceeded"), kind="invalid_request_error"),
+    "400-window": _fails(
+        400,
+        "This model's maximum context length is 256 tokens",
+        code=("context_length_exceeded"),
+        kind="invalid_request_error",
+    ),
     "400-max_completion_tokens": _refuses("max_completion_tokens"),
     "400-max_tokens": _refuses("max_tokens"),
     "400-temperature": _refuses("temperature"),
@@ -245,23 +296,30 @@ FAULTS: dict[str, Make] = {
     "429-ms": _fails(429, "Rate limit reached", retry_after_ms="150", **_THROTTLED),
     "429-date": _date,
     "429-bare": _fails(429, "Rate limit reached", **_THROTTLED),
-    "429-quota": _fails(429, "You exceeded your current quota, please check your plan and billing "
-                             "details.", kind="insufficient_quota", code="insufficient_quota",
-                        retry_after="1"),
+    "429-quota": _fails(
+        429,
+        "You exceeded your current quota, please check your plan and billing details.",
+        kind="insufficient_quota",
+        code="insufficient_quota",
+        retry_after="1",
+    ),
     "500": _fails(500, "The server had an error while processing your request"),
-    "502": lambda asked, completion: Answer(b"<html><h1>502 Bad Gateway</h1></html>", 502,
-                                            content_type="text/html"),
+    "502": lambda asked, completion: Answer(
+        b"<html><h1>502 Bad Gateway</h1></html>", 502, content_type="text/html"
+    ),
     "503": _fails(503, "The engine is currently overloaded"),
-    "504": lambda asked, completion: Answer(b"upstream request timeout", 504,
-                                            content_type="text/plain"),
+    "504": lambda asked, completion: Answer(
+        b"upstream request timeout", 504, content_type="text/plain"
+    ),
     "500-echo": _echoes(500),
     "html": _says("text/html", _PAGE),
     "html-as-json": _says("application/json", _PAGE),
     "html-echo": _echoes(200, "text/html"),
     "broken": lambda asked, completion: Answer(json.dumps(completion).encode()[:-7]),
     "empty": _says("application/json", b""),
-    "error-200": lambda asked, completion: Answer(error(
-        500, "overloaded", "overloaded", kind="server_error").body),
+    "error-200": lambda asked, completion: Answer(
+        error(500, "overloaded", "overloaded", kind="server_error").body
+    ),
     "no-choices": _with(choices=[]),
     "null-choices": _with(choices=None),
     "no-message": _with(choices=[{"index": 0, "finish_reason": "stop"}]),
@@ -291,12 +349,47 @@ FAULTS: dict[str, Make] = {
 }
 
 # What a client can make of them.
-HARMLESS = ("chunked", "slow-header", "gzip", "until-close", "double", "parts", "no-usage",
-            "null-usage")
-PASSING = ("408", "409", "425", "429", "429-ms", "429-date", "429-bare", "500", "502", "503", "504",
-           "500-echo", "html", "html-as-json", "html-echo", "broken", "empty", "error-200",
-           "no-choices", "null-choices", "no-message", "drop", "drop-inside", "drop-in-chunks",
-           "reset", "garbage", "short-length", "trickle", "never")
+HARMLESS = (
+    "chunked",
+    "slow-header",
+    "gzip",
+    "until-close",
+    "double",
+    "parts",
+    "no-usage",
+    "null-usage",
+)
+PASSING = (
+    "408",
+    "409",
+    "425",
+    "429",
+    "429-ms",
+    "429-date",
+    "429-bare",
+    "500",
+    "502",
+    "503",
+    "504",
+    "500-echo",
+    "html",
+    "html-as-json",
+    "html-echo",
+    "broken",
+    "empty",
+    "error-200",
+    "no-choices",
+    "null-choices",
+    "no-message",
+    "drop",
+    "drop-inside",
+    "drop-in-chunks",
+    "reset",
+    "garbage",
+    "short-length",
+    "trickle",
+    "never",
+)
 NO_ANSWER = ("length", "content-filter", "refusal", "null-content", "tool-calls", "no-finish")
 FINAL = ("400", "400-echo")  # for one prompt
 WINDOW = ("400-window",)  # for one prompt and all that are as long

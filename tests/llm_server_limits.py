@@ -16,8 +16,7 @@ class Limit:
     A refused request takes nothing.
     """
 
-    def __init__(self, per_minute: float | None, burst_seconds: float,
-                 says: Sequence[str]) -> None:
+    def __init__(self, per_minute: float | None, burst_seconds: float, says: Sequence[str]) -> None:
         self.per_minute, self.rate, self.says = per_minute, (per_minute or 0) / 60, says
         self.capacity = max(1.0, self.rate * burst_seconds)
         self.level, self.at = self.capacity, time.monotonic()
@@ -32,8 +31,12 @@ class Limit:
         if not wait:
             self.level -= 1
             return None
-        answer = error(429, "Rate limit reached for requests per min. Please try again in "
-                            f"{go_duration(wait)}.", "rate_limit_exceeded", kind="requests")
+        answer = error(
+            429,
+            f"Rate limit reached for requests per min. Please try again in {go_duration(wait)}.",
+            "rate_limit_exceeded",
+            kind="requests",
+        )
         for name, value in (("retry-after", wait), ("retry-after-ms", 1000 * wait)):
             if name in self.says:
                 answer.headers[name] = str(math.ceil(value))
@@ -43,10 +46,11 @@ class Limit:
         """Return the headers of every reply."""
         if "x-ratelimit" not in self.says or not self.rate:
             return {}
-        return {"x-ratelimit-limit-requests": f"{self.per_minute:g}",
-                "x-ratelimit-remaining-requests": str(max(0, int(self.level))),
-                "x-ratelimit-reset-requests":
-                    go_duration((self.capacity - self.level) / self.rate)}
+        return {
+            "x-ratelimit-limit-requests": f"{self.per_minute:g}",
+            "x-ratelimit-remaining-requests": str(max(0, int(self.level))),
+            "x-ratelimit-reset-requests": go_duration((self.capacity - self.level) / self.rate),
+        }
 
 
 def tokens_asked(body: dict) -> int:

@@ -4,6 +4,7 @@
 Neither longer lines nor fewer comments change the number of tokens.
 Usage, from the project's root: python tests/size.py
 """
+
 import ast
 import io
 import json
@@ -12,8 +13,14 @@ import tokenize
 from collections import Counter
 from pathlib import Path
 
-LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
-          tokenize.ENDMARKER}
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -23,10 +30,16 @@ def docstrings(text):
         tree = ast.parse(text)
     except SyntaxError:  # Snakemake's rules, a notebook's magic
         return set()
-    found = (node.body[0] for node in ast.walk(tree)
-             if isinstance(node, WITH_DOCSTRING) and node.body)
-    return {(first.lineno, first.col_offset) for first in found if isinstance(first, ast.Expr)
-            and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)}
+    found = (
+        node.body[0] for node in ast.walk(tree) if isinstance(node, WITH_DOCSTRING) and node.body
+    )
+    return {
+        (first.lineno, first.col_offset)
+        for first in found
+        if isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    }
 
 
 def tokens(text):
@@ -62,8 +75,12 @@ def keys(name):
 def main():
     """Print one row per package of lib, and one for each other folder, notebooks and rule files."""
     n_lines, n_tokens, n_files = Counter(), Counter(), Counter()
-    listed = subprocess.run(["git", "ls-files", "*.py", "*.ipynb", "*.smk", "*Snakefile"],
-                            capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py", "*.ipynb", "*.smk", "*Snakefile"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     for name in listed.stdout.split():
         text = code(name)
         for key in keys(name):

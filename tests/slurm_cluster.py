@@ -46,16 +46,20 @@ MpiDefault=none
 ReturnToService=2
 KillWait=2
 """
-NODE = "NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cores} " \
+NODE = (
+    "NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cores} "
     "RealMemory={memory}"
+)
 
 
 def missing() -> str:
     """Return what is not installed and how to install it, "" if nothing is missing."""
     lost = [name for name in PROGRAMS if not shutil.which(name, path=search_path())]
     if lost:
-        return (f"no {', '.join(lost)}: apt-get install munge slurmctld slurmd slurm-client shows "
-                "this on Debian")
+        return (
+            f"no {', '.join(lost)}: apt-get install munge slurmctld slurmd slurm-client shows "
+            "this on Debian"
+        )
     return "" if find_spec(PLUGIN) else "no plugin of Snakemake for Slurm: pip install .[slurm]"
 
 
@@ -65,8 +69,9 @@ def search_path() -> str:
 
 
 @contextmanager
-def slurm(folder: Path, nodes: int = 2, cores: int = 2,
-          memory: int = 16_000) -> Iterator[dict[str, str]]:
+def slurm(
+    folder: Path, nodes: int = 2, cores: int = 2, memory: int = 16_000
+) -> Iterator[dict[str, str]]:
     """Run a cluster of `nodes` with `cores` and `memory` (MB) each; yield how to reach it.
 
     What it yields belongs into the environment. Raises RuntimeError with the last lines of the logs
@@ -75,10 +80,15 @@ def slurm(folder: Path, nodes: int = 2, cores: int = 2,
     host, user = socket.gethostname(), pwd.getpwuid(os.getuid()).pw_name
     ports = _free_ports(nodes + 1)
     (folder / "state").mkdir(parents=True)
-    lines = [CONFIGURATION.format(host=host, user=user, folder=folder, ports=ports),
-             *(NODE.format(n=n, host=host, port=ports[n], cores=cores, memory=memory)
-               for n in range(1, nodes + 1)),
-             "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP", ""]
+    lines = [
+        CONFIGURATION.format(host=host, user=user, folder=folder, ports=ports),
+        *(
+            NODE.format(n=n, host=host, port=ports[n], cores=cores, memory=memory)
+            for n in range(1, nodes + 1)
+        ),
+        "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
+        "",
+    ]
     configuration, key = folder / "slurm.conf", folder / "munge.key"
     configuration.write_text("\n".join(lines))
     key.touch(mode=0o600)
@@ -86,21 +96,34 @@ def slurm(folder: Path, nodes: int = 2, cores: int = 2,
     # Snakemake's plugin removes SLURM_CONF from a job, whose srun finds another site's file in /etc
     srun = folder / "bin" / "srun"
     srun.parent.mkdir()
-    srun.write_text(f'#!/bin/sh\nSLURM_CONF={configuration} exec '
-                    f'{shutil.which("srun", path=search_path())} "$@"\n')
+    srun.write_text(
+        f"#!/bin/sh\nSLURM_CONF={configuration} exec "
+        f'{shutil.which("srun", path=search_path())} "$@"\n'
+    )
     srun.chmod(0o755)
     reach = {"SLURM_CONF": str(configuration), "PATH": f"{srun.parent}{os.pathsep}{search_path()}"}
     environment = {**os.environ, **reach}
-    daemons = [["munged", "--foreground", "--force", f"--socket={folder}/munge.socket",
-                f"--key-file={key}", *(f"--{name}-file={folder}/munged.{name}"
-                                       for name in ("log", "pid", "seed"))],
-               ["slurmctld", "-D"], *(["slurmd", "-D", "-N", f"n{n}"] for n in range(1, nodes + 1))]
+    daemons = [
+        [
+            "munged",
+            "--foreground",
+            "--force",
+            f"--socket={folder}/munge.socket",
+            f"--key-file={key}",
+            *(f"--{name}-file={folder}/munged.{name}" for name in ("log", "pid", "seed")),
+        ],
+        ["slurmctld", "-D"],
+        *(["slurmd", "-D", "-N", f"n{n}"] for n in range(1, nodes + 1)),
+    ]
     with open(folder / "daemons.log", "w") as log:
         running = []
         try:
             for command in daemons:
-                running.append(subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
-                                                stdout=log, stderr=log))
+                running.append(
+                    subprocess.Popen(
+                        command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                    )
+                )
                 if command[0] == "munged":
                     _until(lambda: (folder / "munge.socket").exists(), folder)
             _until(lambda: _ready(environment) == nodes, folder)
@@ -122,13 +145,15 @@ def _free_ports(n: int) -> list[int]:
 
 
 def _listed(command: list[str], environment: dict[str, str]) -> list[str]:
-    return subprocess.run(command, env=environment, check=False, text=True,
-                          capture_output=True).stdout.split()
+    return subprocess.run(
+        command, env=environment, check=False, text=True, capture_output=True
+    ).stdout.split()
 
 
 def _ready(environment: dict[str, str]) -> int:
-    return len(_listed(["sinfo", "--noheader", "--Node", "--states=idle", "--format=%n"],
-                       environment))
+    return len(
+        _listed(["sinfo", "--noheader", "--Node", "--states=idle", "--format=%n"], environment)
+    )
 
 
 def _until(condition, folder: Path, seconds: float = 60.0) -> None:
@@ -144,5 +169,4 @@ if __name__ == "__main__":
     if missing():
         sys.exit(missing())
     with tempfile.TemporaryDirectory() as name, slurm(Path(name) / "cluster") as reach:
-        sys.exit(subprocess.run(sys.argv[1:], check=False,
-                                env={**os.environ, **reach}).returncode)
+        sys.exit(subprocess.run(sys.argv[1:], check=False, env={**os.environ, **reach}).returncode)

@@ -27,8 +27,13 @@ def read_shape(path: Path) -> Shape:
     comment, html = path.read_text(encoding="utf-8").removeprefix("<!--\n").split("\n-->\n")
     head_, rows = comment.split("\nrows:\n")
     named = dict(line.partition(":")[::2] for line in head_.splitlines())
-    return Shape(named["name"].strip(), html.replace("\n", ""), parts(named["columns"]),
-                 [parts(line) for line in rows.splitlines()], named.get("intro", "").strip())
+    return Shape(
+        named["name"].strip(),
+        html.replace("\n", ""),
+        parts(named["columns"]),
+        [parts(line) for line in rows.splitlines()],
+        named.get("intro", "").strip(),
+    )
 
 
 def parts(line: str) -> tuple[str, ...]:
@@ -48,7 +53,8 @@ def table(*rows: str) -> str:
 def head(*cells: str, corner: str = "") -> str:
     """Return a header row."""
     return f'<td colspan="3">{corner}</td>' + "".join(
-        f'<td colspan="3"></td><td colspan="3"><b>{text}</b></td>' for text in cells)
+        f'<td colspan="3"></td><td colspan="3"><b>{text}</b></td>' for text in cells
+    )
 
 
 def row(label: str, *values: str, rule: bool = False) -> str:

@@ -10,8 +10,11 @@ from lib.core.paths import REPOSITORY
 from lib.tasks.kinds import kinds
 from tests.conftest import run_cells
 
-PAGES = [path for path in REPOSITORY.rglob("README.md")
-         if not {".venv", "data", "node_modules"} & set(path.relative_to(REPOSITORY).parts)]
+PAGES = [
+    path
+    for path in REPOSITORY.rglob("README.md")
+    if not {".venv", "data", "node_modules"} & set(path.relative_to(REPOSITORY).parts)
+]
 
 
 def test_every_number_is_computed_from_committed_data(tmp_path, monkeypatch):

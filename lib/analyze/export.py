@@ -44,5 +44,11 @@ def browse(table: pd.DataFrame) -> None:
     itables.init_notebook_mode(all_interactive=False, connected=False)
     css = ".dt-container td, .dt-container th {text-align: left !important; vertical-align: top}"
     itables.show(
-        table.assign(**coded), connected=False, allow_html=False, maxBytes=0,
-        classes="display compact", style="width:100%", css=css)
+        table.assign(**coded),
+        connected=False,
+        allow_html=False,
+        maxBytes=0,
+        classes="display compact",
+        style="width:100%",
+        css=css,
+    )

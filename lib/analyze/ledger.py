@@ -55,13 +55,25 @@ class LedgerRow(Record):
 class Trained:
     """An arm's training texts, and where the tokens of their segments are in its blocks."""
 
-    def __init__(self, corpus: Corpus, tokenizer: "PreTrainedTokenizerBase", block_size: int,
-                 packing: str, texts: str) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        tokenizer: "PreTrainedTokenizerBase",
+        block_size: int,
+        packing: str,
+        texts: str,
+    ) -> None:
         """Encode the texts. Raises NotImplementedError if the tokenizer gives no offsets."""
         self.corpus, self.block_size, self.texts = corpus, block_size, texts
-        self._offsets = [tokenizer(text, add_special_tokens=False, split_special_tokens=True,
-                                   return_offsets_mapping=True)["offset_mapping"]
-                         for text in corpus.training]
+        self._offsets = [
+            tokenizer(
+                text,
+                add_special_tokens=False,
+                split_special_tokens=True,
+                return_offsets_mapping=True,
+            )["offset_mapping"]
+            for text in corpus.training
+        ]
         opening, place = len(beginning(tokenizer)), 0
         self._begins: list[tuple[int, int]] = []  # for each text: its stream and first token
         for number, offsets in enumerate(self._offsets):
@@ -76,17 +88,24 @@ class Trained:
         """
         text, begin = self.corpus.places[segment_id]
         stream, first = self._begins[text]
-        held = [n for n, (left, right) in enumerate(self._offsets[text])
-                if left < begin + end and begin + start < right]
+        held = [
+            n
+            for n, (left, right) in enumerate(self._offsets[text])
+            if left < begin + end and begin + start < right
+        ]
         if not held:
             return set()
         low, high, step = first + held[0], first + held[-1], self.block_size - 1
-        return {(stream, number) for number in {low // step, max(0, low // step - 1)}
-                if number * step <= low and high <= number * step + step}
+        return {
+            (stream, number)
+            for number in {low // step, max(0, low // step - 1)}
+            if number * step <= low and high <= number * step + step
+        }
 
 
-def read_trained(study: str, arm: str, segments: list[Segment],
-                 normalized: list[Normalized]) -> Trained:
+def read_trained(
+    study: str, arm: str, segments: list[Segment], normalized: list[Normalized]
+) -> Trained:
     """Return what `arm` was trained on, from its own training.json and tokenizer.
 
     Raises BadInput if the segments and rewrites do not give the blocks that its weights come from.
@@ -95,19 +114,31 @@ def read_trained(study: str, arm: str, segments: list[Segment],
     path = required(folder / "training.json", notebook)
     facts = json.loads(path.read_text(encoding="utf-8"))
     kind, held_out = texts_of(arm, facts.get("texts", "")), facts["held_out"]
-    corpus = corpus_of(segments, normalized, kind, held_out, added_texts(
-        study, kind, held_out, facts["base_model"]))
+    corpus = corpus_of(
+        segments,
+        normalized,
+        kind,
+        held_out,
+        added_texts(study, kind, held_out, facts["base_model"]),
+    )
     tokenizer, setting = tokenizer_of(folder), (facts["block_size"], facts["packing"])
     blocks = pack(corpus.training, tokenizer, *setting)
     trained = facts.get("own_blocks") or facts["fingerprint"]["data.training"]  # with no replay
     if data_hash(blocks) != trained:
-        raise BadInput(f"{shown(path)}: {arm} was trained on other text than segments.jsonl and "
-                       f"normalized.jsonl hold now: run {notebook} again")
+        raise BadInput(
+            f"{shown(path)}: {arm} was trained on other text than segments.jsonl and "
+            f"normalized.jsonl hold now: run {notebook} again"
+        )
     return Trained(corpus, tokenizer, *setting, kind)
 
 
-def make_ledger(queries: list[Query], documents: list[Document], segments: list[Segment],
-                normalized: list[Normalized], arms: dict[str, Trained]) -> list[LedgerRow]:
+def make_ledger(
+    queries: list[Query],
+    documents: list[Document],
+    segments: list[Segment],
+    normalized: list[Normalized],
+    arms: dict[str, Trained],
+) -> list[LedgerRow]:
     """Return one row per query and trained arm."""
     texts = {document.document_id: document.text for document in documents}
     blocks = {name: parse(text) for name, text in texts.items()}
@@ -115,15 +146,26 @@ def make_ledger(queries: list[Query], documents: list[Document], segments: list[
     of_document: dict[str, list[Segment]] = defaultdict(list)
     for segment in segments:
         of_document[segment.document_id].append(segment)
-    return [_trace(query, texts[name], of_document[name], rewrites, arm, trained, blocks[name])
-            for arm, trained in arms.items() for query in queries for name in [query.document_id]]
+    return [
+        _trace(query, texts[name], of_document[name], rewrites, arm, trained, blocks[name])
+        for arm, trained in arms.items()
+        for query in queries
+        for name in [query.document_id]
+    ]
 
 
-def _trace(query: Query, text: str, segments: list[Segment], rewrites: dict[str, Normalized],
-           arm: str, trained: Trained, blocks: list[Block]) -> LedgerRow:
+def _trace(
+    query: Query,
+    text: str,
+    segments: list[Segment],
+    rewrites: dict[str, Normalized],
+    arm: str,
+    trained: Trained,
+    blocks: list[Block],
+) -> LedgerRow:
     is_raw, held_out = trained.texts != REWRITTEN, set(trained.corpus.held_out)
     items = items_of(query)
-    found = [nearest(item, text[query.start:query.end], query.question) for item in items]
+    found = [nearest(item, text[query.start : query.end], query.question) for item in items]
     spans = [span and (query.start + span[0], query.start + span[1]) for span in found]
     start = min((span[0] for span in spans if span), default=query.start)
     end = max((span[1] for span in spans if span), default=query.end)
@@ -134,22 +176,33 @@ def _trace(query: Query, text: str, segments: list[Segment], rewrites: dict[str,
         kept = [span and _in_raw_text(span, text, holding, trained) for span in spans]
     else:  # a rewrite may move a sentence that a border cuts into a neighbour
         near = [one for one in _reached(query, segments, blocks) if one not in ids]
-        kept = [_in_rewrites(item, ids, rewrites, query.question, trained)
-                or _in_rewrites(item, near, rewrites, query.question, trained) for item in items]
+        kept = [
+            _in_rewrites(item, ids, rewrites, query.question, trained)
+            or _in_rewrites(item, near, rewrites, query.question, trained)
+            for item in items
+        ]
     is_there = all(kept)
     homes = {one[0] for one in kept} if is_there and not is_raw else set(ids)
-    split = ("training" if not homes & held_out else
-             "held out" if homes <= held_out else "both")
+    split = "training" if not homes & held_out else "held out" if homes <= held_out else "both"
     whole = set.intersection(*(one[2] or set() for one in kept)) if is_there else set()
-    is_kept = {"source": all(found),
-               "segment": len(ids) == 1 or is_there and split != "both",
-               "extraction": is_there or not reasons, "rewrite": is_there,
-               "split": split == "training", "block": False}
+    is_kept = {
+        "source": all(found),
+        "segment": len(ids) == 1 or is_there and split != "both",
+        "extraction": is_there or not reasons,
+        "rewrite": is_there,
+        "split": split == "training",
+        "block": False,
+    }
     return LedgerRow(
-        query_id=query.query_id, arm=arm, structure=query.structure, segments=ids,
-        dropped="; ".join(dict.fromkeys(reasons)), split=split,
+        query_id=query.query_id,
+        arm=arm,
+        structure=query.structure,
+        segments=ids,
+        dropped="; ".join(dict.fromkeys(reasons)),
+        split=split,
         passage=" … ".join(dict.fromkeys(one[1] for one in kept if one)),
-        lost_at="" if whole else next(stage for stage in STAGES if not is_kept[stage]))
+        lost_at="" if whole else next(stage for stage in STAGES if not is_kept[stage]),
+    )
 
 
 def _in_raw_text(span: Span, text: str, holding: list[Segment], trained: Trained) -> tuple:
@@ -161,10 +214,10 @@ def _in_raw_text(span: Span, text: str, holding: list[Segment], trained: Trained
     return own[0].segment_id, around(text, span), pieces
 
 
-def _in_rewrites(item: str, ids: Iterable[str], rewrites: dict[str, Normalized], question: str,
-                 trained: Trained) -> tuple | None:
-    found = [(one, span) for one in ids
-             if (span := nearest(item, rewrites[one].text, question))]
+def _in_rewrites(
+    item: str, ids: Iterable[str], rewrites: dict[str, Normalized], question: str, trained: Trained
+) -> tuple | None:
+    found = [(one, span) for one in ids if (span := nearest(item, rewrites[one].text, question))]
     if not found:
         return None
     name, span = min(found, key=lambda pair: pair[0] not in trained.corpus.places)
@@ -173,8 +226,15 @@ def _in_rewrites(item: str, ids: Iterable[str], rewrites: dict[str, Normalized],
 
 
 def _reached(query: Query, segments: list[Segment], blocks: list[Block]) -> list[str]:
-    spans = [query, *(item for block in blocks for item in block.items
-                      if item.start < query.end and query.start < item.end)]
+    spans = [
+        query,
+        *(
+            item
+            for block in blocks
+            for item in block.items
+            if item.start < query.end and query.start < item.end
+        ),
+    ]
     start, end = min(span.start for span in spans), max(span.end for span in spans)
     return [one.segment_id for one in segments if one.start < end and start < one.end]
 
@@ -196,7 +256,8 @@ def nearest(item: str, text: str, question: str) -> Span | None:
     """
     asked = set(_words(question))
     spans = [match.span() for match in _pattern(item).finditer(text)] or [
-        match.span() for match in _SENTENCE.finditer(text) if _has_values(item, match[0])]
+        match.span() for match in _SENTENCE.finditer(text) if _has_values(item, match[0])
+    ]
     return max(spans, default=None, key=lambda span: len(asked & set(_words(around(text, span)))))
 
 
@@ -205,13 +266,17 @@ def _pattern(item: str) -> re.Pattern:
     item, place, parts = unicodedata.normalize("NFKC", item.strip()), 0, ""
     for match in _PART.finditer(item):
         if not parts:  # the span of "/etc" has its slash
-            parts = f"(?:{re.escape(item[:match.start()])})?"
+            parts = f"(?:{re.escape(item[: match.start()])})?"
             parts += r"(?<![-−–])" * match[0][0].isdigit()
         else:
             parts += _GAP + ("*?" if match.start() == place else "+?")
         parts, place = parts + re.escape(match[0]), match.end()
-    return re.compile(r"(?<![^\W_])(?<![^\W_]_)(?<!\+)(?<!\d[.,:])" + (parts or r"(?!)")
-                      + r"(?!_?[^\W_]|[+#]|[.,:]\d|[-–]\w|/\w)", re.I)
+    return re.compile(
+        r"(?<![^\W_])(?<![^\W_]_)(?<!\+)(?<!\d[.,:])"
+        + (parts or r"(?!)")
+        + r"(?!_?[^\W_]|[+#]|[.,:]\d|[-–]\w|/\w)",
+        re.I,
+    )
 
 
 def _words(text: str) -> list[str]:
@@ -226,14 +291,15 @@ def _values(text: str) -> tuple[tuple[str, object], ...]:
 def _has_values(item: str, sentence: str) -> bool:
     wanted, there = _values(item), _values(sentence)
     return any(kind != "word" for kind, _ in wanted) and any(
-        there[place:place + len(wanted)] == wanted for place in range(len(there)))
+        there[place : place + len(wanted)] == wanted for place in range(len(there))
+    )
 
 
 def around(text: str, span: Span) -> str:
     """Return the sentence or line of `span`, at most 300 characters on either side."""
     begin = max(text.rfind(mark, 0, span[0]) for mark in (". ", "\n", "? ", "! ")) + 1
     ends = [end for mark in (". ", "\n") if (end := text.find(mark, span[1])) >= 0]
-    return text[max(begin, span[0] - 300):min([*ends, len(text), span[1] + 300])].strip()
+    return text[max(begin, span[0] - 300) : min([*ends, len(text), span[1] + 300])].strip()
 
 
 def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -241,16 +307,29 @@ def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFram
 
     Keys ending in _in are on answers in training, _out on others; 95% intervals over clusters.
     """
-    lost = pd.DataFrame([(row.arm, row.query_id, row.lost_at) for row in ledger],
-                        columns=["arm", "query_id", "lost_at"])
+    lost = pd.DataFrame(
+        [(row.arm, row.query_id, row.lost_at) for row in ledger],
+        columns=["arm", "query_id", "lost_at"],
+    )
     rows = verdicts.merge(lost, on=["arm", "query_id"])
-    arrived = {stage: table2(rows.assign(verdict=np.where(
-        rows.lost_at.isin(STAGES[:place]), "incorrect", "correct")))
-        for place, stage in enumerate(STAGES, 1)}
+    arrived = {
+        stage: table2(
+            rows.assign(verdict=np.where(rows.lost_at.isin(STAGES[:place]), "incorrect", "correct"))
+        )
+        for place, stage in enumerate(STAGES, 1)
+    }
     last, sides = arrived["block"], ("in", "out")
-    table = pd.DataFrame({"trained arm": last.arm, "structure": last.structure, "n": last.n,
-                          **{stage: one.correct for stage, one in arrived.items()},
-                          "share": last.accuracy, "low": last.low, "high": last.high})
+    table = pd.DataFrame(
+        {
+            "trained arm": last.arm,
+            "structure": last.structure,
+            "n": last.n,
+            **{stage: one.correct for stage, one in arrived.items()},
+            "share": last.accuracy,
+            "low": last.low,
+            "high": last.high,
+        }
+    )
     split = table5(rows.assign(kind=np.where(rows.lost_at == "", *sides)), sides)
     for side in sides:
         own = split.loc[split.kind == side, COUNTS].reset_index(drop=True)
@@ -260,11 +339,25 @@ def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFram
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `ledger_table` with one row per arm and structure."""
-    return pd.DataFrame([{
-        "trained arm": row["trained arm"], "structure": row.structure, "n": row.n,
-        **{f"after {stage}": row[stage] for stage in STAGES[:-1]},
-        "in training": fraction(row.block, row.n, row.low, row.high, digits=1),
-        **{f"correct, {where} training": fraction(
-            row[f"correct_{key}"], row[f"n_{key}"], row[f"low_{key}"], row[f"high_{key}"], digits=1)
-            for key, where in (("in", "in"), ("out", "not in"))}}
-        for _, row in table.iterrows()])
+    return pd.DataFrame(
+        [
+            {
+                "trained arm": row["trained arm"],
+                "structure": row.structure,
+                "n": row.n,
+                **{f"after {stage}": row[stage] for stage in STAGES[:-1]},
+                "in training": fraction(row.block, row.n, row.low, row.high, digits=1),
+                **{
+                    f"correct, {where} training": fraction(
+                        row[f"correct_{key}"],
+                        row[f"n_{key}"],
+                        row[f"low_{key}"],
+                        row[f"high_{key}"],
+                        digits=1,
+                    )
+                    for key, where in (("in", "in"), ("out", "not in"))
+                },
+            }
+            for _, row in table.iterrows()
+        ]
+    )

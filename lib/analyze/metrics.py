@@ -65,8 +65,10 @@ def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
             words, steps = (set(), len(y)) if known.isdisjoint(y) else common_words(x, y)
             union |= words
             longest = max(longest, steps)
-    recall, precision = (len(union) / len({word for words in part for word in words})
-                         for part in (reference, evaluated))
+    recall, precision = (
+        len(union) / len({word for words in part for word in words})
+        for part in (reference, evaluated)
+    )
     return 2.0 * (precision * recall / (precision + recall + 1e-8)), longest
 
 

@@ -42,8 +42,11 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
         for task in measured[name].tasks
     ]
     table = pd.DataFrame(rows, columns=TABLE3)
-    table = table.astype(dict.fromkeys(
-        ("chance", "accuracy", "stderr", "difference_points", "se_points", "p"), float))
+    table = table.astype(
+        dict.fromkeys(
+            ("chance", "accuracy", "stderr", "difference_points", "se_points", "p"), float
+        )
+    )
     return table.assign(p_holm=holm(table.p))
 
 

@@ -19,8 +19,9 @@ COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high", "unscored_share
 FLAWS = ("empty", "refused", "filtered", "cut")  # of an endpoint's replies; counted if there is any
 
 
-def joined(queries: list[Query], verdicts: list[Verdict],
-           answers: Iterable[Answer] = ()) -> pd.DataFrame:
+def joined(
+    queries: list[Query], verdicts: list[Verdict], answers: Iterable[Answer] = ()
+) -> pd.DataFrame:
     """Return one row per verdict: arm, query_id, structure, kind, cluster, verdict, reason, flaw.
 
     The cluster is the document. Raises BadInput unless every arm has one verdict per query.
@@ -32,8 +33,14 @@ def joined(queries: list[Query], verdicts: list[Verdict],
     }
     rows = pd.DataFrame(
         [
-            (row.arm, row.query_id, *known.get(row.query_id, [""] * 3), row.verdict, row.reason,
-             flaws.get((row.arm, row.query_id), ""))
+            (
+                row.arm,
+                row.query_id,
+                *known.get(row.query_id, [""] * 3),
+                row.verdict,
+                row.reason,
+                flaws.get((row.arm, row.query_id), ""),
+            )
             for row in verdicts
         ],
         columns=["arm", "query_id", "structure", "kind", "cluster", "verdict", "reason", "flaw"],
@@ -75,8 +82,14 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     n = rows.groupby(by, sort=False).size().to_numpy()
     correct = (table.n * table["mean"].fillna(0)).round().astype(int)
     unscored = n - is_scored.groupby([rows[key] for key in by], sort=False).sum().to_numpy()
-    table = table.assign(n=n, correct=correct, unscored=unscored, accuracy=table["mean"],
-                         unscored_share=unscored / n, upper_bound=(correct + unscored) / n)
+    table = table.assign(
+        n=n,
+        correct=correct,
+        unscored=unscored,
+        accuracy=table["mean"],
+        unscored_share=unscored / n,
+        upper_bound=(correct + unscored) / n,
+    )
     table = table[[*by, *COUNTS]]
     if "flaw" in rows and rows.flaw.any():
         flaws = pd.crosstab([rows[key] for key in by], rows.flaw).reindex(columns=FLAWS)
@@ -105,8 +118,11 @@ def table1(queries: list[Query]) -> pd.DataFrame:
     rows = []
     for structure in (*STRUCTURES, ALL):
         cell = [query for query in queries if structure in (query.structure, ALL)]
-        lists = [query.answer.splitlines() for query in cell
-                 if structure != ALL and query.entity_count is not None]
+        lists = [
+            query.answer.splitlines()
+            for query in cell
+            if structure != ALL and query.entity_count is not None
+        ]
         entities = pd.Series(
             [sum(1 for line in lines if line.strip()) for lines in lists], dtype="int64"
         )
@@ -152,8 +168,7 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
         if only_counts
         else fraction(row.correct, row.n, row.low, row.high)
         + (
-            f"; {row.unscored} unscored ({row.unscored_share:.1%}): "
-            f"at most {row.upper_bound:.1%}"
+            f"; {row.unscored} unscored ({row.unscored_share:.1%}): at most {row.upper_bound:.1%}"
             if row.unscored
             else ""
         )

@@ -23,10 +23,11 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
     Each share has its own interval over documents. Raises BadInput unless a pair has one
     preference per query and criterion.
     """
-    known = pd.DataFrame([(query.query_id, query.structure, query.document_id)
-                          for query in queries], columns=["query_id", "structure", "cluster"])
-    rows = pd.DataFrame(map(vars, preferences),
-                        columns=list(Preference.model_fields))
+    known = pd.DataFrame(
+        [(query.query_id, query.structure, query.document_id) for query in queries],
+        columns=["query_id", "structure", "cluster"],
+    )
+    rows = pd.DataFrame(map(vars, preferences), columns=list(Preference.model_fields))
     tables = [pd.DataFrame(columns=COLUMNS)]
     for pair, found in rows.groupby(["first_arm", "second_arm"], sort=False):
         for criterion in CRITERIA:
@@ -35,10 +36,19 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
                 raise BadInput(
                     f"{' and '.join(pair)}, {criterion}: {len(judged)} preferences do not match "
                     f"the {len(known)} queries one to one: run {made_by('preferences')} again "
-                    "for this pair, in one order and by one judge")
-        each = pd.concat([found.assign(outcome=outcome, verdict=found.verdict.map(
-            {**dict.fromkeys(OUTCOMES, "incorrect"), outcome: "correct"}))
-            for outcome in OUTCOMES]).merge(known, on="query_id")
+                    "for this pair, in one order and by one judge"
+                )
+        each = pd.concat(
+            [
+                found.assign(
+                    outcome=outcome,
+                    verdict=found.verdict.map(
+                        {**dict.fromkeys(OUTCOMES, "incorrect"), outcome: "correct"}
+                    ),
+                )
+                for outcome in OUTCOMES
+            ]
+        ).merge(known, on="query_id")
         cells = crossed(each, {"structure": (), "criterion": CRITERIA, "outcome": OUTCOMES})
         cells = cells.rename(columns={"correct": "count", "accuracy": "share"})
         tables.append(cells.assign(first_arm=pair[0], second_arm=pair[1])[COLUMNS])
@@ -51,11 +61,16 @@ def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
     Cells are "21/191 = 10.99% [7.3, 16.2]", a dash if nothing was scored.
     """
     table = table[table.n > 0]
-    texts = pd.DataFrame({
-        "pair": table.first_arm + " (A) vs " + table.second_arm + " (B)",
-        "structure": table.structure, "column": table.criterion + ": " + table.outcome,
-        "text": list(map(fraction, table["count"], table.n - table.unscored, table.low,
-                         table.high))})
+    texts = pd.DataFrame(
+        {
+            "pair": table.first_arm + " (A) vs " + table.second_arm + " (B)",
+            "structure": table.structure,
+            "column": table.criterion + ": " + table.outcome,
+            "text": list(
+                map(fraction, table["count"], table.n - table.unscored, table.low, table.high)
+            ),
+        }
+    )
     keys = pd.MultiIndex.from_frame(texts[["pair", "structure"]].drop_duplicates())
     columns = [f"{criterion}: {outcome}" for criterion in CRITERIA for outcome in OUTCOMES]
     wide = texts.pivot(index=["pair", "structure"], columns="column", values="text")
@@ -66,9 +81,18 @@ def flips(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFra
     """Return how often a verdict changed with the order, by criterion; see `flip_counts`."""
     documents = {query.query_id: query.document_id for query in queries}
     rows = list(preferences)
-    return pd.DataFrame([{"criterion": criterion, **flip_counts(
-        [row for row in rows if row.criterion == criterion],
-        lambda row: documents[row.query_id])} for criterion in CRITERIA])
+    return pd.DataFrame(
+        [
+            {
+                "criterion": criterion,
+                **flip_counts(
+                    [row for row in rows if row.criterion == criterion],
+                    lambda row: documents[row.query_id],
+                ),
+            }
+            for criterion in CRITERIA
+        ]
+    )
 
 
 def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float]:
@@ -82,5 +106,12 @@ def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float
     low, high = share_interval(flipped, pd.Series([*map(cluster_of, scored)], dtype=object))
     if all(row.judge == "rules" for row in scored):
         low = high = float("nan")
-    return {"asked": len(asked), "unscored": len(asked) - len(scored), "both_orders": len(scored),
-            "flipped": int(flipped.sum()), "rate": flipped.mean(), "low": low, "high": high}
+    return {
+        "asked": len(asked),
+        "unscored": len(asked) - len(scored),
+        "both_orders": len(scored),
+        "flipped": int(flipped.sum()),
+        "rate": flipped.mean(),
+        "low": low,
+        "high": high,
+    }

@@ -15,19 +15,28 @@ MAX_SENTENCES = 3  # of a natural source reference
 _POINTER = re.compile(
     r"\b(?:above|below|aforementioned|preceding|former|latter|here|following|earlier|this|these|"
     r"those|previous(?:ly)?|it|its|itself|they|them|their|theirs|he|she|his|her|we|us|our|you|your|"
-    r"i|my|me)\b", re.I)
+    r"i|my|me)\b",
+    re.I,
+)
 _CONTAINER = re.compile(
     r"\b(?:in|from|of|per|see|by) (?:the|a|an) (?:[\w-]+ )?(?:table|list|figure|bullet|row|"
-    r"column)s?\b|\b(?:table|figure|list) \d", re.I)
+    r"column)s?\b|\b(?:table|figure|list) \d",
+    re.I,
+)
 _REASONING = re.compile(
-    r"\b(?:why|compare|explain|how would|do you think|difference between)\b", re.I)
+    r"\b(?:why|compare|explain|how would|do you think|difference between)\b", re.I
+)
 _POINTS_BACK = re.compile(
     r"\A(?:it|this|these|those|they|them|one|that|such)\b|"
-    r"\b(?:above|below|as follows|the following|this|these|those)\b", re.I)
+    r"\b(?:above|below|as follows|the following|this|these|those)\b",
+    re.I,
+)
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 _NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")  # Thai, Japanese, Chinese
-_FILLER = ("a an the of in on at for to and or is are was were be by with as from what which when "
-           "where does do did has have had how many")
+_FILLER = (
+    "a an the of in on at for to and or is are was were be by with as from what which when "
+    "where does do did has have had how many"
+)
 
 
 @dataclass(frozen=True)
@@ -58,8 +67,13 @@ def violation(candidate: Candidate, text: str) -> str:
     start, end = candidate.start, candidate.end
     source = f" {folded(text[start:end])} "
     is_unbalanced = any(unquoted.count(a) != unquoted.count(b) for a, b in ("()", "[]"))
-    if (not asked.endswith(("?", "？")) or "\n" in asked or len(asked.split()) > MAX_QUESTION_WORDS
-            or asked.count('"') % 2 or is_unbalanced):
+    if (
+        not asked.endswith(("?", "？"))
+        or "\n" in asked
+        or len(asked.split()) > MAX_QUESTION_WORDS
+        or asked.count('"') % 2
+        or is_unbalanced
+    ):
         return "the question is not one well-formed question"
     if _POINTER.search(unquoted):
         return "the question is not self-contained: it points at something outside itself"

@@ -27,8 +27,9 @@ def draw(documents: list[Document], count: int | None, seed: int) -> list[Docume
     return [document for at, document in enumerate(documents) if at in chosen]
 
 
-def annotate(documents: list[Document], propose: Propose,
-             max_queries: int = 10) -> tuple[list[Query], list[Rejected]]:
+def annotate(
+    documents: list[Document], propose: Propose, max_queries: int = 10
+) -> tuple[list[Query], list[Rejected]]:
     """Return at most `max_queries` queries per document, and each rejected proposal with a reason.
 
     No two documents answer a question differently. `propose` is
@@ -46,12 +47,20 @@ def annotate(documents: list[Document], propose: Propose,
         kept, left_out = _chosen(document, candidates, answers, max_queries)
         queries += [_query(document, number, one) for number, one in enumerate(kept, 1)]
         rejected += unread + [
-            Rejected(document_id=document.document_id, item=one.question, reason=reason,
-                     structure=one.structure, rule=one.rule) for one, reason in left_out]
+            Rejected(
+                document_id=document.document_id,
+                item=one.question,
+                reason=reason,
+                structure=one.structure,
+                rule=one.rule,
+            )
+            for one, reason in left_out
+        ]
         if not candidates and not unread:
             reason = "no question pattern fits any block of this document"
-            rejected.append(Rejected(document_id=document.document_id, item=document.title,
-                                     reason=reason))
+            rejected.append(
+                Rejected(document_id=document.document_id, item=document.title, reason=reason)
+            )
     return queries, rejected
 
 
@@ -59,10 +68,16 @@ def yields(queries: list[Query], rejected: list[Rejected], by: str) -> pd.DataFr
     """Return the questions asked, kept and refused by each constraint, in columns by structure
     or by rule (`by`); what no question was made of is left out."""
     rows = [(getattr(one, by) or "none", KEPT) for one in queries]
-    rows += [(getattr(one, by) or "none", f"refused: {one.reason.split(': ')[0]}")
-             for one in rejected if not one.item.startswith("blocks:")]
-    table = pd.crosstab(*zip(*[(what, group) for group, what in rows], strict=True)) if rows else (
-        pd.DataFrame(index=[KEPT]))
+    rows += [
+        (getattr(one, by) or "none", f"refused: {one.reason.split(': ')[0]}")
+        for one in rejected
+        if not one.item.startswith("blocks:")
+    ]
+    table = (
+        pd.crosstab(*zip(*[(what, group) for group, what in rows], strict=True))
+        if rows
+        else (pd.DataFrame(index=[KEPT]))
+    )
     table.loc["asked"] = table.sum()
     order = [name for name in ("asked", KEPT) if name in table.index]
     table = table.loc[[*order, *sorted(set(table.index) - set(order))]]
@@ -74,8 +89,13 @@ def agreement(queries: list[Query], reference: list[Query]) -> pd.DataFrame:
     too, and those of them with the same answer."""
     rows = []
     for one in reference:
-        same = [query for query in queries if query.document_id == one.document_id
-                and query.start < one.end and one.start < query.end]
+        same = [
+            query
+            for query in queries
+            if query.document_id == one.document_id
+            and query.start < one.end
+            and one.start < query.end
+        ]
         rows.append((one.structure, 1, bool(same), _as_set(one) in map(_as_set, same)))
     columns = ["structure", "reference", "same span", "same answer"]
     return pd.DataFrame(rows, columns=columns).groupby("structure", sort=False).sum()
@@ -86,8 +106,9 @@ def _as_set(candidate: Candidate | Query) -> str:
     return "; ".join(sorted(map(folded, candidate.answer.split("\n"))))
 
 
-def _chosen(document: Document, candidates: list[Candidate], answers: dict[str, set[str]],
-            max_queries: int) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
+def _chosen(
+    document: Document, candidates: list[Candidate], answers: dict[str, set[str]], max_queries: int
+) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
     fit: dict[str, Candidate] = {}
     left_out, same = [], Counter()
     for one in candidates:
@@ -104,8 +125,9 @@ def _chosen(document: Document, candidates: list[Candidate], answers: dict[str, 
         else:
             fit[question] = one
             same[answer] += 1
-    chosen = sorted(_evenly(list(fit.values()), max_queries),
-                    key=lambda one: (one.start, one.end, one.question))
+    chosen = sorted(
+        _evenly(list(fit.values()), max_queries), key=lambda one: (one.start, one.end, one.question)
+    )
     full = f"fits, but the document already has its {max_queries} queries"
     return chosen, left_out + [(one, full) for one in fit.values() if one not in chosen]
 
@@ -130,9 +152,18 @@ def _query(document: Document, number: int, candidate: Candidate) -> Query:
     is_list = STRUCTURES[candidate.structure].has_entities
     count = len(candidate.answer.split("\n")) if is_list else None
     return Query(
-        query_id=f"{document.document_id}-q{number:03d}", document_id=document.document_id,
-        question=candidate.question, answer=candidate.answer, structure=candidate.structure,
-        source_reference=document.text[candidate.start:candidate.end], start=candidate.start,
-        end=candidate.end, entity_count=count, block_type=candidate.kind,
-        source_header=candidate.header, rule=candidate.rule,
-        grounding=candidate.grounding, grounding_score=candidate.grounding_score)
+        query_id=f"{document.document_id}-q{number:03d}",
+        document_id=document.document_id,
+        question=candidate.question,
+        answer=candidate.answer,
+        structure=candidate.structure,
+        source_reference=document.text[candidate.start : candidate.end],
+        start=candidate.start,
+        end=candidate.end,
+        entity_count=count,
+        block_type=candidate.kind,
+        source_header=candidate.header,
+        rule=candidate.rule,
+        grounding=candidate.grounding,
+        grounding_score=candidate.grounding_score,
+    )

@@ -40,9 +40,14 @@ def pair_text(question: str, answer: str) -> str:
     return f"{asked} {answer}" if "\n" not in answer else f"{asked}\n{answer}"
 
 
-def augment(segments: list[Segment], documents: list[Document], queries: list[Query],
-            engine: Mapping[str, Strategy], strategies: Sequence[str],
-            k: int) -> tuple[list[Augmented], list[SegmentAudit]]:
+def augment(
+    segments: list[Segment],
+    documents: list[Document],
+    queries: list[Query],
+    engine: Mapping[str, Strategy],
+    strategies: Sequence[str],
+    k: int,
+) -> tuple[list[Augmented], list[SegmentAudit]]:
     """Return the texts of all strategies, and the audit of each row that has a text.
 
     `engine` is what `lib.augment.rules.by_questions` or `lib.augment.model.by_model` returns. A
@@ -52,8 +57,10 @@ def augment(segments: list[Segment], documents: list[Document], queries: list[Qu
     if not engine:
         return [], []
     if unknown := [name for name in strategies if name not in engine] or not strategies:
-        raise ValueError(f"strategies {unknown if strategies else '[]'}: choose among "
-                         f"{', '.join(engine)}, which this augmenter can do")
+        raise ValueError(
+            f"strategies {unknown if strategies else '[]'}: choose among "
+            f"{', '.join(engine)}, which this augmenter can do"
+        )
     by_id = {document.document_id: document for document in documents}
     of_segment = {segment.segment_id: segment.document_id for segment in segments}
     is_tested, rows = _test_of(queries), []
@@ -63,9 +70,16 @@ def augment(segments: list[Segment], documents: list[Document], queries: list[Qu
             numbers[draft.segment_id] += 1
             own = of_segment[draft.segment_id]
             dropped = draft.dropped or (TESTED if is_tested(own, draft) else "")
-            rows.append(Augmented(segment_id=draft.segment_id, document_id=own, strategy=strategy,
-                                  number=numbers[draft.segment_id], text=draft.text,
-                                  dropped=dropped))
+            rows.append(
+                Augmented(
+                    segment_id=draft.segment_id,
+                    document_id=own,
+                    strategy=strategy,
+                    number=numbers[draft.segment_id],
+                    text=draft.text,
+                    dropped=dropped,
+                )
+            )
     audits = audit_texts([row for row in rows if row.text], segments, documents)
     audit_of = iter(audits)
     return [_checked(row, next(audit_of)) if row.text else row for row in rows], audits
@@ -76,8 +90,11 @@ def _test_of(queries: list[Query]) -> Callable[[str, Draft], bool]:
 
     def is_tested(document_id: str, draft: Draft) -> bool:
         text, (start, end) = folded(draft.text), draft.asks or (0, 0)
-        return any(question in text or own == document_id and first < end and start < last
-                   for question, own, first, last in asked)
+        return any(
+            question in text or own == document_id and first < end and start < last
+            for question, own, first, last in asked
+        )
+
     return is_tested
 
 
@@ -88,21 +105,30 @@ def _checked(row: Augmented, audit: SegmentAudit) -> Augmented:
     return row.model_copy(update={"dropped": f"invents {', '.join(words[:5])}"})
 
 
-def strategies_table(rows: list[Augmented], audits: list[SegmentAudit],
-                     count: Callable[[str], int]) -> pd.DataFrame:
+def strategies_table(
+    rows: list[Augmented], audits: list[SegmentAudit], count: Callable[[str], int]
+) -> pd.DataFrame:
     """Return one row per strategy, "all" last; `count` returns a text's tokens.
 
     `tokens` counts those of kept texts, `written` the words, amounts and items of all texts, and
     `invented` those that are nowhere in the document.
     """
     written = [row for row in rows if row.text]
-    table = pd.DataFrame([{
-        "strategy": row.strategy, "texts": 1, "kept": not row.dropped,
-        "asked_by_test": row.dropped == TESTED,
-        "tokens": 0 if row.dropped else count(row.text),
-        "written": sum(audit.written[kind] for kind in _CHECKED),
-        "invented": sum(len(audit.invented[kind]) for kind in _CHECKED)}
-        for row, audit in zip(written, audits, strict=True)], columns=_COLUMNS)
+    table = pd.DataFrame(
+        [
+            {
+                "strategy": row.strategy,
+                "texts": 1,
+                "kept": not row.dropped,
+                "asked_by_test": row.dropped == TESTED,
+                "tokens": 0 if row.dropped else count(row.text),
+                "written": sum(audit.written[kind] for kind in _CHECKED),
+                "invented": sum(len(audit.invented[kind]) for kind in _CHECKED),
+            }
+            for row, audit in zip(written, audits, strict=True)
+        ],
+        columns=_COLUMNS,
+    )
     by_strategy = table.groupby("strategy", sort=False).sum().astype(int)
     by_strategy.loc["all"] = by_strategy.sum()
     return by_strategy.reset_index()

@@ -17,8 +17,10 @@ from lib.llm.request import Reply, Request
 from lib.normalize.segments import WORDLESS
 
 NOTHING = "the model found nothing of this kind in the segment"
-_TEMPLATES = {"paraphrase": prompt_template("augment_paraphrase"),
-              "pairs": prompt_template("augment_pairs")}
+_TEMPLATES = {
+    "paraphrase": prompt_template("augment_paraphrase"),
+    "pairs": prompt_template("augment_pairs"),
+}
 _TAGS = "document_title|part"
 _FENCE = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.S)
 _LEAST_TOKENS = 4096  # limit of a reply; above it twice the tokens of all its variants
@@ -31,25 +33,38 @@ def by_model(model: str, document_kind: str, calls: Calls) -> dict[str, Strategy
     A failed call or an unreadable reply leaves a draft with its reason. A strategy raises
     Stopped as `lib.llm.complete` does.
     """
-    def vary(strategy: str, segments: list[Segment], documents: dict[str, Document],
-             k: int) -> list[Draft]:
-        requests = {one.segment_id: _request(strategy, one, documents[one.document_id], k,
-                                             document_kind)
-                    for one in segments if re.search(r"\w", one.text)}
+
+    def vary(
+        strategy: str, segments: list[Segment], documents: dict[str, Document], k: int
+    ) -> list[Draft]:
+        requests = {
+            one.segment_id: _request(strategy, one, documents[one.document_id], k, document_kind)
+            for one in segments
+            if re.search(r"\w", one.text)
+        }
         replies = dict(zip(requests, complete(list(requests.values()), model, calls), strict=True))
         read, wordless = _pairs if strategy == "pairs" else _texts, Reply("", WORDLESS)
-        return [draft for one in segments for draft in read(
-            one, documents[one.document_id], replies.get(one.segment_id, wordless), k)]
+        return [
+            draft
+            for one in segments
+            for draft in read(
+                one, documents[one.document_id], replies.get(one.segment_id, wordless), k
+            )
+        ]
 
     return {strategy: partial(vary, strategy) for strategy in _TEMPLATES}
 
 
-def _request(strategy: str, segment: Segment, document: Document, k: int,
-             document_kind: str) -> Request:
+def _request(
+    strategy: str, segment: Segment, document: Document, k: int, document_kind: str
+) -> Request:
     prompt = _TEMPLATES[strategy].render(
-        document_kind=document_kind, count=k, language=document.language or UNKNOWN,
+        document_kind=document_kind,
+        count=k,
+        language=document.language or UNKNOWN,
         title=defused(document.title, _TAGS),
-        part=defused(segment.text, _TAGS))
+        part=defused(segment.text, _TAGS),
+    )
     return Request.ask(prompt, max_tokens=max(_LEAST_TOKENS, 2 * k * segment.n_tokens))
 
 
@@ -62,7 +77,8 @@ def _texts(segment: Segment, document: Document, reply: Reply, k: int) -> list[D
             reason = str(error)
     split = SPLIT if SPLIT not in segment.text else ""  # otherwise it may be the document's own
     return [Draft(segment.segment_id, text.replace(split, "")) for text in texts] or [
-        Draft(segment.segment_id, "", reason)]
+        Draft(segment.segment_id, "", reason)
+    ]
 
 
 def read_texts(reply: str) -> list[str]:
@@ -82,9 +98,16 @@ def read_texts(reply: str) -> list[str]:
 
 
 def _pairs(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
-    candidates, rejected = read_reply(reply, document, _blocks(document.text), segment.start,
-                                      segment.end)
-    drafts = [Draft(segment.segment_id, pair_text(one.question, one.answer),
-                    violation(one, document.text), (one.start, one.end))
-              for one in candidates]
+    candidates, rejected = read_reply(
+        reply, document, _blocks(document.text), segment.start, segment.end
+    )
+    drafts = [
+        Draft(
+            segment.segment_id,
+            pair_text(one.question, one.answer),
+            violation(one, document.text),
+            (one.start, one.end),
+        )
+        for one in candidates
+    ]
     return drafts + [Draft(segment.segment_id, "", row.reason) for row in rejected]

@@ -33,8 +33,9 @@ def worded(wording: str, name: str, label: str, value: Sequence[str]) -> str:
     return capitalised(wording.format(name=name, label=label, value=listed(list(value)), are=are))
 
 
-def paraphrases(name: str, label: str, value: Sequence[str], k: int,
-                rng: random.Random) -> list[str]:
+def paraphrases(
+    name: str, label: str, value: Sequence[str], k: int, rng: random.Random
+) -> list[str]:
     """Return `k` different sentences. Raises ValueError if there are fewer WORDINGS."""
     chosen = rng.sample(WORDINGS, k)
     return [worded(wording, name, label, value) for wording in chosen]

@@ -6,11 +6,22 @@ from collections.abc import Iterable
 BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
 RAW, REWRITTEN, AUGMENTED, MIXED, REPLAYED, REPLIES = TEXTS = (
-    "raw", "rewritten", "augmented", "mixed", "replayed", "replies")
+    "raw",
+    "rewritten",
+    "augmented",
+    "mixed",
+    "replayed",
+    "replies",
+)
 _TEXTS_OF = {"dapt": RAW, "dapt-n": REWRITTEN, "dapt-a": AUGMENTED}  # unless a study names others
-_LABELS = {"dapt": "raw text", "dapt-n": "rewritten text", "dapt-a": "augmented text",
-           "dapt-lists": "lists and tables rewritten", "dapt-other": "other texts",
-           "open": "base, open book"}
+_LABELS = {
+    "dapt": "raw text",
+    "dapt-n": "rewritten text",
+    "dapt-a": "augmented text",
+    "dapt-lists": "lists and tables rewritten",
+    "dapt-other": "other texts",
+    "open": "base, open book",
+}
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 

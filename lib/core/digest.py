@@ -61,8 +61,9 @@ def _code(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".ipynb":
         return text
-    sources = ["".join(cell["source"]) for cell in json.loads(text)["cells"]
-               if cell["cell_type"] == "code"]
+    sources = [
+        "".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"
+    ]
     lines = "\n".join(sources).split("\n")
     return "\n".join(line for line in lines if not line.startswith(("%", "!")))
 
@@ -70,16 +71,19 @@ def _code(path: Path) -> str:
 @cache
 def _module_file(name: str, root: Path) -> Path | None:
     path = root.joinpath(*name.split("."))
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py")
-                 if file.exists()), None)
+    return next(
+        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()), None
+    )
 
 
 def _named_file(call: ast.Call, path: Path, root: Path) -> Path:
     folder, ending = _FOLDERS[call.func.id]
     name = getattr(call.args[0], "value", None) if call.args else None
     if not isinstance(name, str):
-        raise BadInput(f"{path}, line {call.lineno}: `{ast.unparse(call)}` names its file by an "
-                       "expression: write the name as a literal")
+        raise BadInput(
+            f"{path}, line {call.lineno}: `{ast.unparse(call)}` names its file by an "
+            "expression: write the name as a literal"
+        )
     return root / folder / f"{name}{ending}"
 
 

@@ -36,8 +36,9 @@ def existing(study: str, name: str, **keys: object) -> Path:
     return required(artifact_path(study, name, **keys), made_by(name, **keys))
 
 
-def load(study: str, name: str, kind: type[R] | None = None, *, optional: bool = False,
-         **keys: object) -> list:
+def load(
+    study: str, name: str, kind: type[R] | None = None, *, optional: bool = False, **keys: object
+) -> list:
     """Return the rows of an artifact of `study`, such as `load("lab", "answers", arm="dapt")`.
 
     `kind` is the record type if the table of artifacts names none. With `optional`, a missing file
@@ -83,9 +84,12 @@ def replacing(path: Path):
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
-        raise OSError(error.errno, f"{error.strerror or error} while writing {path}; the file was "
-                      "not kept. Free some space (or check the folder's permissions) and run the "
-                      "same command again") from error
+        raise OSError(
+            error.errno,
+            f"{error.strerror or error} while writing {path}; the file was "
+            "not kept. Free some space (or check the folder's permissions) and run the "
+            "same command again",
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -123,6 +127,8 @@ def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
             except ValidationError as error:
                 first = error.errors()[0]
                 where = ".".join(map(str, first["loc"])) or "the line"
-                raise ValueError(f"{shown(path)}, line {number}: {where}: {first['msg']}; "
-                                 f"remove the file and run {made_by} again") from error
+                raise ValueError(
+                    f"{shown(path)}, line {number}: {where}: {first['msg']}; "
+                    f"remove the file and run {made_by} again"
+                ) from error
     return rows

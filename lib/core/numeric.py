@@ -8,9 +8,13 @@ from lib.core.units import unit_of
 from lib.core.values import Token, solid, tokens
 
 _RANGE = re.compile(r"[-+±]?\d+(?:[.,]\d+)*-[-+]?\d+(?:[.,]\d+)*")
-_COMPARATORS = frozenset((
-    "about around approximately approx up to at least most over under below above max min maximum "
-    "minimum less more fewer no not than between exactly").split())
+_COMPARATORS = frozenset(
+    (
+        "about around approximately approx up to at least most over under below above max "
+        "min maximum "
+        "minimum less more fewer no not than between exactly"
+    ).split()
+)
 # Numbers in form, but dates, addresses and codes in use: 20241203, 192.168.0.1, 0042
 _CODE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|\d+(?:\.\d+){3,}|0\d+")
 
@@ -36,7 +40,7 @@ def is_number(text: str) -> bool:
     """Return whether `text` is one number, by the rule of `is_numeric`."""
     found = solid(tokens(text.strip().lstrip("~≈<>≤≥= ")))
     opening = list(takewhile(lambda token: token.value in _COMPARATORS, found))
-    found = found[len(opening):]
+    found = found[len(opening) :]
     is_between = any(token.value == "between" for token in opening)
     if is_between and len(found) > 1 and found[1].value == "and":
         return _is_amount(found[0]) and _is_one(found[2:])

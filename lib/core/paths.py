@@ -51,8 +51,12 @@ def _below(*parts: str) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OSError(error.errno, f"cannot be written ({error.strerror}): set STUDY_ROOT to a "
-                      "folder that you may write to", str(path.parent)) from error
+        raise OSError(
+            error.errno,
+            f"cannot be written ({error.strerror}): set STUDY_ROOT to a "
+            "folder that you may write to",
+            str(path.parent),
+        ) from error
     return path
 
 
@@ -80,7 +84,12 @@ def model_source(base_model: str) -> str:
             return str(place / base_model)
     if re.fullmatch(r"(?!data/|figures/|[./~])[^/]*/[^/]*", base_model):
         return base_model
-    maker = ("make base (98 MB)" if base_model.startswith("data/base/")
-             else "00_lab.ipynb first (or `make study`)")
-    raise BadInput(f"the base model {base_model} is missing: run {maker}, or set base_model to a "
-                   "model's folder or a hub id such as meta-llama/Llama-3.1-8B")
+    maker = (
+        "make base (98 MB)"
+        if base_model.startswith("data/base/")
+        else "00_lab.ipynb first (or `make study`)"
+    )
+    raise BadInput(
+        f"the base model {base_model} is missing: run {maker}, or set base_model to a "
+        "model's folder or a hub id such as meta-llama/Llama-3.1-8B"
+    )

@@ -12,39 +12,63 @@ from lib.core.paths import REPOSITORY
 SPLIT = "¦"  # the character inserted; visible, and part of none of the patterns
 
 # Look-alikes of < > [ ] and of Latin letters that Unicode itself does not fold.
-_LOOKALIKES = str.maketrans({
-    **dict.fromkeys("‹〈⟨《«⟪❮❰", "<"), **dict.fromkeys("›〉⟩》»⟫❯❱", ">"),
-    **dict.fromkeys("【〔〖〘❲⁅「『", "["), **dict.fromkeys("】〕〗〙❳⁆」』", "]"),
-    **dict.fromkeys("⟦〚", "[["), **dict.fromkeys("⟧〛", "]]"),
-    # Cyrillic, Greek, Armenian and Lisu letters that look Latin, some only as capitals.
-    **dict(zip("\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d"
-               "\u0432\u043a\u043c\u043d\u0443\u0445\u0458\u04bb"
-               "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
-               "\u0251\u0585\u057d",
-               "aeiosctpdqw" "bkmhyxjh" "abenikmvoptux" "aou", strict=True)),
-    **dict(zip("\ua4d0\ua4d1\ua4d3\ua4d4\ua4d6\ua4d7\ua4d9\ua4da\ua4dc\ua4dd\ua4df\ua4e0\ua4e1"
-               "\ua4e2\ua4e3\ua4e6\ua4e7\ua4ea\ua4eb\ua4ec\ua4ee\ua4f0\ua4f2\ua4f3\ua4f4",
-               "bpdtgkjczfmnl" "srvhwxyaeiou", strict=True))})
+_LOOKALIKES = str.maketrans(
+    {
+        **dict.fromkeys("‹〈⟨《«⟪❮❰", "<"),
+        **dict.fromkeys("›〉⟩》»⟫❯❱", ">"),
+        **dict.fromkeys("【〔〖〘❲⁅「『", "["),
+        **dict.fromkeys("】〕〗〙❳⁆」』", "]"),
+        **dict.fromkeys("⟦〚", "[["),
+        **dict.fromkeys("⟧〛", "]]"),
+        # Cyrillic, Greek, Armenian and Lisu letters that look Latin, some only as capitals.
+        **dict(
+            zip(
+                "\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d"
+                "\u0432\u043a\u043c\u043d\u0443\u0445\u0458\u04bb"
+                "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
+                "\u0251\u0585\u057d",
+                "aeiosctpdqwbkmhyxjhabenikmvoptuxaou",
+                strict=True,
+            )
+        ),
+        **dict(
+            zip(
+                "\ua4d0\ua4d1\ua4d3\ua4d4\ua4d6\ua4d7\ua4d9\ua4da\ua4dc\ua4dd\ua4df\ua4e0\ua4e1"
+                "\ua4e2\ua4e3\ua4e6\ua4e7\ua4ea\ua4eb\ua4ec\ua4ee\ua4f0\ua4f2\ua4f3\ua4f4",
+                "bpdtgkjczfmnlsrvhwxyaeiou",
+                strict=True,
+            )
+        ),
+    }
+)
 # Latin letters in small capitals, with a stroke or hook, in boxes, and the letters of flags.
-_LATIN = re.compile(r"(?:LATIN|INDICATOR SYMBOL).*LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?"
-                    r"([A-Z])(?: WITH .*)?")
-_CHARACTER = re.compile(r"&(?:amp;){0,3}(?:#0{0,9}\d{1,7}|#x0{0,9}[\da-f]{1,6}|[lg]t|"
-                        r"[lr](?:sqb|brack|cub|brace));?|.", re.S | re.I)
+_LATIN = re.compile(
+    r"(?:LATIN|INDICATOR SYMBOL).*LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?"
+    r"([A-Z])(?: WITH .*)?"
+)
+_CHARACTER = re.compile(
+    r"&(?:amp;){0,3}(?:#0{0,9}\d{1,7}|#x0{0,9}[\da-f]{1,6}|[lg]t|"
+    r"[lr](?:sqb|brack|cub|brace));?|.",
+    re.S | re.I,
+)
 _PLAIN = re.compile(r"[\t-\r -%'-~]*")  # text for which lower() is enough
 # Between the parts of a mark: anything except letters, digits and brackets.
 _GAP = rf"(?:(?![<>\[\]{SPLIT}])[\W_])*+"
 # Each pattern matches the one character after which SPLIT is inserted: in the judges' [[True]], the
 # normalizer's <<<<{{ }}>>>> and the turns of a chat template.
-_MARKS = "|".join((
-    # also with letters that no table has: a word of their length that is not in Latin letters
-    rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie|(?=\w*[^\W\0-\x7f])\w{{3,6}})"
-    rf"{_GAP}\]{_GAP}\])",
-    r"(?:(?<=<)|(?<=<\s))<(?=\s*+\{\s?\{)",
-    r"(?:(?<=\})|(?<=\}\s))\}(?=\s*+>\s?>)",
-    r"<(?=\||/?(?:s|sys|think(?:ing)?|[be]os|pad|unk|mask|cls|sep|tools?|function(?:_call)?|tool_\w+|"
-    r"(?:function|parameter)=[^<>]*|(?:start|end)_of_\w+|(?:begin|end)_of_text|"
-    r"(?:unused|extra_id_|reserved\w*?_)\d+)\s*+>)",
-    r"\[(?=/?(?:inst|system_prompt|available_tools|tool_\w+)\])"))
+_MARKS = "|".join(
+    (
+        # also with letters that no table has: a word of their length that is not in Latin letters
+        rf"\[(?={_GAP}\[{_GAP}(?:true|false|first|second|tie|(?=\w*[^\W\0-\x7f])\w{{3,6}})"
+        rf"{_GAP}\]{_GAP}\])",
+        r"(?:(?<=<)|(?<=<\s))<(?=\s*+\{\s?\{)",
+        r"(?:(?<=\})|(?<=\}\s))\}(?=\s*+>\s?>)",
+        r"<(?=\||/?(?:s|sys|think(?:ing)?|[be]os|pad|unk|mask|cls|sep|tools?|function(?:_call)?|tool_\w+|"
+        r"(?:function|parameter)=[^<>]*|(?:start|end)_of_\w+|(?:begin|end)_of_text|"
+        r"(?:unused|extra_id_|reserved\w*?_)\d+)\s*+>)",
+        r"\[(?=/?(?:inst|system_prompt|available_tools|tool_\w+)\])",
+    )
+)
 
 
 def prompt_template(name: str) -> jinja2.Template:
@@ -80,8 +104,9 @@ def folded(text: str) -> tuple[str, list[int]]:
     """Return `text` as a lenient reader sees it, and where each character ends in the original."""
     if _PLAIN.fullmatch(text):
         return text.lower(), list(range(1, len(text) + 1))
-    seen = [(letter, match.end()) for match in _CHARACTER.finditer(text)
-            for letter in _seen(match[0])]
+    seen = [
+        (letter, match.end()) for match in _CHARACTER.finditer(text) for letter in _seen(match[0])
+    ]
     return "".join(letter for letter, _ in seen), [end for _, end in seen]
 
 
@@ -89,8 +114,15 @@ def folded(text: str) -> tuple[str, list[int]]:
 def _seen(character: str) -> str:
     is_escape = len(character) > 1
     plain = html.unescape(character.lower().replace("amp;", "")) if is_escape else character
-    visible = [letter for letter in unicodedata.normalize("NFKD", plain) if letter.isspace()
-               or unicodedata.category(letter) not in ("Mn", "Me", "Cf", "Cc")]
-    latin = [letter if letter.isascii() or not (found := _LATIN.fullmatch(
-        unicodedata.name(letter, ""))) else found[1] for letter in visible]
+    visible = [
+        letter
+        for letter in unicodedata.normalize("NFKD", plain)
+        if letter.isspace() or unicodedata.category(letter) not in ("Mn", "Me", "Cf", "Cc")
+    ]
+    latin = [
+        letter
+        if letter.isascii() or not (found := _LATIN.fullmatch(unicodedata.name(letter, "")))
+        else found[1]
+        for letter in visible
+    ]
     return "".join(latin).casefold().translate(_LOOKALIKES)

@@ -24,8 +24,9 @@ def listed(items: list[str]) -> str:
     return comma.join(items[:-1]) + (" and " if comma == ", " else "; and ") + items[-1]
 
 
-def laid(pieces: Sequence[str], before: str = "", between: str | Sequence[str] = "\n",
-         after: str = "") -> Body:
+def laid(
+    pieces: Sequence[str], before: str = "", between: str | Sequence[str] = "\n", after: str = ""
+) -> Body:
     """Join `pieces` with `between` (a string, or one per gap); return the text and their spans."""
     gaps = [between] * (len(pieces) - 1) if isinstance(between, str) else between
     text, spans = before, []

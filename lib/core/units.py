@@ -12,24 +12,57 @@ Unit = tuple[str, Fraction]  # dimension, and factor to its first unit
 # dimension -> a line per unit: its factor to the first one, and its spellings. Case matters if it
 # distinguishes units: mW and MW, Mb and MB.
 _UNITS = {
-    "time": ("1 s sec secs second seconds", "1/1000 ms msec", "1/1000000 us μs",
-        "1/1000000000 ns", "60 min mins minute minutes", "3600 h hr hrs hour hours",
-        "86400 d day days", "604800 week weeks", "1209600 fortnight fortnights"),
+    "time": (
+        "1 s sec secs second seconds",
+        "1/1000 ms msec",
+        "1/1000000 us μs",
+        "1/1000000000 ns",
+        "60 min mins minute minutes",
+        "3600 h hr hrs hour hours",
+        "86400 d day days",
+        "604800 week weeks",
+        "1209600 fortnight fortnights",
+    ),
     "month": ("1 month months", "12 y yr yrs year years"),
-    "memory": ("1 B byte bytes", "1024 KB kB kb KiB", "1048576 MB mb MiB",
-        "1073741824 GB gb GiB", "1099511627776 TB tb TiB"),
+    "memory": (
+        "1 B byte bytes",
+        "1024 KB kB kb KiB",
+        "1048576 MB mb MiB",
+        "1073741824 GB gb GiB",
+        "1099511627776 TB tb TiB",
+    ),
     "bits": ("1 bit bits", "1000 kbit Kbit", "1000000 Mb Mbit", "1000000000 Gb Gbit"),
     "bits/time": ("1 bps", "1000 kbps", "1000000 Mbps", "1000000000 Gbps"),
-    "length": ("1 m metre metres meter meters", "1/1000 mm", "1/100 cm", "1/1000000 um μm",
-        "1/1000000000 nm", "1000 km", "1609344/1000 mile miles", "127/5000 inch inches",
-        "381/1250 ft foot feet"),
-    "mass": ("1 g gram grams", "1/1000 mg", "1/1000000 ug μg", "1000 kg",
-        "1000000 t tonne tonnes", "45359237/100000 lb lbs pound pounds"),
+    "length": (
+        "1 m metre metres meter meters",
+        "1/1000 mm",
+        "1/100 cm",
+        "1/1000000 um μm",
+        "1/1000000000 nm",
+        "1000 km",
+        "1609344/1000 mile miles",
+        "127/5000 inch inches",
+        "381/1250 ft foot feet",
+    ),
+    "mass": (
+        "1 g gram grams",
+        "1/1000 mg",
+        "1/1000000 ug μg",
+        "1000 kg",
+        "1000000 t tonne tonnes",
+        "45359237/100000 lb lbs pound pounds",
+    ),
     "volume": ("1 l L litre litres liter liters", "1/1000 ml mL", "1000 m3"),
     "area": ("1 m2", "1/10000 cm2", "1/1000000 mm2", "10000 ha hectare hectares"),
     "length/time": ("1852/3600 kt kn knot knots", "1609344/3600000 mph"),
-    "pressure": ("1 Pa", "1000 kPa", "1000000 MPa", "100000 bar bars", "100 mbar hPa",
-        "6894757/1000 psi"),
+    "pressure": (
+        "1 Pa",
+        "1000 kPa",
+        "1000000 MPa",
+        "100000 bar bars",
+        "100 mbar hPa",
+        "6894757/1000 psi",
+    ),
     "voltage": ("1 V volt volts", "1/1000 mV", "1000 kV"),
     "DC voltage": ("1 VDC", "1/1000 mVDC", "1000 kVDC"),
     "AC voltage": ("1 VAC", "1/1000 mVAC", "1000 kVAC"),
@@ -61,17 +94,53 @@ _UNITS = {
 }
 
 _EXACT: dict[str, Unit] = {
-    spelling: (dimension, Fraction(factor)) for dimension, units in _UNITS.items()
-    for factor, *spellings in map(str.split, units) for spelling in spellings}
-_PREFIXES = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T", "milli": "m", "micro": "μ",
-             "nano": "n", "centi": "c", "kibi": "Ki", "mebi": "Mi", "gibi": "Gi", "tebi": "Ti"}
-_NAMES = {"watt": "W", "volt": "V", "hertz": "Hz", "gram": "g", "metre": "m", "meter": "m",
-          "litre": "l", "liter": "l", "second": "s", "pascal": "Pa", "ampere": "A", "amp": "A",
-          "byte": "B", "bit": "bit", "newton": "N", "ohm": "Ω", "bar": "bar",
-          "farad": "F", "joule": "J"}
-_EXACT |= {f"{prefix}{name}{plural}": _EXACT[short + symbol]
-           for prefix, short in _PREFIXES.items() for name, symbol in _NAMES.items()
-           for plural in ("", "s") if short + symbol in _EXACT}
+    spelling: (dimension, Fraction(factor))
+    for dimension, units in _UNITS.items()
+    for factor, *spellings in map(str.split, units)
+    for spelling in spellings
+}
+_PREFIXES = {
+    "kilo": "k",
+    "mega": "M",
+    "giga": "G",
+    "tera": "T",
+    "milli": "m",
+    "micro": "μ",
+    "nano": "n",
+    "centi": "c",
+    "kibi": "Ki",
+    "mebi": "Mi",
+    "gibi": "Gi",
+    "tebi": "Ti",
+}
+_NAMES = {
+    "watt": "W",
+    "volt": "V",
+    "hertz": "Hz",
+    "gram": "g",
+    "metre": "m",
+    "meter": "m",
+    "litre": "l",
+    "liter": "l",
+    "second": "s",
+    "pascal": "Pa",
+    "ampere": "A",
+    "amp": "A",
+    "byte": "B",
+    "bit": "bit",
+    "newton": "N",
+    "ohm": "Ω",
+    "bar": "bar",
+    "farad": "F",
+    "joule": "J",
+}
+_EXACT |= {
+    f"{prefix}{name}{plural}": _EXACT[short + symbol]
+    for prefix, short in _PREFIXES.items()
+    for name, symbol in _NAMES.items()
+    for plural in ("", "s")
+    if short + symbol in _EXACT
+}
 _FOLDED: dict[str, set[Unit]] = {}
 for _spelling, _unit in _EXACT.items():
     _FOLDED.setdefault(_spelling.casefold(), set()).add(_unit)

@@ -15,31 +15,43 @@ _MONTHS = tuple(name.lower() for name in month_name[1:])
 _MONTH_NUMBERS = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
 _MONTH = r"(?P<month>" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + r"|sept)\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_DATES = tuple(re.compile(pattern + r"(?![\w]|[-/.:]\w)", re.I) for pattern in (
-    r"(?P<year>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
-    r"(?P<day>\d{1,2})\.(?P<m>\d{1,2})\.(?P<year>\d{4})",
-    # with slashes only if it can be read in one way: 31/03/2027, 3/31/2027
-    r"(?P<day>1[3-9]|2\d|3[01])/(?P<m>\d{1,2})/(?P<year>\d{4})",
-    r"(?P<m>\d{1,2})/(?P<day>1[3-9]|2\d|3[01])/(?P<year>\d{4})",
-    _DAY + r"(?:\.?[ -]|(?=[a-z]))(?:of )?" + _MONTH + r"(?:,? of|,)?[ -](?P<year>\d{4})",
-    _MONTH + r" (?:the )?" + _DAY + r",? (?:of )?(?P<year>\d{4})",
-    r"(?P<year>\d{4})[ -]" + _MONTH + r"[ -]" + _DAY,
-    _MONTH + r"(?:,| of)? (?P<year>\d{4})",
-    r"(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])"))
+_DATES = tuple(
+    re.compile(pattern + r"(?![\w]|[-/.:]\w)", re.I)
+    for pattern in (
+        r"(?P<year>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<day>\d{1,2})",
+        r"(?P<day>\d{1,2})\.(?P<m>\d{1,2})\.(?P<year>\d{4})",
+        # with slashes only if it can be read in one way: 31/03/2027, 3/31/2027
+        r"(?P<day>1[3-9]|2\d|3[01])/(?P<m>\d{1,2})/(?P<year>\d{4})",
+        r"(?P<m>\d{1,2})/(?P<day>1[3-9]|2\d|3[01])/(?P<year>\d{4})",
+        _DAY + r"(?:\.?[ -]|(?=[a-z]))(?:of )?" + _MONTH + r"(?:,? of|,)?[ -](?P<year>\d{4})",
+        _MONTH + r" (?:the )?" + _DAY + r",? (?:of )?(?P<year>\d{4})",
+        r"(?P<year>\d{4})[ -]" + _MONTH + r"[ -]" + _DAY,
+        _MONTH + r"(?:,| of)? (?P<year>\d{4})",
+        r"(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])",
+    )
+)
 MOST_DIGITS = 1000  # more come from a model in a loop; Python reads at most 4,300 digits
-_NUMBER = re.compile(r"(?P<sign>[-+±]?)(?P<coin>[$€£¥]|(?:USD|EUR|GBP|JPY)[ ]|[vV](?=\d))?"
-                     r"(?P<digits>\d{1,3}(?:,\d{3}){1,9}(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)*)")
-_UNIT = re.compile(r"[ -]?(%|°(?:[CF]\b)?|(?:[km]?V|[Vv]olts?) ?(?:[DA]C|[dac]{2}|[da]\.c\.?)"
-                   r"(?!\w)|N m\b|[A-Za-zμΩ][A-Za-z0-9μΩ·/]{0,30})")
+_NUMBER = re.compile(
+    r"(?P<sign>[-+±]?)(?P<coin>[$€£¥]|(?:USD|EUR|GBP|JPY)[ ]|[vV](?=\d))?"
+    r"(?P<digits>\d{1,3}(?:,\d{3}){1,9}(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)*)"
+)
+_UNIT = re.compile(
+    r"[ -]?(%|°(?:[CF]\b)?|(?:[km]?V|[Vv]olts?) ?(?:[DA]C|[dac]{2}|[da]\.c\.?)"
+    r"(?!\w)|N m\b|[A-Za-zμΩ][A-Za-z0-9μΩ·/]{0,30})"
+)
 _GLUED = re.compile(r"[\w°%]|[-/:@_+#^.]\w")  # digits are part of a word: 84a, 8443/tcp, 12:30
 # not the punctuation at its end; bounded, or a long run of full stops would cost its square
 _WORD = re.compile(r"(?:[.:!?']{0,9}+[^\s,;()\[\]{}|.:!?'])++")
-_ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-         "fifteen sixteen seventeen eighteen nineteen").split()
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
+).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _WORDED = {word: str(n) for n, word in enumerate(_ONES)} | {
     f"{tens}-{_ONES[n]}" if n else tens: str(10 * place + n)
-    for place, tens in enumerate(_TENS, 2) for n in range(10)}
+    for place, tens in enumerate(_TENS, 2)
+    for n in range(10)
+}
 
 
 @dataclass(frozen=True)
@@ -69,8 +81,12 @@ def folded(text: str) -> str:
     text = re.sub("[\u2010-\u2015\u2212]", "-", text).replace("\u2019", "'")
     text = text.replace("\u00b5", "\u03bc")
     text = re.sub('["`\u201c\u201d\u201e\u00ab\u00bb\u2018]|\\*\\*', "", text)
-    text = re.sub(r"\b(?:degrees?|deg\.?) (celsius|fahrenheit|[CF]\b)",
-                  lambda match: "°" + match[1][0].upper(), text, flags=re.I)
+    text = re.sub(
+        r"\b(?:degrees?|deg\.?) (celsius|fahrenheit|[CF]\b)",
+        lambda match: "°" + match[1][0].upper(),
+        text,
+        flags=re.I,
+    )
     text = re.sub(r"\bper cent\b", "percent", text, flags=re.I)
     return re.sub(r"(?<=\d) (?:-|to) (?=\d)", "-", re.sub(r"[ \t\f\v]+", " ", text))
 
@@ -112,7 +128,7 @@ def _token_at(text: str, place: int) -> tuple[Token, int]:
     for read in (_date_at, _number_at):
         result = read(text, place)
         if result:
-            return Token(read.__name__.split("_")[1], result[0], text[place:result[1]]), result[1]
+            return Token(read.__name__.split("_")[1], result[0], text[place : result[1]]), result[1]
     word = _WORD.match(text, place)
     if word and word[0].strip("-='\u2026"):
         value = unicodedata.normalize("NFKC", word[0].casefold()).strip("'")
@@ -152,8 +168,9 @@ def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] 
     return None if _GLUED.match(text, end) else (number, end)
 
 
-def _with_unit(text: str, digits: str, coin: str,
-               end: int) -> tuple[tuple[str, str | Fraction], int]:
+def _with_unit(
+    text: str, digits: str, coin: str, end: int
+) -> tuple[tuple[str, str | Fraction], int]:
     is_plain = digits.count(".") < 2
     unit, last = _unit_at(text, end) if is_plain else (None, end)
     is_scale = unit is not None and not unit[0]
@@ -168,13 +185,14 @@ def _with_unit(text: str, digits: str, coin: str,
     if is_plain and (coin or is_scale):
         factor = unit[1] if is_scale else Fraction(1)
         return (unit_of(coin)[0] if coin else "", Fraction(digits) * factor), (
-            last if is_scale else end)
+            last if is_scale else end
+        )
     return _amount(digits, None), end
 
 
 def _unit_at(text: str, end: int) -> tuple[Unit | None, int]:
     match = _UNIT.match(text, end)
-    is_whole = match and not re.match(r"[\w/]", text[match.end():match.end() + 1])
+    is_whole = match and not re.match(r"[\w/]", text[match.end() : match.end() + 1])
     unit = unit_of(match[1]) if is_whole else None
     return unit, match.end() if unit else end
 
@@ -191,7 +209,7 @@ def _amount(digits: str, unit: Unit | None) -> tuple[str, str | Fraction]:
 
 
 def _is_article(found: list[Token], index: int) -> bool:
-    token, after = found[index], found[index + 1:index + 2]
+    token, after = found[index], found[index + 1 : index + 2]
     if token.kind != "word" or not after or not after[0].is_solid:
         return False
     if token.text in ("A", "An"):  # "Class A" and "A 12" keep their A

@@ -19,11 +19,13 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | 
 # "J. Smith" continues the sentence, "draws 4 W." ends it
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|No|Fig|Eq|Sec|Dr|Mr|Ms|Inc|Ltd|Co|cf|al)"
-    r"\.|(?<!\d )\b[A-Z]\.)$")
+    r"\.|(?<!\d )\b[A-Z]\.)$"
+)
 _CLOSERS = "\"')\\]*_`”’»）」』】〉》"
 _BOUNDARY = re.compile(
     rf"""[.!?:][{_CLOSERS}]*(?P<gap>\s+)(?=["'(\[`*_“‘«„（「『【]*[^\W_a-zß-öø-ÿα-ωа-я])"""
-    rf"|[。！？｡][{_CLOSERS}]*(?P<none>\s*)(?=\S)")
+    rf"|[。！？｡][{_CLOSERS}]*(?P<none>\s*)(?=\S)"
+)
 _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 _start = attrgetter("start")
 
@@ -34,7 +36,7 @@ def parse(source: str) -> tuple[Block, ...]:
     front, references = _FRONT_MATTER.match(source), {}
     body, blocks = source, []
     if front:
-        body = NEWLINE.sub("\n", re.sub(r"[^\r\n]", " ", front[0])) + source[front.end():]
+        body = NEWLINE.sub("\n", re.sub(r"[^\r\n]", " ", front[0])) + source[front.end() :]
         blocks = [Block(front[0], 0, front.end(), "front-matter")]
     body = commonmark(body)
     tokens = _PARSER.parse(body, references)

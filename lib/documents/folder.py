@@ -24,8 +24,16 @@ from lib.documents.language import language_of
 
 TEXT = (".md", ".txt")
 SUFFIXES = (*TEXT, *ENDINGS)
-_NEWER = {".doc": ".docx", ".rtf": ".docx", ".odt": ".docx", ".xls": ".xlsx", ".ods": ".xlsx",
-          ".ppt": ".pptx", ".odp": ".pptx", ".rst": ".html"}
+_NEWER = {
+    ".doc": ".docx",
+    ".rtf": ".docx",
+    ".odt": ".docx",
+    ".xls": ".xlsx",
+    ".ods": ".xlsx",
+    ".ppt": ".pptx",
+    ".odp": ".pptx",
+    ".rst": ".html",
+}
 MAX_DOCUMENT_BYTES = 5_000_000  # of text
 MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
 
@@ -70,9 +78,11 @@ def read_folder(folder: Path) -> Reading:
                 if path.suffix.lower() not in TEXT:
                     reading.converted[name] = result
     if not reading.documents:
-        raise BadInput(f"no usable document in {folder}: "
-                       f"{_found([*reading.rejected, *skipped])}. "
-                       f"Put {one_of(SUFFIXES)} files with text there")
+        raise BadInput(
+            f"no usable document in {folder}: "
+            f"{_found([*reading.rejected, *skipped])}. "
+            f"Put {one_of(SUFFIXES)} files with text there"
+        )
     return reading
 
 
@@ -83,8 +93,9 @@ def write_converted(folder: Path, reading: Reading) -> None:
         write_text(folder / f"{name}.md", result.markdown)
 
 
-def list_files(folder: Path,
-               endings: tuple[str, ...] = SUFFIXES) -> tuple[list[Path], list[Rejected]]:
+def list_files(
+    folder: Path, endings: tuple[str, ...] = SUFFIXES
+) -> tuple[list[Path], list[Rejected]]:
     """Return the files below `folder` with these `endings`, sorted, and all others with reasons.
 
     Raises BadInput if the folder is missing, is not a folder, or contains no such file.
@@ -95,8 +106,10 @@ def list_files(folder: Path,
         raise BadInput(f"{folder} {what}: name a folder that contains {kinds} files")
     entries = list(_walk(folder, endings))
     files = sorted(path for path, reason in entries if not reason)
-    skipped = sorted((_left_out(path, folder, reason) for path, reason in entries if reason),
-                     key=lambda row: row.item)
+    skipped = sorted(
+        (_left_out(path, folder, reason) for path, reason in entries if reason),
+        key=lambda row: row.item,
+    )
     if not files:
         raise BadInput(f"no {kinds} file in {folder}: {_found(skipped)}. Put some there")
     return files, skipped
@@ -128,8 +141,14 @@ def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
             elif path.name in names:
                 is_document = path.name.lower().endswith(endings)
                 newer = _NEWER.get(path.suffix.lower(), "")
-                yield path, "" if is_document else f"save it as {newer}" if newer in endings else (
-                    f"not {one_of(endings)}")
+                yield (
+                    path,
+                    ""
+                    if is_document
+                    else f"save it as {newer}"
+                    if newer in endings
+                    else (f"not {one_of(endings)}"),
+                )
             elif path.is_symlink():  # such links may form loops
                 yield path, "link to a folder"
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -165,8 +184,10 @@ def _markdown(path: Path, worker: Worker) -> Converted:
     result = worker.converted(path, ending)
     n_bytes = len(result.markdown.encode())
     if n_bytes > MAX_DOCUMENT_BYTES:
-        raise BadInput(f"{n_bytes / 1e6:.1f} MB of text, over the limit of "
-                       f"{MAX_DOCUMENT_BYTES / 1e6:.0f}: split it")
+        raise BadInput(
+            f"{n_bytes / 1e6:.1f} MB of text, over the limit of "
+            f"{MAX_DOCUMENT_BYTES / 1e6:.0f}: split it"
+        )
     return result
 
 
@@ -180,8 +201,14 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
     if not any(tokens[kind] for kind in CONTENT):
         kinds = ", ".join(sorted(tokens)) or "nothing"
         raise BadInput(f"no paragraph, list or table, only {kinds}")
-    return Document(document_id=name, title=_title(blocks, name), path=name, text=text,
-                    language=language_of(blocks), doubt=result.doubt), tokens
+    return Document(
+        document_id=name,
+        title=_title(blocks, name),
+        path=name,
+        text=text,
+        language=language_of(blocks),
+        doubt=result.doubt,
+    ), tokens
 
 
 def read_bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
@@ -203,4 +230,5 @@ def _check(path: Path, limit: float) -> None:
 def _title(blocks: Sequence[Block], name: str) -> str:
     heading = title_heading(blocks)
     return (heading.text if heading else front_title(blocks)) or (
-        re.sub(r"[-_\s]+", " ", Path(name).stem).strip())
+        re.sub(r"[-_\s]+", " ", Path(name).stem).strip()
+    )

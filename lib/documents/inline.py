@@ -14,20 +14,25 @@ _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
 _QUOTE_MARK = re.compile(r"^[ \t]*(?:>(?!=)[ \t]?)+", re.M)
-_TAG = re.compile(r"<!--.*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>",
-                  re.S)
+_TAG = re.compile(
+    r"<!--.*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>", re.S
+)
 _CLOSING = re.compile(r"</([a-z]\w*)")
-_ELEMENTS = frozenset("""
+_ELEMENTS = frozenset(
+    """
 a abbr acronym article aside audio b base bdi bdo big blockquote body br button canvas caption
 center cite code col colgroup dd del details dfn dialog div dl dt em embed fieldset figcaption
 figure font footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img ins kbd legend li
 main mark math menu meta meter nav nobr noscript ol optgroup p picture pre q rp rt ruby s samp
 script search section select small span strike strong style sub sup svg table tbody td template
-textarea tfoot th thead tr tt u ul var video wbr""".split())
+textarea tfoot th thead tr tt u ul var video wbr""".split()
+)
 # also the names of placeholders: HTML only if they have attributes or are closed
-_NOUNS = frozenset("""
+_NOUNS = frozenset(
+    """
 address area data datalist input label link map object option output param progress slot source
-summary time title track""".split())
+summary time title track""".split()
+)
 _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "：")
 
 
@@ -40,8 +45,9 @@ class Span:
     end: int
 
 
-def plain(markdown: str, references: dict | None = None, tag_break: str = "; ",
-          targets: bool = False) -> str:
+def plain(
+    markdown: str, references: dict | None = None, tag_break: str = "; ", targets: bool = False
+) -> str:
     """Return inline Markdown as a reader sees it; `<br>` and the like become `tag_break`.
 
     `references` are the document's link definitions, as markdown-it keeps them. With `targets`,
@@ -86,15 +92,21 @@ def _children(text: str, references: dict | None) -> list[Token]:
 # <index> is no tag of HTML
 def _is_html(tag: re.Match | None, closed: frozenset[str]) -> bool:
     name = (tag["name"] or "").lower() if tag else ""
-    return not name or name in _ELEMENTS or bool(tag["close"]) or name in _NOUNS and (
-        name in closed or bool(tag["rest"].strip("/ ")))
+    return (
+        not name
+        or name in _ELEMENTS
+        or bool(tag["close"])
+        or name in _NOUNS
+        and (name in closed or bool(tag["rest"].strip("/ ")))
+    )
 
 
 def untagged(html: str) -> str:
     """Blank the HTML tags and comments of a text, which keeps its length and its lines."""
     closed = frozenset(_CLOSING.findall(html.lower()))
-    return _TAG.sub(lambda tag: re.sub(r"[^\n]", " ", tag[0]) if _is_html(tag, closed) else tag[0],
-                    html)
+    return _TAG.sub(
+        lambda tag: re.sub(r"[^\n]", " ", tag[0]) if _is_html(tag, closed) else tag[0], html
+    )
 
 
 def trimmed(source: str, start: int, end: int) -> tuple[int, int]:

@@ -20,8 +20,10 @@ _FENCE = re.compile(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t])*(?P<fence>`{3,}(?=[^
 # !!! note "Title", ??? tip, === "Tab" of MkDocs: what belongs to them is indented
 _BOX = re.compile(r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+[\w\"]|===[!+]?[ \t]+\")")
 # {% tag %} and {{< tag >}} of templates, ::: containers, [!NOTE] of GitHub, {: .class }
-_TAG = re.compile(r"(?P<quote>[ \t>]*)(?:\{%.*%\}|\{\{[<%].*[%>]\}\}|:{3,}.*|"
-                  r"(?P<inner>\[![A-Za-z]+\][+-]?|\{:[^{}]*\}))[ \t]*")
+_TAG = re.compile(
+    r"(?P<quote>[ \t>]*)(?:\{%.*%\}|\{\{[<%].*[%>]\}\}|:{3,}.*|"
+    r"(?P<inner>\[![A-Za-z]+\][+-]?|\{:[^{}]*\}))[ \t]*"
+)
 _ANY = re.compile(r"^[ \t>]*(?:!!!|\?\?\?|===[!+]?[ \t]|\[\^|\[!|\{[%{:]|:::)", re.M)
 # in a heading: {#limits} at its end, badges
 _NO_WORDS = re.compile(r"[ \t]*(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z|!\[[^]]*\]\([^()]*\)")
@@ -48,7 +50,7 @@ def commonmark(body: str) -> str:
         if indent < len(line):
             while boxes and indent < boxes[-1] + 4:
                 boxes.pop()
-            line, indent = line[4 * len(boxes):], indent - 4 * len(boxes)
+            line, indent = line[4 * len(boxes) :], indent - 4 * len(boxes)
         if fence:
             rest = line.strip(" \t>")
             fence = "" if rest.startswith(fence) and not rest.strip(fence[0]) else fence
@@ -59,7 +61,7 @@ def commonmark(body: str) -> str:
             line = " " * indent + EDGE
         elif note := FOOTNOTE.match(line):
             boxes.append(indent + 4 * len(boxes))
-            line = NOTE_MARK + line[note.end():]
+            line = NOTE_MARK + line[note.end() :]
         elif tag := _TAG.fullmatch(line):
             line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + EDGE
         lines.append(line)
@@ -139,8 +141,9 @@ class Reader:
         lines = content.split("\n")
         notes = {at for at, line in enumerate(lines) if line.startswith(NOTE_MARK)}
         for first, last in pairwise(sorted({0, *notes, len(lines)})):
-            start, end = trimmed(self.source, self.lines[token.map[0] + first],
-                                 self.lines[token.map[0] + last])
+            start, end = trimmed(
+                self.source, self.lines[token.map[0] + first], self.lines[token.map[0] + last]
+            )
             if first in notes:
                 start = min(end, FOOTNOTE.search(self.source, start, end).end())
             text = "\n".join(lines[first:last]).removeprefix(NOTE_MARK)
@@ -149,8 +152,14 @@ class Reader:
     def list_blocks(self, index: int) -> Iterator[Block]:
         """Yield a list, then the tables and the code inside it."""
         start, end = self.span(self.tokens[index])
-        yield Block(self.source[start:end], start, end, "list", self.headings,
-                    items=tuple(self.items(index)))
+        yield Block(
+            self.source[start:end],
+            start,
+            end,
+            "list",
+            self.headings,
+            items=tuple(self.items(index)),
+        )
         for at in range(index + 1, self.closing[index]):
             if self.tokens[at].type in ("table_open", "fence", "code_block"):
                 yield replace(self.block(at), inside=start)
@@ -170,8 +179,14 @@ class Reader:
                 numbers[-1] = None if number is None else number + 1
                 own, after = self.paragraphs(at)
                 if own:
-                    yield Item(" ".join(span.text for span in own), own[0].start, own[-1].end,
-                               len(numbers) - 1, number, bool(after))
+                    yield Item(
+                        " ".join(span.text for span in own),
+                        own[0].start,
+                        own[-1].end,
+                        len(numbers) - 1,
+                        number,
+                        bool(after),
+                    )
 
     def paragraphs(self, index: int) -> tuple[list[Span], list[Span]]:
         """Return an item's own paragraphs before and after its first nested list."""
@@ -193,20 +208,30 @@ class Reader:
         rows: list[Row] = []
         for at in range(index, self.closing[index]):
             if self.tokens[at].type == "tr_open":
-                texts = [token.content for token in self.tokens[at:self.closing[at]]
-                         if token.type == "inline"]
+                texts = [
+                    token.content
+                    for token in self.tokens[at : self.closing[at]]
+                    if token.type == "inline"
+                ]
                 rows.append(self.row(self.tokens[at].map[0], texts, "; " if rows else " "))
         start, end = self.span(self.tokens[index])
-        return Block(self.source[start:end], start, end, "table", self.headings,
-                     header=rows[0], rows=tuple(rows[1:]))
+        return Block(
+            self.source[start:end],
+            start,
+            end,
+            "table",
+            self.headings,
+            header=rows[0],
+            rows=tuple(rows[1:]),
+        )
 
     def row(self, number: int, texts: Sequence[str], tag_break: str) -> Row:
         """Return the cells of a line; missing ones, which the parser adds, are left out."""
         begin = PREFIX.match(self.source, self.lines[number]).end()
-        line = self.source[begin:self.lines[number + 1]].rstrip("\r\n")
+        line = self.source[begin : self.lines[number + 1]].rstrip("\r\n")
         bounds = [-1, *(pipe.start() for pipe in _PIPE.finditer(line)), len(line)]
-        bounds = bounds[not line[:bounds[1]].strip() and len(bounds) > 2:]
-        if not line[bounds[-2] + 1:].strip() and len(bounds) > 2:
+        bounds = bounds[not line[: bounds[1]].strip() and len(bounds) > 2 :]
+        if not line[bounds[-2] + 1 :].strip() and len(bounds) > 2:
             bounds.pop()
         row = []
         for text, (left, right) in zip(texts, pairwise(bounds), strict=False):

@@ -29,8 +29,9 @@ class Site:
         return f'{under} the document "{self.document}", '
 
 
-def sites(document: Document, blocks: Sequence[Block],
-          names: frozenset[str] = frozenset()) -> Iterator[Site]:
+def sites(
+    document: Document, blocks: Sequence[Block], names: frozenset[str] = frozenset()
+) -> Iterator[Site]:
     """Yield the site of each block, in order; `blocks` and `names` are those of the document."""
     title = title_heading(blocks)
     name = (title.text if title else document.title).replace('"', "'").strip(" .:")
@@ -53,7 +54,7 @@ def row_key(block: Block) -> int:
 
 
 def _lead(text: str, above: Block | None, block: Block) -> tuple[str, int]:
-    if block.kind != "list" or above is None or text[above.end:block.start].strip(" \t>\r\n"):
+    if block.kind != "list" or above is None or text[above.end : block.start].strip(" \t>\r\n"):
         return "", -1
     if above.kind == "heading":
         return above.text, -1

@@ -27,8 +27,10 @@ def curve(rows: pd.DataFrame) -> pd.DataFrame:
     each[["answered", "stored"]] *= 100
     found = []
     for cell, values in each.groupby(level=keys):
-        found += [dict(zip(keys, cell, strict=True)) | {"measure": name} | over_units(values[name])
-                  for name in MEASURES]
+        found += [
+            dict(zip(keys, cell, strict=True)) | {"measure": name} | over_units(values[name])
+            for name in MEASURES
+        ]
     return pd.DataFrame(found).drop(columns=["p", "p_flips"])
 
 
@@ -41,8 +43,11 @@ def structure_effects(rows: pd.DataFrame, arm: str = RAW) -> pd.DataFrame:
     read = _trained(rows[rows.arm == arm])
     means = _scaled(read.groupby(["base", "is_named", "structure"]))
     first = means.xs(prose(), level="structure")
-    found = [(means.xs(name, level="structure") - first).assign(contrast=f"{name} - {prose()}")
-             for name in STRUCTURES if name != prose() and name in read.structure.unique()]
+    found = [
+        (means.xs(name, level="structure") - first).assign(contrast=f"{name} - {prose()}")
+        for name in STRUCTURES
+        if name != prose() and name in read.structure.unique()
+    ]
     return _long(pd.concat(found)) if found else pd.DataFrame()
 
 
@@ -76,21 +81,35 @@ def ratios(rows: pd.DataFrame, measure: str, arm: str = RAW) -> pd.DataFrame:
     for (base, is_named), cells in read.groupby(["base", "is_named"]):
         counts = cells.groupby(["structure", "exposures"])[measure].agg(["sum", "size"])
         counts = counts.reset_index()
-        others = [name for name in STRUCTURES
-                  if name != prose() and (counts.structure == name).any()]
-        x = np.column_stack([np.ones(len(counts)), np.log2(counts.exposures),
-                             *((counts.structure == name) for name in others)]).astype(float)
+        others = [
+            name for name in STRUCTURES if name != prose() and (counts.structure == name).any()
+        ]
+        x = np.column_stack(
+            [
+                np.ones(len(counts)),
+                np.log2(counts.exposures),
+                *((counts.structure == name) for name in others),
+            ]
+        ).astype(float)
         y = np.column_stack([counts["sum"], counts["size"] - counts["sum"]])
         fit = sm.GLM(y, x, family=sm.families.Binomial()).fit()
         slope = fit.params[1] if fit.params[1] > 0 else np.nan
-        found += [{"contrast": f"{name} - {prose()}", "is_named": is_named, "measure": measure,
-                   "base": base, "value": -coefficient / slope}
-                  for name, coefficient in zip(others, fit.params[2:], strict=True)]
+        found += [
+            {
+                "contrast": f"{name} - {prose()}",
+                "is_named": is_named,
+                "measure": measure,
+                "base": base,
+                "value": -coefficient / slope,
+            }
+            for name, coefficient in zip(others, fit.params[2:], strict=True)
+        ]
     return pd.DataFrame(found)
 
 
-def summarize(values: pd.DataFrame, unit: str, primary: Sequence[tuple] = (),
-              margin: float = np.nan) -> pd.DataFrame:
+def summarize(
+    values: pd.DataFrame, unit: str, primary: Sequence[tuple] = (), margin: float = np.nan
+) -> pd.DataFrame:
     """Return the mean over bases of each contrast: t interval, exact sign flips, equivalence.
 
     `primary` has (contrast, is_named, measure). p_equivalent is of the two one-sided t tests
@@ -107,8 +126,15 @@ def summarize(values: pd.DataFrame, unit: str, primary: Sequence[tuple] = (),
             equal = DescrStatsW(known).ttost_mean(-margin, margin)[0]
         row = dict(zip(keys, cell, strict=True))
         named = tuple(row[key] for key in ("contrast", "is_named", "measure"))
-        found.append(row | {"unit": unit, "is_primary": named in primary, **over_units(one.value),
-                            "p_equivalent": equal})
+        found.append(
+            row
+            | {
+                "unit": unit,
+                "is_primary": named in primary,
+                **over_units(one.value),
+                "p_equivalent": equal,
+            }
+        )
     return pd.DataFrame(found).rename(columns={"n": "bases", "estimate": "mean"})
 
 
@@ -117,8 +143,12 @@ def retained(runs: pd.DataFrame) -> pd.DataFrame:
 
     Falls are in points from the base, which has exposures 0; means and 95% t over bases.
     """
-    return pd.DataFrame([dict(zip([*REGIME, "arm"], cell, strict=True)) | over_units(values)
-                         for cell, values in _falls(runs).groupby(level=[*REGIME, "arm"])])
+    return pd.DataFrame(
+        [
+            dict(zip([*REGIME, "arm"], cell, strict=True)) | over_units(values)
+            for cell, values in _falls(runs).groupby(level=[*REGIME, "arm"])
+        ]
+    )
 
 
 def _falls(runs: pd.DataFrame) -> pd.Series:
@@ -160,11 +190,19 @@ def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.D
     values = structure_effects(rows)
     table = f"{structure_of('table').name} - {prose()}"
     first, second = primary
-    found = [summarize(values[values.measure == name], unit,
-                       [(table, True, name)] if name == first else (),
-                       margin if unit == NATS else np.nan) for name, unit in MEASURES.items()]
-    found += [summarize(ratios(rows, name), DOUBLINGS, [(table, True, name)] * (name == second))
-              for name in ("stored", "answered")]
+    found = [
+        summarize(
+            values[values.measure == name],
+            unit,
+            [(table, True, name)] if name == first else (),
+            margin if unit == NATS else np.nan,
+        )
+        for name, unit in MEASURES.items()
+    ]
+    found += [
+        summarize(ratios(rows, name), DOUBLINGS, [(table, True, name)] * (name == second))
+        for name in ("stored", "answered")
+    ]
     joined = pd.concat(found, ignore_index=True)
     return joined.assign(p_holm=holm(joined.p_flips[joined.is_primary]))
 
@@ -177,13 +215,13 @@ def answer(table: pd.DataFrame) -> str:
         return "One base, which shows how this is measured: see the replicates.\n"
     shown = {row: "is shown" if row.p_holm <= ALPHA else "is not shown" for row in rows}
     equal = f"is{'' if first.p_equivalent <= ALPHA else ' not'} shown"
-    low, high = 2 ** second.low, 2 ** second.high
+    low, high = 2**second.low, 2**second.high
     return (
         f"Over {first.bases} bases, the log-likelihood of the answer about a fact in a named table "
         f"row differs by {estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} "
         f"from that about the same fact in a sentence, which {shown[first]} (exact sign flips, "
         f"Holm's p {p_value(first.p_holm)}); that it lies within the margin {equal}. The row "
-        f"needs {estimate(2 ** second.mean, low, high, digits=2)} times as many exposures to be "
+        f"needs {estimate(2**second.mean, low, high, digits=2)} times as many exposures to be "
         f"{second.measure} as often, which {shown[second]} (Holm's p {p_value(second.p_holm)}).\n"
     )
 
@@ -219,17 +257,22 @@ def by_size(studies: Iterable[pd.DataFrame]) -> pd.DataFrame:
     found = []
     for size, rows in (pair for study in studies for pair in study.groupby("parameters")):
         values = structure_effects(commonest(rows))
-        found.append(values[values.is_named.astype(bool) & (values.measure == "question")].assign(
-            parameters=size))
+        found.append(
+            values[values.is_named.astype(bool) & (values.measure == "question")].assign(
+                parameters=size
+            )
+        )
     return pd.concat(found, ignore_index=True)
 
 
 def scale(sizes: pd.DataFrame) -> pd.DataFrame:
     """Return the mean over bases of each contrast by size, with its t interval."""
-    return pd.DataFrame([
-        {"contrast": contrast, "parameters": size, **over_units(cells.value)}
-        for (contrast, size), cells in sizes.groupby(["contrast", "parameters"], sort=False)
-    ]).rename(columns={"estimate": "mean"})
+    return pd.DataFrame(
+        [
+            {"contrast": contrast, "parameters": size, **over_units(cells.value)}
+            for (contrast, size), cells in sizes.groupby(["contrast", "parameters"], sort=False)
+        ]
+    ).rename(columns={"estimate": "mean"})
 
 
 def slope(sizes: pd.DataFrame) -> pd.DataFrame:
@@ -240,6 +283,14 @@ def slope(sizes: pd.DataFrame) -> pd.DataFrame:
     for contrast, cells in sizes.groupby("contrast", sort=False):
         fit = sm.OLS(cells.value, sm.add_constant(np.log10(cells.parameters))).fit(cov_type="HC3")
         low, high = fit.conf_int().iloc[1]
-        found.append({"contrast": contrast, "bases": len(cells), "per_tenfold": fit.params.iloc[1],
-                      "low": low, "high": high, "p": fit.pvalues.iloc[1]})
+        found.append(
+            {
+                "contrast": contrast,
+                "bases": len(cells),
+                "per_tenfold": fit.params.iloc[1],
+                "low": low,
+                "high": high,
+                "p": fit.pvalues.iloc[1],
+            }
+        )
     return pd.DataFrame(found)

@@ -35,31 +35,58 @@ class Arm:
     every_rotation: bool = False
 
 
-def records(products: list[Product], seed: int,
-            rotation: int) -> tuple[list[Document], list[Fact]]:
+def records(products: list[Product], seed: int, rotation: int) -> tuple[list[Document], list[Fact]]:
     """Return the private records of a base in one rotation."""
     return make_records(products, seed, public=False, rotation=rotation)
 
 
 def _raw(documents: list[Document], facts: list[Fact], exposure: int) -> list[Written]:
-    return [Written(one.text, {fact.fact_id: (fact.start, fact.end) for fact in facts
-                               if fact.document_id == one.document_id}) for one in documents]
+    return [
+        Written(
+            one.text,
+            {
+                fact.fact_id: (fact.start, fact.end)
+                for fact in facts
+                if fact.document_id == one.document_id
+            },
+        )
+        for one in documents
+    ]
 
 
 def _rewritten(is_prose_kept: bool) -> Write:
     def write(documents: list[Document], facts: list[Fact], exposure: int) -> list[Written]:
-        segments = [Segment(segment_id=one.document_id, document_id=one.document_id, start=0,
-                            end=len(one.text), text=one.text, n_tokens=0) for one in documents]
+        segments = [
+            Segment(
+                segment_id=one.document_id,
+                document_id=one.document_id,
+                start=0,
+                end=len(one.text),
+                text=one.text,
+                n_tokens=0,
+            )
+            for one in documents
+        ]
         of_id = {one.document_id: one for one in documents}
         rows = rewrite_facts(facts, is_prose_kept)(segments, of_id)
         found = []
         for row in rows:
-            said = {fact.fact_id: sentence_of(fact, of_id[row.document_id].text, is_prose_kept)
-                    for fact in facts if fact.document_id == row.document_id}
-            found.append(Written(row.text, {
-                name: (row.text.index(one), row.text.index(one) + len(one))
-                for name, one in said.items()}))
+            said = {
+                fact.fact_id: sentence_of(fact, of_id[row.document_id].text, is_prose_kept)
+                for fact in facts
+                if fact.document_id == row.document_id
+            }
+            found.append(
+                Written(
+                    row.text,
+                    {
+                        name: (row.text.index(one), row.text.index(one) + len(one))
+                        for name, one in said.items()
+                    },
+                )
+            )
         return found
+
     return write
 
 
@@ -71,9 +98,16 @@ def _paraphrased(documents: list[Document], facts: list[Fact], exposure: int) ->
     found = []
     for one in documents:
         own = [fact for fact in facts if fact.document_id == one.document_id]
-        said = {fact.fact_id: paraphrases(
-            fact.entity, fact.attribute, fact.value, N_PARAPHRASES,
-            random.Random(f"paraphrases {fact.fact_id}"))[turn - 1] for fact in own}
+        said = {
+            fact.fact_id: paraphrases(
+                fact.entity,
+                fact.attribute,
+                fact.value,
+                N_PARAPHRASES,
+                random.Random(f"paraphrases {fact.fact_id}"),
+            )[turn - 1]
+            for fact in own
+        }
         order = random.Random(f"order {one.document_id} {turn}").sample(list(said), len(said))
         text, spans = laid([said[name] for name in order], between=" ")
         found.append(Written(text, dict(zip(order, spans, strict=True))))
@@ -96,14 +130,18 @@ def arm_named(name: str) -> Arm:
     return ARMS[name]
 
 
-def runs_of(arms: list[str], rotations: list[int], regimes: list[dict],
-            base: int) -> list[tuple[str, int, dict]]:
+def runs_of(
+    arms: list[str], rotations: list[int], regimes: list[dict], base: int
+) -> list[tuple[str, int, dict]]:
     """Return arm, rotation and regime of each run from base number `base`.
 
     Without `rotations`, an arm trains in all of them or in the base's own one.
     """
     n = len(STRUCTURES)
-    return [(arm, rotation, regime) for arm in arms
-            for rotation in rotations or (range(n) if arm_named(arm).every_rotation
-                                          else [base // 10 % n])
-            for regime in regimes]
+    return [
+        (arm, rotation, regime)
+        for arm in arms
+        for rotation in rotations
+        or (range(n) if arm_named(arm).every_rotation else [base // 10 % n])
+        for regime in regimes
+    ]

@@ -13,8 +13,9 @@ SIDES = (("stored", "Stored (%)"), ("answered", "Answered (%)"))
 
 
 @style.styled
-def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame,
-               arm: str = RAW) -> tuple[Figure, pd.DataFrame]:
+def draw_curve(
+    table: pd.DataFrame, ratio: pd.DataFrame, arm: str = RAW
+) -> tuple[Figure, pd.DataFrame]:
     """Draw recall against exposures, a line per structure, and below the ratio of exposures.
 
     `table` is `analysis.curve`, `ratio` a summary of `analysis.ratios` in doublings.
@@ -23,14 +24,22 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame,
     above, below = figure.subfigures(2, 1, height_ratios=(1.6, 1))
     panels = above.subplots(1, 2)
     for axes, (measure, label) in zip(panels, SIDES, strict=True):
-        cells = table[(table.arm == arm) & table.is_named & (table.measure == measure)
-                      & (table.exposures > 0)]
+        cells = table[
+            (table.arm == arm) & table.is_named & (table.measure == measure) & (table.exposures > 0)
+        ]
         for index, name in enumerate(STRUCTURES):
             line, look = cells[cells.structure == name], style.marker(index)
-            axes.fill_between(line.exposures, line.low.clip(0), line.high.clip(upper=100),
-                              color=look["color"], alpha=0.15, lw=0)
-            axes.plot(line.exposures, line.estimate, markersize=3.5, label=structure_label(name),
-                      **look)
+            axes.fill_between(
+                line.exposures,
+                line.low.clip(0),
+                line.high.clip(upper=100),
+                color=look["color"],
+                alpha=0.15,
+                lw=0,
+            )
+            axes.plot(
+                line.exposures, line.estimate, markersize=3.5, label=structure_label(name), **look
+            )
         points = sorted(cells.exposures.unique())
         axes.set_xscale("log", base=2)
         axes.set_xticks(points, [str(point) for point in points], fontsize=7)
@@ -38,12 +47,20 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame,
     axes = below.subplots()
     names = [(measure, is_named) for measure, _ in SIDES for is_named in NAMING]
     for index, name in enumerate(list(STRUCTURES)[1:], 1):
-        cells = ratio[ratio.contrast.str.startswith(f"{name} - ")].set_index(
-            ["measure", "is_named"]).reindex(names)
-        y = [place + style.offset(index - 1, len(STRUCTURES) - 1, 0.5)
-             for place in range(len(names))]
-        style.forest(axes, y, *(2 ** cells[column] for column in ("mean", "low", "high")),
-                     **style.marker(index))
+        cells = (
+            ratio[ratio.contrast.str.startswith(f"{name} - ")]
+            .set_index(["measure", "is_named"])
+            .reindex(names)
+        )
+        y = [
+            place + style.offset(index - 1, len(STRUCTURES) - 1, 0.5) for place in range(len(names))
+        ]
+        style.forest(
+            axes,
+            y,
+            *(2 ** cells[column] for column in ("mean", "low", "high")),
+            **style.marker(index),
+        )
     style.name_rows(axes, [f"{measure}, {NAMING[is_named]}" for measure, is_named in names])
     axes.axvline(1, color="0.6", lw=0.8, zorder=0)
     axes.set_xscale("log", base=2)
@@ -64,17 +81,28 @@ def draw_frontier(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
     `table` has a row per regime and base: learning_rate, replay_share, fall, answered.
     """
-    sides = (("fall", "Fall in public questions\nanswered (points)"),
-             ("answered", "Private questions\nanswered (%)"))
+    sides = (
+        ("fall", "Fall in public questions\nanswered (points)"),
+        ("answered", "Private questions\nanswered (%)"),
+    )
     figure, drawn = style.panels(len(sides), 2.4)
     for axes, (measure, label) in zip(drawn, sides, strict=True):
         for index, (rate, cells) in enumerate(table.groupby("learning_rate")):
-            over = pd.DataFrame([{"share": 100 * share, **over_units(own[measure])}
-                                 for share, own in cells.groupby("replay_share")])
+            over = pd.DataFrame(
+                [
+                    {"share": 100 * share, **over_units(own[measure])}
+                    for share, own in cells.groupby("replay_share")
+                ]
+            )
             x = over.share + 1.5 * index
             style.intervals(axes, x, over.estimate, over.low, over.high, upright=True)
-            axes.plot(x, over.estimate, markersize=4, label=f"learning rate {rate:g}",
-                      **style.marker(index))
+            axes.plot(
+                x,
+                over.estimate,
+                markersize=4,
+                label=f"learning rate {rate:g}",
+                **style.marker(index),
+            )
         axes.set(xlabel="Replayed text (%)", ylabel=label, ylim=(0, None))
     drawn[0].axhline(5, color="0.6", lw=0.8, zorder=0)
     style.legend(figure, drawn[0])
@@ -88,8 +116,14 @@ def draw_scale(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     for index, (name, cells) in enumerate(table.groupby("contrast", sort=False), 1):
         x = cells.parameters * (1 + 0.04 * (index - 1))
         style.intervals(axes, x, cells["mean"], cells.low, cells.high, upright=True)
-        axes.plot(x, cells["mean"], linestyle="", markersize=4, **style.marker(index),
-                  label=" − ".join(map(structure_label, name.split(" - "))))
+        axes.plot(
+            x,
+            cells["mean"],
+            linestyle="",
+            markersize=4,
+            **style.marker(index),
+            label=" − ".join(map(structure_label, name.split(" - "))),
+        )
     axes.axhline(0, color="0.6", lw=0.8, zorder=0)
     axes.set_xscale("log")
     axes.set(xlabel="Parameters", ylabel="Difference to prose\n(nats per token)")

@@ -36,9 +36,13 @@ class Regime:
     weight_decay: float = 0.1
 
 
-def blocks_of(texts_at: Callable[[int], list[str]], public: Sequence[str],
-              tokenizer: PreTrainedTokenizerBase, regime: Regime,
-              seed: int) -> tuple[PackedBlocks, list[int]]:
+def blocks_of(
+    texts_at: Callable[[int], list[str]],
+    public: Sequence[str],
+    tokenizer: PreTrainedTokenizerBase,
+    regime: Regime,
+    seed: int,
+) -> tuple[PackedBlocks, list[int]]:
     """Return all blocks in the order of training, and the number of updates up to each exposure.
 
     `texts_at` gives the texts of an exposure, counted from 0; public texts are drawn anew for each.
@@ -48,38 +52,68 @@ def blocks_of(texts_at: Callable[[int], list[str]], public: Sequence[str],
     ids, labels, positions, updates, n_tokens, n_targets = [], [], [], [], 0, 0
     for exposure in range(regime.exposures[-1]):
         own = texts_at(exposure)
-        wanted = regime.replay_share / (1 - regime.replay_share) * sum(
-            map(len, tokenizer(own)["input_ids"]))
+        wanted = (
+            regime.replay_share
+            / (1 - regime.replay_share)
+            * sum(map(len, tokenizer(own)["input_ids"]))
+        )
         drawn = rng.sample(range(len(public)), len(public)) if wanted else []
-        read = [total - sizes[one] for one, total in zip(drawn, accumulate(
-            sizes[one] for one in drawn), strict=True)]
+        read = [
+            total - sizes[one]
+            for one, total in zip(drawn, accumulate(sizes[one] for one in drawn), strict=True)
+        ]
         added = [public[one] for one, before in zip(drawn, read, strict=True) if before < wanted]
         packed = pack(own + added, tokenizer, regime.block_size, "document")
         n_tokens, n_targets = n_tokens + packed.n_tokens, n_targets + packed.n_targets
         packed = packed.padded_to(regime.batch_size)
         order = rng.sample(range(len(packed)), len(packed))
-        for whole, part in ((ids, packed.input_ids), (labels, packed.labels),
-                            (positions, packed.position_ids)):
+        for whole, part in (
+            (ids, packed.input_ids),
+            (labels, packed.labels),
+            (positions, packed.position_ids),
+        ):
             whole += [part[place] for place in order]
         updates.append(len(packed) // regime.batch_size)
     return PackedBlocks(ids, labels, positions, n_tokens, n_targets), list(accumulate(updates))
 
 
-def train_run(model: PreTrainedModel, blocks: PackedBlocks, updates: list[int], regime: Regime,
-              seed: int, work: Path, score: Callable[[int], None]) -> None:
+def train_run(
+    model: PreTrainedModel,
+    blocks: PackedBlocks,
+    updates: list[int],
+    regime: Regime,
+    seed: int,
+    work: Path,
+    score: Callable[[int], None],
+) -> None:
     """Train `model` on `blocks` in their order; call `score` with each of regime.exposures."""
     points = {updates[exposure - 1]: exposure for exposure in regime.exposures}
     arguments = TrainingArguments(
-        output_dir=str(work), max_steps=updates[-1], learning_rate=regime.learning_rate,
-        per_device_train_batch_size=regime.batch_size, weight_decay=regime.weight_decay,
-        lr_scheduler_type="constant_with_warmup", warmup_steps=regime.warmup_steps,
-        bf16=computes_bf16(), use_cpu=model.device.type == "cpu", seed=seed, save_strategy="no",
-        logging_strategy="no", report_to=[], disable_tqdm=True,
-        dataloader_pin_memory=model.device.type != "cpu")
+        output_dir=str(work),
+        max_steps=updates[-1],
+        learning_rate=regime.learning_rate,
+        per_device_train_batch_size=regime.batch_size,
+        weight_decay=regime.weight_decay,
+        lr_scheduler_type="constant_with_warmup",
+        warmup_steps=regime.warmup_steps,
+        bf16=computes_bf16(),
+        use_cpu=model.device.type == "cpu",
+        seed=seed,
+        save_strategy="no",
+        logging_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        dataloader_pin_memory=model.device.type != "cpu",
+    )
     arguments._n_gpu = min(arguments.n_gpu, 1)  # or Trainer would use all visible GPUs
     model.config.use_cache = False
-    trainer = _InOrder(model=model, args=arguments, train_dataset=blocks,
-                       data_collator=default_data_collator, callbacks=[_Scoring(points, score)])
+    trainer = _InOrder(
+        model=model,
+        args=arguments,
+        train_dataset=blocks,
+        data_collator=default_data_collator,
+        callbacks=[_Scoring(points, score)],
+    )
     trainer.remove_callback(PrinterCallback)
     with fastest_attention(model, regime.block_size, arguments.device):
         trainer.train()

@@ -41,9 +41,13 @@ class Continuation:
 
 
 @torch.inference_mode()
-def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
-                  prompts: list[list[int]], budgets: list[int],
-                  stops: tuple[str, ...] = ()) -> list[Continuation]:
+def continuations(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: list[list[int]],
+    budgets: list[int],
+    stops: tuple[str, ...] = (),
+) -> list[Continuation]:
     """Return the greedy continuation of each prompt, up to EOS, a stop or its budget of tokens.
 
     A row leaves the batch when it ends; its tokens do not depend on the other rows.
@@ -61,12 +65,21 @@ def continuations(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
     rows = list(range(len(prompts)))  # the prompts that are still in the batch
     while rows:
         # 2) One forward pass: the complete prompts first, then one new token per row.
-        logits = model(input_ids, attention_mask=mask, position_ids=positions,
-                       past_key_values=states, use_cache=True, logits_to_keep=1).logits[:, -1]
+        logits = model(
+            input_ids,
+            attention_mask=mask,
+            position_ids=positions,
+            past_key_values=states,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
         tokens = argmax(logits, [prompts[row] + written[row].tokens for row in rows])  # (B,)
         # 3) Append each row's token; find the rows that continue.
-        kept = [place for place, (row, token) in enumerate(zip(rows, tokens.tolist(), strict=True))
-                if token not in ends and written[row].goes_on(token, budgets[row], has_stop)]
+        kept = [
+            place
+            for place, (row, token) in enumerate(zip(rows, tokens.tolist(), strict=True))
+            if token not in ends and written[row].goes_on(token, budgets[row], has_stop)
+        ]
         # 4) Drop the rows that ended, from the cache too.
         if len(kept) < len(rows):
             rows = [rows[place] for place in kept]
@@ -98,8 +111,9 @@ def _argmax_of(model: PreTrainedModel) -> Callable[..., torch.Tensor]:
     return argmax
 
 
-def _stop_test(tokenizer: PreTrainedTokenizerBase,
-               stops: tuple[str, ...]) -> Callable[[list[int]], bool]:
+def _stop_test(
+    tokenizer: PreTrainedTokenizerBase, stops: tuple[str, ...]
+) -> Callable[[list[int]], bool]:
     # It decodes the text only if the last token contains the last character of a stop.
     lasts = {stop[-1] for stop in stops}
     can_end = cache(lambda token: not lasts.isdisjoint(tokenizer.decode([token])))
@@ -118,8 +132,9 @@ def kv_cache(config: PreTrainedConfig) -> DynamicCache:
     # transformers' own copies all keys and values for every token: after prompts of 1,024 tokens,
     # that took three quarters of a small model's decoding time.
     states = DynamicCache(config=config)
-    states.layers = [PreallocatedLayer() if type(layer) is DynamicLayer else layer
-                     for layer in states.layers]
+    states.layers = [
+        PreallocatedLayer() if type(layer) is DynamicLayer else layer for layer in states.layers
+    ]
     return states
 
 
@@ -128,8 +143,9 @@ class PreallocatedLayer(DynamicLayer):
 
     buffers: tuple[torch.Tensor, ...] = ()
 
-    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object,
-               **kwargs: object) -> tuple[torch.Tensor, torch.Tensor]:
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Append the states (B, H, t, D) of `t` tokens; return all keys and all values."""
         new = (key_states, value_states)
         start = self.get_seq_length()

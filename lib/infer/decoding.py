@@ -61,4 +61,6 @@ def ends_of(query: Query) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def before_stop(text: str, stops: tuple[str, ...]) -> str:
     """Return `text` up to the first of `stops` after its first word."""
     text = text.lstrip()
-    return text[:min((end for end in map(text.find, stops) if end >= 0), default=len(text))].strip()
+    return text[
+        : min((end for end in map(text.find, stops) if end >= 0), default=len(text))
+    ].strip()

@@ -10,8 +10,9 @@ from lib.llm.request import Request, counter
 _NEXT_TURN = ("\nQuestion:",)  # an answer to a chat prompt may have blank lines
 
 
-def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decoding,
-                         calls: Calls) -> tuple[list[Answer], list[Rejected]]:
+def answer_over_endpoint(
+    model: str, queries: list[Query], arm: str, how: Decoding, calls: Calls
+) -> tuple[list[Answer], list[Rejected]]:
     """Return answers at temperature 0, in order, and the queries whose calls failed for good.
 
     A reply that is no whole answer has its kind as `flaw`. Raises as lib.llm.complete does.
@@ -19,24 +20,36 @@ def answer_over_endpoint(model: str, queries: list[Query], arm: str, how: Decodi
     # "plain" is for a server whose chat template only passes a base model's text on
     is_plain = how.prompt_style == "plain"
     write = prompt_for if is_plain else chat_prompt_for
-    ends = [ends_of(query) if is_plain else
-            (() if query.context else _NEXT_TURN, ()) for query in queries]
-    requests = [Request.ask(prompt_of(query, write), max_tokens=how.budget(query),
-                            stop=sum(own, ())) for query, own in zip(queries, ends, strict=True)]
+    ends = [
+        ends_of(query) if is_plain else (() if query.context else _NEXT_TURN, ())
+        for query in queries
+    ]
+    requests = [
+        Request.ask(prompt_of(query, write), max_tokens=how.budget(query), stop=sum(own, ()))
+        for query, own in zip(queries, ends, strict=True)
+    ]
     replies, count = complete(requests, model, calls), counter(model)[0]
     answers, failed = [], []
     for query, reply, own in zip(queries, replies, ends, strict=True):
         if not reply.text and reply.reason and reply.kind not in ("cut", "empty"):
-            failed.append(Rejected(document_id=query.document_id, item=query.query_id,
-                                   reason=reply.reason))
+            failed.append(
+                Rejected(document_id=query.document_id, item=query.query_id, reason=reply.reason)
+            )
             continue
         text, is_ended = _ended(reply.text, *own)
         flaw = "" if reply.kind == "cut" and is_ended else reply.kind
         if own[1] and not is_ended and flaw != "cut":  # the server stopped at the tag
             text += own[1][0]
-        answers.append(Answer(query_id=query.query_id, arm=arm, answer=text,
-                              n_tokens=min(count(reply.text), how.budget(query)),
-                              truncated=flaw == "cut", flaw=flaw or ("" if text else "empty")))
+        answers.append(
+            Answer(
+                query_id=query.query_id,
+                arm=arm,
+                answer=text,
+                n_tokens=min(count(reply.text), how.budget(query)),
+                truncated=flaw == "cut",
+                flaw=flaw or ("" if text else "empty"),
+            )
+        )
     return answers, failed
 
 
@@ -46,5 +59,5 @@ def _ended(text: str, stops: tuple[str, ...], ends: tuple[str, ...]) -> tuple[st
     before = before_stop(text, stops)
     for end in ends:
         if end in before:
-            return before[:before.index(end) + len(end)], True
+            return before[: before.index(end) + len(end)], True
     return before, len(before) < len(text.strip())

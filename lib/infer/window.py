@@ -50,8 +50,11 @@ def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto"
     lengths = []
     for prompt in prompts:  # one at a time, because a template copies each
         ids = tokenizer.apply_chat_template(
-            [{"role": "user", "content": prompt}], add_generation_prompt=True,
-            sanitize_control_tokens=True, return_dict=False)
+            [{"role": "user", "content": prompt}],
+            add_generation_prompt=True,
+            sanitize_control_tokens=True,
+            return_dict=False,
+        )
         lengths.append(len(ids) + (0 if ids[:1] == begin else len(begin)))
     return lengths
 
@@ -60,6 +63,13 @@ def token_counts(texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
     """Return the number of tokens of each text, without special tokens around it."""
     if not hasattr(tokenizer, "decode"):
         return [tokenizer(text) for text in texts]
-    return [len(ids) for start in range(0, len(texts), _BATCH)
-            for ids in tokenizer(list(texts[start:start + _BATCH]), add_special_tokens=False,
-                                 split_special_tokens=True, verbose=False)["input_ids"]]
+    return [
+        len(ids)
+        for start in range(0, len(texts), _BATCH)
+        for ids in tokenizer(
+            list(texts[start : start + _BATCH]),
+            add_special_tokens=False,
+            split_special_tokens=True,
+            verbose=False,
+        )["input_ids"]
+    ]

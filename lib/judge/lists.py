@@ -36,10 +36,14 @@ class _Piece:
     mark: str = ""  # the separator after it
 
     def rest(self, question: Question) -> list[Token]:
-        return [token for token, owner in zip(self.tokens, self.owners, strict=True)
-                if owner is None and (token.word in _RUNS or not question.allows(token))
-                and not (token.kind == "number" and token.text.isalpha())  # "three things"
-                and (question.is_ordered or token.word not in _SEQUENCE)]
+        return [
+            token
+            for token, owner in zip(self.tokens, self.owners, strict=True)
+            if owner is None
+            and (token.word in _RUNS or not question.allows(token))
+            and not (token.kind == "number" and token.text.isalpha())  # "three things"
+            and (question.is_ordered or token.word not in _SEQUENCE)
+        ]
 
     def text(self) -> str:
         return " ".join(token.text for token in solid(self.tokens))
@@ -56,8 +60,11 @@ def rows_of(reference: str, question: Question, entity_count: int | None) -> lis
         table = table_of(lines)
         if table:
             header, rows = table
-            is_named = len(rows) > 1 and not header and any(
-                all(question.allows(token) for token in tokens(cell)) for cell in rows[0])
+            is_named = (
+                len(rows) > 1
+                and not header
+                and any(all(question.allows(token) for token in tokens(cell)) for cell in rows[0])
+            )
             return [[cell for cell in row if cell] for row in rows[is_named:]]
     if len(lines) > 1:
         pairs = [re.split(r"\s*(?::|\s[-–]|=)\s+", line, maxsplit=1) for line in lines]
@@ -84,17 +91,26 @@ def match(rows: Sequence[Sequence[str]], lines: list[str], question: Question) -
     found = question.read("\n".join(lines))
     owners = _owners(phrases, found, question)
     named = {owner for owner in owners if owner is not None}
-    missing = [row[0] if cells.index(row[0]) not in named else
-               next(cell for cell in row if cells.index(cell) not in named)
-               for row in rows if not {cells.index(cell) for cell in row} <= named]
+    missing = [
+        row[0]
+        if cells.index(row[0]) not in named
+        else next(cell for cell in row if cells.index(cell) not in named)
+        for row in rows
+        if not {cells.index(cell) for cell in row} <= named
+    ]
     surplus, unclear = _others(_pieces(found, owners), question, max(map(len, phrases)) + 1)
-    return ListMatch(len(rows), len(rows) - len(missing), surplus, missing, unclear,
-                     *_arrangement(rows, cells, owners, phrases if not missing else []))
+    return ListMatch(
+        len(rows),
+        len(rows) - len(missing),
+        surplus,
+        missing,
+        unclear,
+        *_arrangement(rows, cells, owners, phrases if not missing else []),
+    )
 
 
 # Pieces that are other items, and pieces that cannot be told
-def _others(pieces: list[_Piece], question: Question,
-            longest: int) -> tuple[list[str], list[str]]:
+def _others(pieces: list[_Piece], question: Question, longest: int) -> tuple[list[str], list[str]]:
     surplus: list[str] = []
     unclear: list[str] = []
     has_begun = False
@@ -110,21 +126,27 @@ def _others(pieces: list[_Piece], question: Question,
         elif rest and not is_led:
             new = [key(token) not in question.keys for token in solid(piece.tokens)]
             is_listed = has_begun or piece.mark in (",", ";", "|", "and") or all(new)
-            is_item = is_listed and not piece.has_item and not (is_told and is_lined) and (
-                piece.tokens[0].word not in OPENERS and sum(new) <= longest)
+            is_item = (
+                is_listed
+                and not piece.has_item
+                and not (is_told and is_lined)
+                and (piece.tokens[0].word not in OPENERS and sum(new) <= longest)
+            )
             (surplus if is_item else unclear).append(piece.text())
         is_told = piece.mark != "\n" and (is_told or piece.has_item)
     return surplus, unclear
 
 
-def _owners(phrases: list[list[Token]], found: list[Token],
-            question: Question) -> list[int | None]:
+def _owners(phrases: list[list[Token]], found: list[Token], question: Question) -> list[int | None]:
     owners: list[int | None] = [None] * len(found)
     for index in sorted(range(len(phrases)), key=lambda index: -len(phrases[index])):
         for phrase in (phrases[index], without_asked(phrases[index], question)):
-            spans = [(start, end) for start in range(len(found))
-                     if (end := find(phrase, found, start, ".\n|;,")) is not None
-                     and not any(owner is not None for owner in owners[start:end])]
+            spans = [
+                (start, end)
+                for start in range(len(found))
+                if (end := find(phrase, found, start, ".\n|;,")) is not None
+                and not any(owner is not None for owner in owners[start:end])
+            ]
             for start, end in spans:
                 if all(owner is None for owner in owners[start:end]):
                     owners[start:end] = [index] * (end - start)
@@ -146,18 +168,29 @@ def _pieces(found: list[Token], owners: list[int | None]) -> list[_Piece]:
     return [piece for piece in pieces if solid(piece.tokens)]
 
 
-def _arrangement(rows: Sequence[Sequence[str]], cells: list[str], owners: list[int | None],
-                 phrases: list[list[Token]]) -> tuple[list[int], str]:
+def _arrangement(
+    rows: Sequence[Sequence[str]],
+    cells: list[str],
+    owners: list[int | None],
+    phrases: list[list[Token]],
+) -> tuple[list[int], str]:
     wanted = [[cells.index(cell) for cell in row] for row in rows]
-    stream = [one for place, one in enumerate(owners)
-              if one is not None and (not place or owners[place - 1] != one)]
-    order = [place for one in dict.fromkeys(stream) for place, row in enumerate(wanted)
-             if row[0] == one]
+    stream = [
+        one
+        for place, one in enumerate(owners)
+        if one is not None and (not place or owners[place - 1] != one)
+    ]
+    order = [
+        place for one in dict.fromkeys(stream) for place, row in enumerate(wanted) if row[0] == one
+    ]
     if not phrases or max(map(len, wanted)) < 2:
         return order, ""
-    is_turned = any(stream.index(first) > stream.index(second) and any(
-        is_rival(one, other) for one in phrases[first] for other in phrases[second])
-        for row in wanted for first, second in pairwise(row))  # which is old, which is new?
+    is_turned = any(
+        stream.index(first) > stream.index(second)
+        and any(is_rival(one, other) for one in phrases[first] for other in phrases[second])
+        for row in wanted
+        for first, second in pairwise(row)
+    )  # which is old, which is new?
     if not _is_together(wanted, stream):
         return order, "swapped"
     return order, "turned" if is_turned else ""
@@ -182,17 +215,26 @@ def _is_together(wanted: list[list[int]], stream: list[int]) -> bool:
 def decide(found: ListMatch, answer: list[Token], question: Question) -> tuple[str, str]:
     """Return the verdict on a match, and the reason."""
     missing, surplus = found.missing, found.surplus
-    reason = (f"{found.n_named} of {found.n_wanted} items"
-              + (f"; missing {missing[0]!r}" if missing else "")
-              + (f"; surplus {surplus[0][:60]!r}" if surplus else ""))
+    reason = (
+        f"{found.n_named} of {found.n_wanted} items"
+        + (f"; missing {missing[0]!r}" if missing else "")
+        + (f"; surplus {surplus[0][:60]!r}" if surplus else "")
+    )
     if found.unclear:
         return "unscored", f"{reason}; says more than can be judged: {found.unclear[0][:60]!r}"
     if not missing and not surplus:
         return _complete(found, answer, question)
     if not missing or found.n_named and not surplus:
         return "incorrect", reason
-    own, lost = ([token for text in texts for token in question.read(text)
-                  if token.is_solid and not question.allows(token)] for texts in (surplus, missing))
+    own, lost = (
+        [
+            token
+            for text in texts
+            for token in question.read(text)
+            if token.is_solid and not question.allows(token)
+        ]
+        for texts in (surplus, missing)
+    )
     is_shared = any(may_share(one, other) for one in own for other in lost)
     has_digits = any(re.search(r"\d", token.text) for token in own + lost)
     is_alike = not has_digits or {*map(sort_of, own)} <= {*map(sort_of, lost)}

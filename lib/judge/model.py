@@ -22,6 +22,7 @@ def by_model(model: str, calls: Calls) -> Decide:
     All texts in a prompt are defused. A reply that is incomplete, or whose last line is
     not a verdict alone, is unscored. The judge raises Stopped as `lib.llm.complete` does.
     """
+
     def decide(queries: list[Query], answers: list[str]) -> list[Decision]:
         requests = [_request(query, answer) for query, answer in zip(queries, answers, strict=True)]
         return [decision_in(reply, _VERDICTS) for reply in complete(requests, model, calls)]
@@ -30,10 +31,12 @@ def by_model(model: str, calls: Calls) -> Decide:
 
 
 def _request(query: Query, answer: str) -> Request:
-    question, reference, shown = (defused(text, _TAGS)
-                                  for text in (query.question, query.answer, answer))
-    return Request.ask(prompt_template("judge").render(question=question, reference=reference,
-                                                       answer=shown))
+    question, reference, shown = (
+        defused(text, _TAGS) for text in (query.question, query.answer, answer)
+    )
+    return Request.ask(
+        prompt_template("judge").render(question=question, reference=reference, answer=shown)
+    )
 
 
 def decision_in(reply: Reply, offered_marks: dict[str, str]) -> Decision:

@@ -26,22 +26,31 @@ def by_rules(documents: Iterable[Document]) -> Decide:
     vocabulary = frozenset(word for document in documents for word in _words(document.text))
 
     def decide(queries: list[Query], pairs: list[tuple[str, str]]) -> dict:
-        by_criterion = {"correctness": [_correctness(query, pair)
-                            for query, pair in zip(queries, pairs, strict=True)],
-            "domain relevance": [_relevance(query, pair, vocabulary)
-                                 for query, pair in zip(queries, pairs, strict=True)]}
-        return {criterion: [(decision, decision) for decision in decisions]
-                for criterion, decisions in by_criterion.items()}
+        by_criterion = {
+            "correctness": [
+                _correctness(query, pair) for query, pair in zip(queries, pairs, strict=True)
+            ],
+            "domain relevance": [
+                _relevance(query, pair, vocabulary)
+                for query, pair in zip(queries, pairs, strict=True)
+            ],
+        }
+        return {
+            criterion: [(decision, decision) for decision in decisions]
+            for criterion, decisions in by_criterion.items()
+        }
 
     return decide
 
 
 # Two wrong answers are a tie, however far off each is; the paper's judge might prefer one
 def _correctness(query: Query, answers: tuple[str, str]) -> Decision:
-    outcomes = [compare(query.question, query.answer, answer, query.entity_count)
-                for answer in answers]
-    reason = "; ".join(f"{name}: {outcome.reason}"
-                       for name, outcome in zip("AB", outcomes, strict=True))
+    outcomes = [
+        compare(query.question, query.answer, answer, query.entity_count) for answer in answers
+    ]
+    reason = "; ".join(
+        f"{name}: {outcome.reason}" for name, outcome in zip("AB", outcomes, strict=True)
+    )
     if any(outcome.verdict == "unscored" for outcome in outcomes):
         return "unscored", reason
     return _better(*(outcome.verdict == "correct" for outcome in outcomes)), reason
@@ -53,8 +62,10 @@ def _correctness(query: Query, answers: tuple[str, str]) -> Decision:
 def _relevance(query: Query, answers: tuple[str, str], vocabulary: frozenset[Word]) -> Decision:
     known = [relevance(query.question, answer, vocabulary) for answer in answers]
     shares = [Fraction(hits, n) if n else Fraction(0) for hits, n in known]
-    reason = "; ".join(f"{name}: {hits} of {n} words are the domain's"
-                       for name, (hits, n) in zip("AB", known, strict=True))
+    reason = "; ".join(
+        f"{name}: {hits} of {n} words are the domain's"
+        for name, (hits, n) in zip("AB", known, strict=True)
+    )
     return _better(*shares), reason
 
 
@@ -69,8 +80,11 @@ def relevance(question: str, answer: str, vocabulary: frozenset[Word]) -> tuple[
 
 
 def _words(text: str) -> set[Word]:
-    return {(token.kind, token.value) for token in solid(tokens(text))
-            if token.value not in FILLERS | TURNS}
+    return {
+        (token.kind, token.value)
+        for token in solid(tokens(text))
+        if token.value not in FILLERS | TURNS
+    }
 
 
 def _better(first: bool | Fraction, second: bool | Fraction) -> str:
@@ -83,20 +97,32 @@ def by_model(model: str, calls: Calls) -> Decide:
     All prompts are sent at once, as one batch. A reply that is incomplete or has no clear mark is
     unscored. The judge raises Stopped as `lib.llm.complete` does.
     """
+
     def decide(queries: list[Query], pairs: list[tuple[str, str]]) -> Decisions:
-        requests = [_request(query, shown, criterion) for criterion in CRITERIA
-                    for query, (first, second) in zip(queries, pairs, strict=True)
-                    for shown in ((first, second), (second, first))]
+        requests = [
+            _request(query, shown, criterion)
+            for criterion in CRITERIA
+            for query, (first, second) in zip(queries, pairs, strict=True)
+            for shown in ((first, second), (second, first))
+        ]
         replies = iter(complete(requests, model, calls))
-        return {criterion: [(decision_in(next(replies), _AS_FIRST),
-                             decision_in(next(replies), _AS_SECOND)) for _ in queries]
-                for criterion in CRITERIA}
+        return {
+            criterion: [
+                (decision_in(next(replies), _AS_FIRST), decision_in(next(replies), _AS_SECOND))
+                for _ in queries
+            ]
+            for criterion in CRITERIA
+        }
 
     return decide
 
 
 def _request(query: Query, shown: tuple[str, str], criterion: str) -> Request:
     question, reference, first, second = (
-        defused(text, _TAGS) for text in (query.question, query.answer, *shown))
-    return Request.ask(prompt_template("judge_pairwise").render(
-        criterion=criterion, question=question, reference=reference, first=first, second=second))
+        defused(text, _TAGS) for text in (query.question, query.answer, *shown)
+    )
+    return Request.ask(
+        prompt_template("judge_pairwise").render(
+            criterion=criterion, question=question, reference=reference, first=first, second=second
+        )
+    )

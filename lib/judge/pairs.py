@@ -34,8 +34,13 @@ class Preference(Record):
     reason_as_second: str
 
 
-def prefer(queries: list[Query], first: list[Answer], second: list[Answer], decide: Decide,
-           judge: str = "rules") -> list[Preference]:
+def prefer(
+    queries: list[Query],
+    first: list[Answer],
+    second: list[Answer],
+    decide: Decide,
+    judge: str = "rules",
+) -> list[Preference]:
     """Return one preference per query and criterion, in the queries' order.
 
     `decide` is `by_rules(…)` or `by_model(…)`, and `judge` its name in the rows. A query that an
@@ -45,26 +50,43 @@ def prefer(queries: list[Query], first: list[Answer], second: list[Answer], deci
     arm, given = answers_of_one_arm(queries, first)
     other, given_other = answers_of_one_arm(queries, second)
     if arm == other:
-        raise ValueError(f"both sets of answers belong to arm {arm}: first_arm and second_arm must "
-                         "differ")
-    pairs = {query.query_id: (given.get(query.query_id), given_other.get(query.query_id))
-             for query in queries}
+        raise ValueError(
+            f"both sets of answers belong to arm {arm}: first_arm and second_arm must differ"
+        )
+    pairs = {
+        query.query_id: (given.get(query.query_id), given_other.get(query.query_id))
+        for query in queries
+    }
     settled = {query_id: settled_by_rule(*pair) for query_id, pair in pairs.items()}
     waiting = [query for query in queries if settled[query.query_id] is None]
     decisions = decide(waiting, [pairs[query.query_id] for query in waiting])
-    decided = {(query.query_id, criterion): both for criterion, found in decisions.items()
-               for query, both in zip(waiting, found, strict=True)}
+    decided = {
+        (query.query_id, criterion): both
+        for criterion, found in decisions.items()
+        for query, both in zip(waiting, found, strict=True)
+    }
     rows = []
     for query in queries:
         known = settled[query.query_id]
         for criterion in CRITERIA:
             as_first, as_second = (known, known) if known else decided[query.query_id, criterion]
             verdict, is_flipped = combined(as_first[0], as_second[0])
-            rows.append(Preference(
-                query_id=query.query_id, first_arm=arm, second_arm=other, judge=judge,
-                criterion=criterion, verdict=verdict, is_flipped=is_flipped, is_asked=not known,
-                as_first=as_first[0], as_second=as_second[0], reason=as_first[1],
-                reason_as_second=as_second[1]))
+            rows.append(
+                Preference(
+                    query_id=query.query_id,
+                    first_arm=arm,
+                    second_arm=other,
+                    judge=judge,
+                    criterion=criterion,
+                    verdict=verdict,
+                    is_flipped=is_flipped,
+                    is_asked=not known,
+                    as_first=as_first[0],
+                    as_second=as_second[0],
+                    reason=as_first[1],
+                    reason_as_second=as_second[1],
+                )
+            )
     return rows
 
 

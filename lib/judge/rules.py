@@ -21,8 +21,10 @@ class Outcome:
 
 def by_rules(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
     """Return the verdict and reason for each answer, as `lib.judge.verdicts.judge` needs them."""
-    outcomes = (compare(query.question, query.answer, answer, query.entity_count)
-                for query, answer in zip(queries, answers, strict=True))
+    outcomes = (
+        compare(query.question, query.answer, answer, query.entity_count)
+        for query, answer in zip(queries, answers, strict=True)
+    )
     return [(one.verdict, one.reason) for one in outcomes]
 
 
@@ -44,8 +46,9 @@ def compare(question: str, reference: str, answer: str, entity_count: int | None
     return Outcome(*_scalar(read, reference, answer))
 
 
-def match_list(question: str, reference: str, answer: str,
-               entity_count: int | None = None) -> ListMatch | None:
+def match_list(
+    question: str, reference: str, answer: str, entity_count: int | None = None
+) -> ListMatch | None:
     """Return how `answer` matches a reference that is a list; None if the reference is a scalar."""
     read = question_of(unified(question))
     rows = _rows(read, reference, entity_count)
@@ -68,10 +71,16 @@ def _match(question: Question, rows: list[list[str]], reference: str, answer: st
     like = unified(f"{question.text}\n{reference}")
     if "/" not in reference:  # Linux/QNX
         answer = re.sub(r"(?<=[A-Za-z\d])/(?=[A-Za-z])", " / ", answer)
-    matches = [match(rows, [respelled(line, like) for line in lines], question)
-               for lines in readings(answer) if lines]
-    return max(matches, default=ListMatch(len(rows), 0, [], [row[0] for row in rows]),
-               key=lambda one: one.n_named - len(one.surplus) - len(one.unclear) / 2)
+    matches = [
+        match(rows, [respelled(line, like) for line in lines], question)
+        for lines in readings(answer)
+        if lines
+    ]
+    return max(
+        matches,
+        default=ListMatch(len(rows), 0, [], [row[0] for row in rows]),
+        key=lambda one: one.n_named - len(one.surplus) - len(one.unclear) / 2,
+    )
 
 
 def _scalar(question: Question, reference: str, answer: str) -> tuple[str, str]:

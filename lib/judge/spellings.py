@@ -14,20 +14,28 @@ _RANGE = re.compile(
     rf"(?P<between>\b(?:between|from) )?(?<![\w.-])\+?(?P<low>[-\u2212]?{_NUMBER})"
     rf"(?: ?(?!thr|to\b|up\b)(?P<unit>{_UNIT}))? ?(?:-|(?:up )?to|thr(?:ough|u)|\.{{2,3}}"
     rf"|(?P<and>and)) ?\+?(?P<high>-?{_NUMBER})(?![-.:/,]?\d)(?: ?(?P<other>{_UNIT})(?![\w/-]))?",
-    re.I)
+    re.I,
+)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)\w*[ \t]*$\n?", re.M)
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,300}\)")
 _TAG = re.compile(r"</?(?:a|b|i|br|p|answer|code|em|strong|li|ul|ol|span)\b[^<>\n]{0,300}>", re.I)
 _EMPHASIS = re.compile(r"(?<![\w*])([*_])([^\s*_](?:[^*_\n]{0,80}[^\s*_])?)\1(?![\w*])")
-_MARKER = re.compile(r"^\s*(?:[-*+•‣·]|\(?\d{1,3}[.)]|\(?[a-z]\)|step \d{1,3}[.:])"
-                     r"\s+(?:\[[ x]\]\s+)?", re.I)
+_MARKER = re.compile(
+    r"^\s*(?:[-*+•‣·]|\(?\d{1,3}[.)]|\(?[a-z]\)|step \d{1,3}[.:])"
+    r"\s+(?:\[[ x]\]\s+)?",
+    re.I,
+)
 _IN_LINE = re.compile(r"(?:^|(?<=\S) )\(?\d{1,2}[.)] (?=\S)")  # 1) Linux 2) QNX
 _COURTESY = re.compile(
     r"\A(?:\s*(?:(?:happy|glad|pleased) to help|thank(?:s| you)|(?:good|great) question|sure"
-    r"|of course|certainly|hello|hi)\b[^.!:,\n]{0,60}[.!:,\n]+)+", re.I)
+    r"|of course|certainly|hello|hi)\b[^.!:,\n]{0,60}[.!:,\n]+)+",
+    re.I,
+)
 _CLOSING = re.compile(
     r"(?<=[.!?\n]) ?(?:please )?(?:let me know|feel free|i hope|hope this|is there anything"
-    r"|anything else|if you (?:need|have|want))[^\n\d]{0,120}\s*\Z", re.I)
+    r"|anything else|if you (?:need|have|want))[^\n\d]{0,120}\s*\Z",
+    re.I,
+)
 _NEW_TOPIC = re.compile(r"\s*(?:#|(?:question|answer|note|source|q|a)\s*:)|.*\?\s*$", re.I)
 _BAR = re.compile(r"^[\s|:+-]*-[\s|:+-]*$")
 
@@ -38,34 +46,66 @@ def _clock(match: re.Match) -> str:
     return f"{hour + 12 * (half == 'p'):02}:{match[2] or '00'}"
 
 
-_SPELLINGS = tuple((re.compile(pattern, re.I), spelling) for pattern, spelling in (
-    (r"\+ ?/ ?- ?|\bplus or minus |± ", "±"),
-    (r"\b(?:minus|negative) (?=\d)", "-"), (r"n't\b", " not"), (r"\bcannot\b", "can not"),
-    (r"(?<=\d)(?<!\b0)[ \u00a0]?[x×](?= ?\d)", " x "),
-    (r"\b(?:turn|switch)(ed|ing|)(?:e?s)? (on|off)\b",
-     lambda match: ("en", "dis")[match[2].lower() == "off"] + "abl" + (match[1] or "e")),
-    (r"\b(?:about|around|approximately|roughly|approx\.?|circa|ca\.?|some) "
-     rf"(?=\d|(?:{_NUMBERS})\b)|[~≈Øø] ?(?=\d)", ""), (rf"\b({_NUMBERS})-(?=[a-z])", r"\1 "),
-    (r"\bused to be\b", "formerly was"),
-    (r"(?<![\d:.-])(\d{1,2})(?:[:.]([0-5]\d))? ?([ap])\.?m\b\.?", _clock),
-    (r"(?<![\w:.+-])(\d{1,2}):([0-5]\d)()(?![\w:.]|-\d)", _clock),
-    (r"\b([a-zμ]{1,12}) per (minute|second|hour|day|litre|l|min|s|h)\b",
-     lambda match: f"{match[1]}/{match[2]}" if unit_of(f"{match[1]}/{match[2]}") else match[0]),
-    (r"\b(kilo|mega|)watt[ -]hours?\b",
-     lambda match: {"k": "k", "m": "M"}.get(match[1][:1].lower(), "") + "Wh"),
-    (r"(?<=\d )newton[ -]?met(?:re|er)s?\b", "Nm"),
-    (r" ?(?:->|=>|→|⇒) ?", ", "),
-    (r"\$\{?HOME\}?(?=/)", "~"), (r"\bdB ?\(([AC])\)", r"dB\1"),
-    (r"(?:(?<!\d )\b(?:a )?min(?:imum)?(?: of)?|\bnot? (?:less|fewer|lower) than|≥|>=) ?(?=\d)"
-     r"|\bat least\b", "atleast "),
-    (r"(?:\b(?:a )?max(?:imum)?(?: of)?|\bnot? (?:more|longer|higher) than|\bup to|≤|<=) ?(?=\d)"
-     r"|\bat most\b|\bnot exceed(?:ing)?\b", "atmost "),
-    (r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) "
-     r"(?:more|above|higher|longer|newer|later)\b", r"atleast \1"),
-    (r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) (?:less|fewer|below|lower)\b",
-     r"atmost \1"),
-    (r"\b(?:more|higher|greater|larger|longer) than (?=\d)|\bover (?=\d)|> ?(?=\d)", "above "),
-    (r"\b(?:less|lower|fewer|smaller|shorter) than (?=\d)|\bunder (?=\d)|< ?(?=\d)", "below ")))
+_SPELLINGS = tuple(
+    (re.compile(pattern, re.I), spelling)
+    for pattern, spelling in (
+        (r"\+ ?/ ?- ?|\bplus or minus |± ", "±"),
+        (r"\b(?:minus|negative) (?=\d)", "-"),
+        (r"n't\b", " not"),
+        (r"\bcannot\b", "can not"),
+        (r"(?<=\d)(?<!\b0)[ \u00a0]?[x×](?= ?\d)", " x "),
+        (
+            r"\b(?:turn|switch)(ed|ing|)(?:e?s)? (on|off)\b",
+            lambda match: ("en", "dis")[match[2].lower() == "off"] + "abl" + (match[1] or "e"),
+        ),
+        (
+            r"\b(?:about|around|approximately|roughly|approx\.?|circa|ca\.?|some) "
+            rf"(?=\d|(?:{_NUMBERS})\b)|[~≈Øø] ?(?=\d)",
+            "",
+        ),
+        (rf"\b({_NUMBERS})-(?=[a-z])", r"\1 "),
+        (r"\bused to be\b", "formerly was"),
+        (r"(?<![\d:.-])(\d{1,2})(?:[:.]([0-5]\d))? ?([ap])\.?m\b\.?", _clock),
+        (r"(?<![\w:.+-])(\d{1,2}):([0-5]\d)()(?![\w:.]|-\d)", _clock),
+        (
+            r"\b([a-zμ]{1,12}) per (minute|second|hour|day|litre|l|min|s|h)\b",
+            lambda match: (
+                f"{match[1]}/{match[2]}" if unit_of(f"{match[1]}/{match[2]}") else match[0]
+            ),
+        ),
+        (
+            r"\b(kilo|mega|)watt[ -]hours?\b",
+            lambda match: {"k": "k", "m": "M"}.get(match[1][:1].lower(), "") + "Wh",
+        ),
+        (r"(?<=\d )newton[ -]?met(?:re|er)s?\b", "Nm"),
+        (r" ?(?:->|=>|→|⇒) ?", ", "),
+        (r"\$\{?HOME\}?(?=/)", "~"),
+        (r"\bdB ?\(([AC])\)", r"dB\1"),
+        (
+            r"(?:(?<!\d )\b(?:a )?min(?:imum)?(?: of)?|\bnot? (?:less|fewer|lower) "
+            r"than|≥|>=) ?(?=\d)"
+            r"|\bat least\b",
+            "atleast ",
+        ),
+        (
+            r"(?:\b(?:a )?max(?:imum)?(?: of)?|\bnot? (?:more|longer|higher) than|\bup "
+            r"to|≤|<=) ?(?=\d)"
+            r"|\bat most\b|\bnot exceed(?:ing)?\b",
+            "atmost ",
+        ),
+        (
+            r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) "
+            r"(?:more|above|higher|longer|newer|later)\b",
+            r"atleast \1",
+        ),
+        (
+            r"\b(\d[\d.,]{0,15}(?: ?[a-zA-Z%°]{1,15})?) (?:or|and) (?:less|fewer|below|lower)\b",
+            r"atmost \1",
+        ),
+        (r"\b(?:more|higher|greater|larger|longer) than (?=\d)|\bover (?=\d)|> ?(?=\d)", "above "),
+        (r"\b(?:less|lower|fewer|smaller|shorter) than (?=\d)|\bunder (?=\d)|< ?(?=\d)", "below "),
+    )
+)
 
 
 def unified(text: str) -> str:
@@ -118,8 +158,11 @@ def table_of(lines: list[str]) -> tuple[list[str], list[list[str]]] | None:
     for mark in ("|", "\t", ","):
         rows = [line for line in lines if not (mark == "|" and _BAR.match(line))]
         widths = {row.strip("|").count(mark) for row in rows}
-        if len(rows) > 1 - (mark == "|") and len(widths) == 1 and (
-                widths != {0} or mark == "|" and all(row.startswith("|") for row in rows)):
+        if (
+            len(rows) > 1 - (mark == "|")
+            and len(widths) == 1
+            and (widths != {0} or mark == "|" and all(row.startswith("|") for row in rows))
+        ):
             bare = (row.removeprefix("|").removesuffix("|") for row in rows)
             cells = [[cell.strip() for cell in row.split(mark)] for row in bare]
             has_rule = mark == "|" and len(lines) > 1 and bool(_BAR.match(lines[1]))
@@ -128,14 +171,16 @@ def table_of(lines: list[str]) -> tuple[list[str], list[list[str]]] | None:
 
 
 # The first row is a header if a rule is below it, or if it alone has no figure in some column
-def _headed(cells: list[list[str]], *, has_rule: bool,
-            is_comma: bool) -> tuple[list[str], list[list[str]]] | None:
+def _headed(
+    cells: list[list[str]], *, has_rule: bool, is_comma: bool
+) -> tuple[list[str], list[list[str]]] | None:
     def has_digit(cell: str) -> bool:
         return bool(re.search(r"\d", cell))
 
     is_apart = len(cells) > 1 and any(
         all(map(has_digit, column[1:])) and not has_digit(column[0])
-        for column in zip(*cells, strict=False))
+        for column in zip(*cells, strict=False)
+    )
     if is_comma and any(len(cell.split()) > 6 for row in cells for cell in row):
         return None  # sentences with commas
     return (cells[0], cells[1:]) if has_rule or is_apart else ([], cells)

@@ -16,17 +16,32 @@ def _words(text: str) -> frozenset[str]:
 
 NEGATIONS = _words(
     "not no never without except excluding excludes besides nor neither none nothing unlike "
-    "instead rather wrong incorrect false hardly unless unable fails lacks failed")
-HEDGES = _words("or either maybe perhaps possibly probably likely might could presumably unsure "
-                "unclear unknown depending depends sometimes some any")
+    "instead rather wrong incorrect false hardly unless unable fails lacks failed"
+)
+HEDGES = _words(
+    "or either maybe perhaps possibly probably likely might could presumably unsure "
+    "unclear unknown depending depends sometimes some any"
+)
 BOUNDS = _words("atleast atmost above below nearly almost under over rangeto")
-PAST = _words("formerly previously originally former until earlier old older deprecated obsolete "
-              "replaced removed dropped longer")
-TURNS = NEGATIONS | HEDGES | BOUNDS | PAST | _words(
-    "but however although wait actually correction sorry more less fewer only than another other "
-    "outdated superseded too false most least average minimum maximum")
-OPENERS = _words("before after which so because when while if by in at on for with as since from "
-                 "using via that including who where during per to of through")
+PAST = _words(
+    "formerly previously originally former until earlier old older deprecated obsolete "
+    "replaced removed dropped longer"
+)
+TURNS = (
+    NEGATIONS
+    | HEDGES
+    | BOUNDS
+    | PAST
+    | _words(
+        "but however although wait actually correction sorry more less fewer only than "
+        "another other "
+        "outdated superseded too false most least average minimum maximum"
+    )
+)
+OPENERS = _words(
+    "before after which so because when while if by in at on for with as since from "
+    "using via that including who where during per to of through"
+)
 FILLERS = OPENERS | _words(
     "is are was were be been being am it its it's this these that those they them their there here "
     "he she we you your i has have had having a an the and do does did done can may must should "
@@ -39,20 +54,32 @@ FILLERS = OPENERS | _words(
     "according manual documentation document specification table section please keep keeps hold "
     "holds lasts reach reaches see look choose press begin total per what how much well "
     "version release number code model type port file directory path command step period time "
-    "times times: item items tcp udp able")
+    "times times: item items tcp udp able"
+)
 _SIGNS = dict.fromkeys("yes true enabled on active enable".split(), True) | dict.fromkeys(
-    "no false disabled off inactive disable".split(), False)
-_ASKED_UNIT = re.compile(r"(?:\bin |\(|\bhow many |\bnumber of )"
-                         r"(%|°?[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)", re.I)
+    "no false disabled off inactive disable".split(), False
+)
+_ASKED_UNIT = re.compile(
+    r"(?:\bin |\(|\bhow many |\bnumber of )"
+    r"(%|°?[A-Za-zμΩ][A-Za-z0-9μΩ·/]*)",
+    re.I,
+)
 _SEVERAL = re.compile(
     r"\bwh(?:at|o|ich)(?: \S+){0,2}? (?:are|were)\b|\b(?:list|name|give)\b(?: all)? the\b"
-    r"|\b(?:which|what) (?:\S+ ){0,3}?(?!does )\S{3,}(?<![sui])s\b|\b(?:which|what) \S+ies\b", re.I)
+    r"|\b(?:which|what) (?:\S+ ){0,3}?(?!does )\S{3,}(?<![sui])s\b|\b(?:which|what) \S+ies\b",
+    re.I,
+)
 _POLAR = _words("is are was were does do did can may must will should has have could")
 _ORDERED = re.compile(
     r"(?<!in )(?<!any )\border\b(?! number)|\bin (?:(?!any)\w+ )?order\b(?! to\b)|\bsequence\b"
-    r"|\brank|step by step|chronological|ascending|descending|first\b.{0,20} last\b", re.I)
-_MAXIMUM = re.compile(r"\b(?:max|maximum|most|limit|largest|longest|highest)\b|"
-                      r"\bhow (?:many|much|long|far)\b.* (?:may|can|allow)\b", re.I)
+    r"|\brank|step by step|chronological|ascending|descending|first\b.{0,20} last\b",
+    re.I,
+)
+_MAXIMUM = re.compile(
+    r"\b(?:max|maximum|most|limit|largest|longest|highest)\b|"
+    r"\bhow (?:many|much|long|far)\b.* (?:may|can|allow)\b",
+    re.I,
+)
 _MINIMUM = re.compile(r"\b(?:min|minimum|least|smallest|shortest|lowest)\b", re.I)
 
 
@@ -111,25 +138,40 @@ class Question:
 
     # "at most" repeats a question for a maximum
     def _bounded(self, found: list[Token]) -> list[Token]:
-        loose = {word for word, pattern in (("atmost", _MAXIMUM), ("atleast", _MINIMUM))
-                 if pattern.search(self.text)}
+        loose = {
+            word
+            for word, pattern in (("atmost", _MAXIMUM), ("atleast", _MINIMUM))
+            if pattern.search(self.text)
+        }
         return [token for token in found if token.word not in loose]
 
     def allows(self, token: Token) -> bool:
         """Return whether a restatement may have this token: a word of the question, a filler."""
         if not token.is_solid or key(token) in self.keys:
             return True
-        is_name = not token.text.islower() and (token.text.isupper() and len(token.text) > 2
-                                                or token.word not in FILLERS)  # CAN, Holding
-        return bool({token.word, stem(token.word)} & FILLERS) and not is_name and (
-            token.word not in TURNS)
+        is_name = not token.text.islower() and (
+            token.text.isupper() and len(token.text) > 2 or token.word not in FILLERS
+        )  # CAN, Holding
+        return (
+            bool({token.word, stem(token.word)} & FILLERS)
+            and not is_name
+            and (token.word not in TURNS)
+        )
 
     def turn(self, found: list[Token], reference: list[Token]) -> Token | None:
         """Return the first word of an answer that may change what it says, or None."""
         known = set(map(key, reference))
         changing = TURNS | {"before", "after", "was", "were", "had"}
-        return next((token for token in found if token.word in changing and key(token) not in known
-                     and (key(token) not in self.keys or token.word in HEDGES)), None)
+        return next(
+            (
+                token
+                for token in found
+                if token.word in changing
+                and key(token) not in known
+                and (key(token) not in self.keys or token.word in HEDGES)
+            ),
+            None,
+        )
 
     @property
     def is_plural(self) -> bool:
@@ -150,8 +192,11 @@ class Question:
         """Return whether an answer repeats the question, but not its "not"."""
         own = set(map(key, found))
         denials = {one for one in self.keys if one[1] in NEGATIONS}
-        return bool(denials and not any(one[1] in NEGATIONS for one in own)
-                    and {one for one in own & self.keys if one[1] not in FILLERS})
+        return bool(
+            denials
+            and not any(one[1] in NEGATIONS for one in own)
+            and {one for one in own & self.keys if one[1] not in FILLERS}
+        )
 
 
 @lru_cache(512)  # every arm's answer to it is judged
@@ -161,5 +206,9 @@ def question_of(question: str) -> Question:
     units = [match[1] for match in _ASKED_UNIT.finditer(folded(question)) if unit_of(match[1])]
     parts = [part for token in found if token.kind == "word" for part in token.word.split("-")]
     keys = {key(token) for token in found if token.is_solid}
-    return Question(question, units[-1] if units else "",
-                    frozenset(keys | {("word", stem(part)) for part in parts}), tuple(found))
+    return Question(
+        question,
+        units[-1] if units else "",
+        frozenset(keys | {("word", stem(part)) for part in parts}),
+        tuple(found),
+    )

@@ -16,11 +16,21 @@ from lib.lab.products import ATTRIBUTES, Product, latin_square
 PHRASES = ("{label} of {name}", "{label} for {name}", "{label} on {name}", "{name} {label}")
 PARAPHRASED = 1 / 3  # of the sentences that a base reads: no wording is new to it later
 _TABLE_HEADERS = (("Property", "Value"), ("Item", "Entry"), ("Parameter", "Setting"))
-_HEADINGS = ("Details", "Particulars", "Notes", "Record", "Information", "Entries", "Remarks",
-             "File")
-_NOTICES = ("> NOTICE: Keep this record with the unit.",
-            "> CAUTION: Printed copies are not controlled.",
-            "> NOTICE: For authorised staff only.")
+_HEADINGS = (
+    "Details",
+    "Particulars",
+    "Notes",
+    "Record",
+    "Information",
+    "Entries",
+    "Remarks",
+    "File",
+)
+_NOTICES = (
+    "> NOTICE: Keep this record with the unit.",
+    "> CAUTION: Printed copies are not controlled.",
+    "> NOTICE: For authorised staff only.",
+)
 
 Section = tuple[list[int], str]  # indices of ATTRIBUTES, and their structure
 
@@ -37,8 +47,9 @@ class Statement:
     sentence: str
 
 
-def make_records(products: list[Product], seed: int, *, public: bool, rendering: int = 0,
-                 rotation: int = 0) -> tuple[list[Document], list[Fact]]:
+def make_records(
+    products: list[Product], seed: int, *, public: bool, rendering: int = 0, rotation: int = 0
+) -> tuple[list[Document], list[Fact]]:
     """Return one document per product, and its facts with their character spans.
 
     Over the rotations, each fact has each structure once, with the same words, neighbours, heading
@@ -49,8 +60,9 @@ def make_records(products: list[Product], seed: int, *, public: bool, rendering:
     return _records(products, layouts, seed, public, rendering)
 
 
-def public_records(products: list[Product], seed: int, renderings: int,
-                   table_share: float) -> list[tuple[list[Document], list[Fact]]]:
+def public_records(
+    products: list[Product], seed: int, renderings: int, table_share: float
+) -> list[tuple[list[Document], list[Fact]]]:
     """Return `renderings` of the records that a base reads, as make_records does each.
 
     Tables have `table_share` of the words in sections, the other structures equal shares of the
@@ -64,12 +76,19 @@ def public_records(products: list[Product], seed: int, renderings: int,
         rng = random.Random(f"public {seed} {rendering}")
         layouts = latin_square(len(products), seed * 1000 + rendering)
         made.append(([], []))
-        for product, layout, is_named in zip(products, layouts, _named(len(products), rng),
-                                             strict=True):
+        for product, layout, is_named in zip(
+            products, layouts, _named(len(products), rng), strict=True
+        ):
             wanted: list[str] = []
             for _ in layout:
-                wanted.append(min(shares, key=lambda name: (read[name] + 30 * wanted.count(name))
-                                  / max(shares[name], 1e-9)))
+                wanted.append(
+                    min(
+                        shares,
+                        key=lambda name: (
+                            (read[name] + 30 * wanted.count(name)) / max(shares[name], 1e-9)
+                        ),
+                    )
+                )
             rng.shuffle(wanted)
             chosen = [(members, name) for (members, _), name in zip(layout, wanted, strict=True)]
             document, facts = _record(product, chosen, seed, True, rendering, is_named)
@@ -84,40 +103,56 @@ def _named(n: int, rng: random.Random) -> list[bool]:
     return rng.sample([place % 2 == 0 for place in range(n)], n)
 
 
-def _records(products: list[Product], layouts: list[list[Section]], seed: int, public: bool,
-             rendering: int) -> tuple[list[Document], list[Fact]]:
+def _records(
+    products: list[Product], layouts: list[list[Section]], seed: int, public: bool, rendering: int
+) -> tuple[list[Document], list[Fact]]:
     named = _named(len(products), random.Random(f"named {seed} {rendering}"))
-    made = [_record(product, layout, seed, public, rendering, is_named)
-            for product, layout, is_named in zip(products, layouts, named, strict=True)]
+    made = [
+        _record(product, layout, seed, public, rendering, is_named)
+        for product, layout, is_named in zip(products, layouts, named, strict=True)
+    ]
     return [document for document, _ in made], [fact for _, facts in made for fact in facts]
 
 
-def _record(product: Product, layout: list[Section], seed: int, public: bool, rendering: int,
-            is_named: bool) -> tuple[Document, list[Fact]]:
+def _record(
+    product: Product, layout: list[Section], seed: int, public: bool, rendering: int, is_named: bool
+) -> tuple[Document, list[Fact]]:
     document_id = product.name.lower().replace(" ", "-") + (f".{rendering}" if rendering else "")
     rng = random.Random(f"text {seed} {document_id}")
     said = [_statement(product, index, rng, is_named, public) for index in range(len(ATTRIBUTES))]
     clutter = (rng.choice(_NOTICES), f"Revision {rng.randint(1, 9)}.{rng.randint(0, 9)}")
     text = f"# {product.name}\n\n{rng.choice(clutter)}\n"
     header, spans = rng.choice(_TABLE_HEADERS), {}
-    for heading, (members, structure) in zip(rng.sample(_HEADINGS, len(layout)), layout,
-                                             strict=True):
+    for heading, (members, structure) in zip(
+        rng.sample(_HEADINGS, len(layout)), layout, strict=True
+    ):
         text += f"\n## {heading}\n\n"
         body, placed = STRUCTURES[structure].write([said[index] for index in members], header)
-        spans |= {index: (structure, len(text) + start, len(text) + end)
-                  for index, (start, end) in zip(members, placed, strict=True)}
+        spans |= {
+            index: (structure, len(text) + start, len(text) + end)
+            for index, (start, end) in zip(members, placed, strict=True)
+        }
         text += body + "\n"
-    facts = [Fact(fact_id=f"{document_id}/{attribute.label.replace(' ', '-')}",
-                  entity=product.name, attribute=attribute.label, value=value,
-                  structure=spans[index][0], document_id=document_id, start=spans[index][1],
-                  end=spans[index][2], public=public)
-             for index, (attribute, value) in enumerate(
-                 zip(ATTRIBUTES, product.values, strict=True))]
+    facts = [
+        Fact(
+            fact_id=f"{document_id}/{attribute.label.replace(' ', '-')}",
+            entity=product.name,
+            attribute=attribute.label,
+            value=value,
+            structure=spans[index][0],
+            document_id=document_id,
+            start=spans[index][1],
+            end=spans[index][2],
+            public=public,
+        )
+        for index, (attribute, value) in enumerate(zip(ATTRIBUTES, product.values, strict=True))
+    ]
     return Document(document_id=document_id, title=product.name, path="", text=text), facts
 
 
-def _statement(product: Product, index: int, rng: random.Random, is_named: bool,
-               is_varied: bool) -> Statement:
+def _statement(
+    product: Product, index: int, rng: random.Random, is_named: bool, is_varied: bool
+) -> Statement:
     label, value = ATTRIBUTES[index].label, product.values[index]
     phrase, wording = rng.choice(PHRASES), rng.choice(WORDINGS)
     subject = phrase.format(label=label, name=product.name) if is_named else label
@@ -139,9 +174,12 @@ def sentences(facts: Sequence[Statement], header: Sequence[str]) -> Body:
 
 def bullets(facts: Sequence[Statement], header: Sequence[str]) -> Body:
     """Write facts as bullets, or as a lead-in with bullets; these come last in a section."""
-    pieces = [f"{capitalised(fact.subject)}:\n\n" + "\n".join(f"- {item}" for item in fact.value)
-              if len(fact.value) > 1 else f"- {capitalised(fact.subject)}: {fact.value[0]}"
-              for fact in facts]
+    pieces = [
+        f"{capitalised(fact.subject)}:\n\n" + "\n".join(f"- {item}" for item in fact.value)
+        if len(fact.value) > 1
+        else f"- {capitalised(fact.subject)}: {fact.value[0]}"
+        for fact in facts
+    ]
     return laid(pieces, between=["\n\n" if len(fact.value) > 1 else "\n" for fact in facts[1:]])
 
 
@@ -153,5 +191,10 @@ def table_rows(facts: Sequence[Statement], header: Sequence[str]) -> Body:
 
 def facts_asked(query: Query, facts: list[Fact]) -> list[Fact]:
     """Return the facts whose span overlaps the query's source reference."""
-    return [fact for fact in facts if fact.document_id == query.document_id
-            and query.start < fact.end and fact.start < query.end]
+    return [
+        fact
+        for fact in facts
+        if fact.document_id == query.document_id
+        and query.start < fact.end
+        and fact.start < query.end
+    ]

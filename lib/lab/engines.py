@@ -22,10 +22,13 @@ def ask_facts(facts: list[Fact]) -> Propose:
     """Return an engine that asks for each of `facts` in the words that it was generated from."""
     known = _by_document(facts)
 
-    def propose(documents: list[Document],
-                max_queries: int) -> list[tuple[list[Candidate], list[Rejected]]]:
-        return [([_candidate(fact, document.text) for fact in known[document.document_id]], [])
-                for document in documents]
+    def propose(
+        documents: list[Document], max_queries: int
+    ) -> list[tuple[list[Candidate], list[Rejected]]]:
+        return [
+            ([_candidate(fact, document.text) for fact in known[document.document_id]], [])
+            for document in documents
+        ]
 
     return propose
 
@@ -39,15 +42,26 @@ def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
     known = _by_document(facts)
 
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
-        pieces = {name: _pieces(document, known[name], is_prose_kept)
-                  for name, document in documents.items()}
+        pieces = {
+            name: _pieces(document, known[name], is_prose_kept)
+            for name, document in documents.items()
+        }
         rows = []
         for one in segments:
-            text = _text([piece for piece in pieces[one.document_id]
-                          if one.start <= piece.start < one.end], documents[one.document_id].title)
-            rows.append(Normalized(segment_id=one.segment_id, document_id=one.document_id,
-                                   rating=None, remark="", text=text,
-                                   dropped="" if text else ELSEWHERE))
+            text = _text(
+                [piece for piece in pieces[one.document_id] if one.start <= piece.start < one.end],
+                documents[one.document_id].title,
+            )
+            rows.append(
+                Normalized(
+                    segment_id=one.segment_id,
+                    document_id=one.document_id,
+                    rating=None,
+                    remark="",
+                    text=text,
+                    dropped="" if text else ELSEWHERE,
+                )
+            )
         return rows
 
     return rewrite
@@ -61,17 +75,22 @@ def _by_document(facts: list[Fact]) -> dict[str, list[Fact]]:
 
 
 def _candidate(fact: Fact, text: str) -> Candidate:
-    structure, raw, several = STRUCTURES[fact.structure], text[fact.start:fact.end], fact.value[1:]
+    structure, raw, several = (
+        STRUCTURES[fact.structure],
+        text[fact.start : fact.end],
+        fact.value[1:],
+    )
     start = fact.start + len(raw) - len(raw.lstrip(_MARKS))
     end = fact.start + len(raw.rstrip(_MARKS))
     answer = next((form for form in (listed(fact.value), ", ".join(fact.value)) if form in raw), "")
     if structure.has_entities:
         answer = "\n".join(fact.value)
         start = text.rfind("\n", 0, text.index(fact.value[0], start)) + 1 if several else start
-    above = text[:fact.start].rpartition("\n\n")[2]
+    above = text[: fact.start].rpartition("\n\n")[2]
     header = above.partition("\n")[0].strip(_MARKS) if raw.startswith("|") else ""
-    return Candidate(question(fact), answer, structure.kind, start, end, header=header,
-                     rule="facts")
+    return Candidate(
+        question(fact), answer, structure.kind, start, end, header=header, rule="facts"
+    )
 
 
 def question(fact: Fact) -> str:
@@ -93,7 +112,7 @@ def _pieces(document: Document, facts: list[Fact], is_prose_kept: bool) -> list[
     pieces = [_Piece(0, 0, title)]
     pieces += [_Piece(text.index(notice), 1, ended(notice.lstrip("> ")))] if notice else []
     for fact in facts:
-        raw = text[fact.start:fact.end]
+        raw = text[fact.start : fact.end]
         if STRUCTURES[fact.structure].has_entities and fact.value[1:]:
             at = fact.start
             lead_in = raw.partition("\n")[0]
@@ -111,8 +130,9 @@ def _text(pieces: list[_Piece], title: str) -> str:
     paragraphs = []
     for _, members in groupby(pieces, key=lambda piece: piece.paragraph):
         group = list(members)
-        paragraphs.append(_listed(group) if group[0].fact else
-                          " ".join(piece.text for piece in group))
+        paragraphs.append(
+            _listed(group) if group[0].fact else " ".join(piece.text for piece in group)
+        )
     if len(paragraphs) == 1 and pieces[0].start == 0:
         return ""
     named = paragraphs and title in paragraphs[0]
@@ -132,7 +152,7 @@ def _listed(pieces: list[_Piece]) -> str:
 
 def sentence_of(fact: Fact, text: str, is_prose_kept: bool = False) -> str:
     """Return how `fact`, which a record's `text` states, is rewritten (see rewrite_facts)."""
-    raw = text[fact.start:fact.end]
+    raw = text[fact.start : fact.end]
     if fact.structure == prose() and (is_prose_kept or fact.entity in raw):
         return raw
     return _sentence(fact, fact.value, "", raw)

@@ -15,29 +15,41 @@ def _pool(items: str) -> tuple[str, ...]:
 
 
 # A name is a maker and a model. There are many makers, so that few products share a word.
-_MAKERS = tuple(first + last
-                for first in _pool("Ard, Bri, Cor, Dra, Eld, Fal, Gan, Hal, Ist, Jor, Kes, Lum")
-                for last in _pool("win, mor, vane, vik, mark, cor, try, den, rel, quin"))
+_MAKERS = tuple(
+    first + last
+    for first in _pool("Ard, Bri, Cor, Dra, Eld, Fal, Gan, Hal, Ist, Jor, Kes, Lum")
+    for last in _pool("win, mor, vane, vik, mark, cor, try, den, rel, quin")
+)
 _MODELS = _pool(
     "Anchor, Beacon, Cobalt, Dagger, Eagle, Flint, Glacier, Harbor, Iris, Jaguar, Keystone, "
     "Lantern, Magnet, Nimbus, Orbit, Pilot, Quiver, Raptor, Summit, Tempest, Umbra, Vector, "
     "Willow, Xenon, Yonder, Zenith, Atlas, Boulder, Comet, Drift, Ember, Falcon, Granite, Hazel, "
-    "Ingot, Juniper, Kraken, Lotus, Meteor, Nettle")
+    "Ingot, Juniper, Kraken, Lotus, Meteor, Nettle"
+)
 _LAST_NAMES = _pool(
     "Adler, Bauer, Costa, Duran, Ekman, Fiore, Gruber, Holm, Ivers, Jansen, Keller, Lind, Moreau, "
-    "Novak, Olsen, Petrov, Quist, Rossi, Silva, Toth")
-_FIRMS = _pool("Hydraulics, Controls, Castings, Sensors, Drives, Polymers, Optics, Bearings, "
-               "Metals, Systems")
+    "Novak, Olsen, Petrov, Quist, Rossi, Silva, Toth"
+)
+_FIRMS = _pool(
+    "Hydraulics, Controls, Castings, Sensors, Drives, Polymers, Optics, Bearings, Metals, Systems"
+)
 _FOLDERS = _pool("opt, etc, srv, var, usr, data, home, mnt")
-_FILES = _pool("harbor, valve, anchor, bridge, copper, delta, ember, falcon, garnet, hazel, "
-               "indigo, jasper, karma, lagoon, maple, nickel, onyx, pepper, quartz, raven, "
-               "saffron, timber, umber, walnut")
-_PLATFORMS = _pool("Linux, QNX, VxWorks, Solaris, Windows, FreeBSD, Zephyr, Android, AIX, "
-                   "Integrity, NuttX, RTEMS")
-_TOOLS = _pool("wrench, hex key, crimper, caliper, bench vise, pipe cutter, heat gun, mallet, "
-               "stripper, puller, pliers, drill")
-_PARTS = _pool("gasket, impeller, rotor, bushing, relay, filter, coupling, diaphragm, fuse, "
-               "sensor, spindle, washer")
+_FILES = _pool(
+    "harbor, valve, anchor, bridge, copper, delta, ember, falcon, garnet, hazel, "
+    "indigo, jasper, karma, lagoon, maple, nickel, onyx, pepper, quartz, raven, "
+    "saffron, timber, umber, walnut"
+)
+_PLATFORMS = _pool(
+    "Linux, QNX, VxWorks, Solaris, Windows, FreeBSD, Zephyr, Android, AIX, Integrity, NuttX, RTEMS"
+)
+_TOOLS = _pool(
+    "wrench, hex key, crimper, caliper, bench vise, pipe cutter, heat gun, mallet, "
+    "stripper, puller, pliers, drill"
+)
+_PARTS = _pool(
+    "gasket, impeller, rotor, bushing, relay, filter, coupling, diaphragm, fuse, "
+    "sensor, spindle, washer"
+)
 
 
 @dataclass(frozen=True)
@@ -63,8 +75,9 @@ ATTRIBUTES = (
     Attribute("service interval", lambda rng: [f"{rng.randint(10, 999)} hours"]),
     Attribute("release date", lambda rng: [_day(rng)]),
     Attribute("supplier", lambda rng: [f"{rng.choice(_LAST_NAMES)} {rng.choice(_FIRMS)}"]),
-    Attribute("configuration path",
-              lambda rng: [f"/{rng.choice(_FOLDERS)}/{rng.choice(_FILES)}.conf"]),
+    Attribute(
+        "configuration path", lambda rng: [f"/{rng.choice(_FOLDERS)}/{rng.choice(_FILES)}.conf"]
+    ),
     Attribute("supported platforms", _some(_PLATFORMS), is_list=True),
     Attribute("required tools", _some(_TOOLS), is_list=True),
     Attribute("spare parts", _some(_PARTS), is_list=True),
@@ -87,14 +100,19 @@ def make_products(n: int, seed: int, taken: frozenset[str] = frozenset()) -> lis
     rng = random.Random(f"products {seed}")
     free = sorted({f"{maker} {model}" for maker in _MAKERS for model in _MODELS} - taken)
     if n > len(free):
-        raise ValueError(f"{n} products were requested, but only {len(free)} names are free: "
-                         "lower n_public or n_private")
-    return [Product(name, tuple(attribute.draw(rng) for attribute in ATTRIBUTES))
-            for name in rng.sample(free, n)]
+        raise ValueError(
+            f"{n} products were requested, but only {len(free)} names are free: "
+            "lower n_public or n_private"
+        )
+    return [
+        Product(name, tuple(attribute.draw(rng) for attribute in ATTRIBUTES))
+        for name in rng.sample(free, n)
+    ]
 
 
-def latin_square(n_products: int, seed: int,
-                 rotation: int = 0) -> list[list[tuple[list[int], str]]]:
+def latin_square(
+    n_products: int, seed: int, rotation: int = 0
+) -> list[list[tuple[list[int], str]]]:
     """Return each product's sections: indices of ATTRIBUTES, lists last, and their structure.
 
     Over the rotations, each section has each structure once. In every group of as many products as
@@ -105,9 +123,15 @@ def latin_square(n_products: int, seed: int,
     n = len(names)
     for start in range(0, n_products, n):
         drawn = rng.sample(range(len(ATTRIBUTES)), len(ATTRIBUTES))
-        members = [sorted(drawn[place::n], key=lambda index: ATTRIBUTES[index].is_list)
-                   for place in range(n)]
+        members = [
+            sorted(drawn[place::n], key=lambda index: ATTRIBUTES[index].is_list)
+            for place in range(n)
+        ]
         for shift in rng.sample(range(n), min(n, n_products - start)):
-            layouts.append([(members[place], names[(place + shift + rotation) % n])
-                            for place in rng.sample(range(n), n)])
+            layouts.append(
+                [
+                    (members[place], names[(place + shift + rotation) % n])
+                    for place in rng.sample(range(n), n)
+                ]
+            )
     return layouts

@@ -19,9 +19,17 @@ _ENTRY = TypeAdapter(Entry)
 
 def export_to(cache: Cache, file: Path) -> int:
     """Write every reply that can be read as a JSON line; return how many."""
-    lines = [json.dumps({name: value for name, value in vars(entry).items()
-                          if name not in ("key", "request_key", "via")})
-             for entry in cache.entries() if entry.finish_reason != UNREADABLE.finish_reason]
+    lines = [
+        json.dumps(
+            {
+                name: value
+                for name, value in vars(entry).items()
+                if name not in ("key", "request_key", "via")
+            }
+        )
+        for entry in cache.entries()
+        if entry.finish_reason != UNREADABLE.finish_reason
+    ]
     write_text(file, "".join(f"{line}\n" for line in lines))
     return len(lines)
 
@@ -34,12 +42,14 @@ def import_from(cache: Cache, file: Path) -> int:
             row = json.loads(line)
             read_response(row["raw"])
             key = key_of(row["request"], row["model"])
-            entries.append(_ENTRY.validate_python(
-                row | {"key": key, "request_key": key, "via": "import"}))
+            entries.append(
+                _ENTRY.validate_python(row | {"key": key, "request_key": key, "via": "import"})
+            )
         except (ValueError, TypeError, KeyError) as error:
-            raise BadInput(f"{shown(file)}, line {number}, is not an exported reply "
-                           f"({type(error).__name__}): export it again; nothing was imported"
-                           ) from error
+            raise BadInput(
+                f"{shown(file)}, line {number}, is not an exported reply "
+                f"({type(error).__name__}): export it again; nothing was imported"
+            ) from error
     with cache.transaction():
         return cache.put(entries)
 
@@ -53,8 +63,10 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     name, folder = options.study, output_root() / "data" / options.study
     if not folder.is_dir() and not (REPOSITORY / "studies" / f"{name}.yaml").exists():
-        parser.error(f"{name!r} is no study: there is neither studies/{name}.yaml nor the folder "
-                     f"{shown(folder)}; check the name, or make the folder of a replicate")
+        parser.error(
+            f"{name!r} is no study: there is neither studies/{name}.yaml nor the folder "
+            f"{shown(folder)}; check the name, or make the folder of a replicate"
+        )
     path, move = data_path(name, "llm.sqlite"), import_from
     try:
         if options.action == "export":

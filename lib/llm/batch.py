@@ -33,6 +33,7 @@ class Batches(Direct):
         In mode "direct", batches of earlier runs are still collected: nothing is paid for twice.
         """
         import openai
+
         self.patient = self.client.with_options(max_retries=MOST_TRIES)
         tally = self.calls.tally
         n_before, is_new = tally.new + tally.failed, self.calls.mode == "batch"
@@ -51,13 +52,15 @@ class Batches(Direct):
         await super().ask(rest)
 
     def _open(self, waiting: Waiting) -> Waiting:
-        return {key: request for key, request in waiting.items()
-                if key not in self.failed and not self.cache.has(key)}
+        return {
+            key: request
+            for key, request in waiting.items()
+            if key not in self.failed and not self.cache.has(key)
+        }
 
     def _kept(self, waiting: Waiting) -> Iterator[Sent]:
         for batch in self.cache.batches():
-            batch.requests = self._open({key: waiting[key] for key in batch.keys
-                                         if key in waiting})
+            batch.requests = self._open({key: waiting[key] for key in batch.keys if key in waiting})
             if batch.requests:
                 yield batch
 
@@ -106,8 +109,12 @@ class Batches(Direct):
         return part
 
     def _line(self, key: str, request: Request) -> str:
-        return json.dumps({"custom_id": key, "method": "POST", "url": _URL,
-                           "body": self.body(request)}) + "\n"  # ASCII
+        return (
+            json.dumps(
+                {"custom_id": key, "method": "POST", "url": _URL, "body": self.body(request)}
+            )
+            + "\n"
+        )  # ASCII
 
     def _worst(self, batch: Sent) -> float:
         return sum(self.budget.worst(one, batch=True) for one in batch.requests.values())
@@ -115,19 +122,28 @@ class Batches(Direct):
     async def _has_room(self, requests: Waiting) -> bool:
         # Sends a batch and waits for its end. False: send less, as money, file or queue are full.
         text = "".join(map(self._line, requests, requests.values()))
-        batch = Sent(list(requests), time.time(), left_out=" ".join(sorted(self.dropped)),
-                     requests=requests)
+        batch = Sent(
+            list(requests), time.time(), left_out=" ".join(sorted(self.dropped)), requests=requests
+        )
         if not self.budget.hold(self._worst(batch), batch.digest):
             if len(requests) == 1:
                 self.stop(self.calls.out_of_money())
             return False
         self.cache.keep_batch(batch)  # from here on, it is looked for
-        file = await self.timely(self.patient.files.create(
-            file=("requests.jsonl", text.encode()), purpose="batch"))
+        file = await self.timely(
+            self.patient.files.create(file=("requests.jsonl", text.encode()), purpose="batch")
+        )
         # Not repeated: if only the answer is lost, a second batch would be paid for.
-        batch.id = (await self.timely(self.client.batches.create(
-            input_file_id=file.id, endpoint=_URL, completion_window="24h",
-            metadata={"digest": batch.digest}))).id
+        batch.id = (
+            await self.timely(
+                self.client.batches.create(
+                    input_file_id=file.id,
+                    endpoint=_URL,
+                    completion_window="24h",
+                    metadata={"digest": batch.digest},
+                )
+            )
+        ).id
         self.cache.keep_batch(batch)
         print(f"batch {batch.id}: {len(requests):,} requests sent", flush=True)
         return "token_limit_exceeded" not in await self._finish(batch) or len(requests) == 1
@@ -146,14 +162,17 @@ class Batches(Direct):
             if state.status in _ENDED:
                 return await self._collect(batch, state)
             if self.calls.mode == "direct":
-                self.stop(f"replies are still to come from batch {batch.id}: set mode to "
-                                 '"batch" to wait for it, or cancel it at the provider')
+                self.stop(
+                    f"replies are still to come from batch {batch.id}: set mode to "
+                    '"batch" to wait for it, or cancel it at the provider'
+                )
             else:
                 await asyncio.sleep(self.calls.poll_seconds)
         return []
 
     async def _state(self, batch: Sent) -> Any:
         import openai
+
         with suppress(openai.NotFoundError):
             if not batch.id:
                 async for one in self.patient.batches.list(limit=100):
@@ -166,6 +185,7 @@ class Batches(Direct):
 
     async def _collect(self, batch: Sent, state: Any) -> list[str]:
         import openai
+
         found, lines = {}, []
         seconds = (state.completed_at or state.created_at) - state.created_at
         for file_id in filter(None, (state.output_file_id, state.error_file_id)):
@@ -177,8 +197,14 @@ class Batches(Direct):
                 row = json.loads(line)
                 key, got = row["custom_id"], row["response"]
                 raw = json.dumps(got["body"])
-                found[key] = (batch.requests[key], read_response(raw), raw, str(got["request_id"]),
-                              state.created_at, seconds)
+                found[key] = (
+                    batch.requests[key],
+                    read_response(raw),
+                    raw,
+                    str(got["request_id"]),
+                    state.created_at,
+                    seconds,
+                )
         self.keep(found, math.inf, batch.left_out, batch.digest)
         self.bar.update(len(found))
         later = [key for key in batch.keys if key not in batch.requests and not self.cache.has(key)]
@@ -187,6 +213,9 @@ class Batches(Direct):
         else:
             self.cache.forget(batch.digest)
         codes = [str(error.code) for error in (state.errors and state.errors.data) or ()]
-        print(f"batch {batch.id}: {' '.join([state.status, *codes])}, {len(found):,} of "
-              f"{len(batch.requests):,} replies", flush=True)
+        print(
+            f"batch {batch.id}: {' '.join([state.status, *codes])}, {len(found):,} of "
+            f"{len(batch.requests):,} replies",
+            flush=True,
+        )
         return codes

@@ -67,14 +67,17 @@ def check_price(model: str, calls: Calls) -> Price | None:
     """Return the price of `model`. Raises Stopped if `max_cost_usd` cannot be kept without one."""
     price = price_of(model)
     if price is None and calls.max_cost_usd is not None:
-        raise Stopped(f"max_cost_usd is {calls.max_cost_usd:g}, but no price of {model!r} is "
-                      "known: add it to lib/llm/prices.csv (0 for one that you serve yourself), or "
-                      "write max_cost_usd: null into the section llm of the study's file")
+        raise Stopped(
+            f"max_cost_usd is {calls.max_cost_usd:g}, but no price of {model!r} is "
+            "known: add it to lib/llm/prices.csv (0 for one that you serve yourself), or "
+            "write max_cost_usd: null into the section llm of the study's file"
+        )
     return price
 
 
-def plan(budget: Budget, waiting: Collection[Request], n_requests: int, model: str,
-         route: str) -> str:
+def plan(
+    budget: Budget, waiting: Collection[Request], n_requests: int, model: str, route: str
+) -> str:
     """Return a paragraph on calls, the `route` they take, tokens and dollars.
 
     Raises Stopped if the prompts alone would exceed `max_cost_usd`.
@@ -84,17 +87,26 @@ def plan(budget: Budget, waiting: Collection[Request], n_requests: int, model: s
     n_in = sum(count(content) + 4 for request in waiting for _, content in request.messages)
     n_out = sum(request.max_tokens for request in waiting)
     cached = n_requests - len(waiting)
-    text = (f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
-            f"{len(waiting):,} to send ({route}): about {n_in:,} tokens "
-            f"in ({how}), at most {n_out:,} out; ")
+    text = (
+        f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
+        f"{len(waiting):,} to send ({route}): about {n_in:,} tokens "
+        f"in ({how}), at most {n_out:,} out; "
+    )
     if price is None:
         return text + "price unknown (add the model to lib/llm/prices.csv)"
     prompts, most = (cost_usd(price, n_in, tokens, calls.mode == "batch") for tokens in (0, n_out))
     if calls.exceeds(prompts):
-        raise Stopped(f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
-                      f"{dollars(limit)} over all runs, and {dollars(calls.spent())} are spent: "
-                      "raise it, or send less. Nothing was spent now")
-    stop = (f"; stops before {dollars(limit)} over all runs" if limit else
-            "; no limit, as max_cost_usd is null")
-    return (f"{text}{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of "
-            f"full length (prices of {price.as_of}){stop}")
+        raise Stopped(
+            f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
+            f"{dollars(limit)} over all runs, and {dollars(calls.spent())} are spent: "
+            "raise it, or send less. Nothing was spent now"
+        )
+    stop = (
+        f"; stops before {dollars(limit)} over all runs"
+        if limit
+        else "; no limit, as max_cost_usd is null"
+    )
+    return (
+        f"{text}{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of "
+        f"full length (prices of {price.as_of}){stop}"
+    )

@@ -44,14 +44,18 @@ insert into spent select ?1, ?2, 0, ?3 where ?3 + (select total(usd + reserved) 
 """
 # File systems of one machine. WAL shares memory between processes, which no network disk does.
 _LOCAL = ("btrfs", "ext2/ext3", "f2fs", "overlayfs", "tmpfs", "xfs", "zfs")
-_DAMAGED = ("restore a copy of it, save what can be read with sqlite3's .recover, or move the file "
-            "away: its replies are then paid for again")
+_DAMAGED = (
+    "restore a copy of it, save what can be read with sqlite3's .recover, or move the file "
+    "away: its replies are then paid for again"
+)
 # By the beginning of SQLite's name of the error.
 _REMEDIES = {
-    "SQLITE_CORRUPT": _DAMAGED, "SQLITE_NOTADB": _DAMAGED,
+    "SQLITE_CORRUPT": _DAMAGED,
+    "SQLITE_NOTADB": _DAMAGED,
     "SQLITE_READONLY": "make file and folder writable, or set STUDY_ROOT to a copy that is",
     "": "free some space and run the same command again: what is stored is kept, and nothing is "
-        "sent twice"}
+    "sent twice",
+}
 
 
 @dataclass(frozen=True)
@@ -97,23 +101,28 @@ class Cache:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._open()
         if (version := self._version()) != _VERSION:
-            raise BadInput(f"{shown(self.path)} is no cache of this version ({version}, here "
-                           f"{_VERSION}): export it there and import it here, or move it away")
+            raise BadInput(
+                f"{shown(self.path)} is no cache of this version ({version}, here "
+                f"{_VERSION}): export it there and import it here, or move it away"
+            )
 
     def _open(self) -> None:
         where = self.path.resolve().as_uri()
-        is_writable = all(os.access(one, os.W_OK) for one in (self.path.parent, self.path)
-                          if one.exists())
+        is_writable = all(
+            os.access(one, os.W_OK) for one in (self.path.parent, self.path) if one.exists()
+        )
         if not is_writable:
             # nobody writes: without the log of a writer, no lock is needed
             has_log = Path(f"{self.path}-wal").exists()
             where += "?mode=ro" if has_log else "?immutable=1"
         try:
-            self.database = sqlite3.connect(where, uri=True, timeout=60, isolation_level=None,
-                                            check_same_thread=False)
+            self.database = sqlite3.connect(
+                where, uri=True, timeout=60, isolation_level=None, check_same_thread=False
+            )
         except sqlite3.Error as error:
-            raise Stopped(f"{shown(self.path)}: {error}; make it a file that you can read, or move "
-                          "it away") from error
+            raise Stopped(
+                f"{shown(self.path)}: {error}; make it a file that you can read, or move it away"
+            ) from error
         if is_writable:
             self._prepare()
         self.inode = self.path.stat().st_ino
@@ -151,8 +160,10 @@ class Cache:
             self._do("vacuum into ?", (str(self.path),))
         elif self.path.stat().st_ino == self.inode:
             return
-        print(f"{shown(self.path)} was removed while in use: replies go to the one that is "
-              "there now", flush=True)
+        print(
+            f"{shown(self.path)} was removed while in use: replies go to the one that is there now",
+            flush=True,
+        )
         self.close()  # before the new file has a log, because this removes the log by its name
         self._open()
 
@@ -169,7 +180,9 @@ class Cache:
         """Return the reply with `key`, else an imported one; without a key, of any endpoint."""
         rows = self._do(
             f"select {_COLUMNS} from replies where request_key = ?1 and (?2 = '' or key in (?1, ?2)"
-            ") order by key <> ?2, asked_at, key limit 1", (request_key, key))
+            ") order by key <> ?2, asked_at, key limit 1",
+            (request_key, key),
+        )
         return Entry(*rows[0]) if rows else None
 
     def has(self, key: str) -> bool:
@@ -193,14 +206,16 @@ class Cache:
         while not self._do(_CLAIM, (key, self.me, now + seconds, now)):
             if self.has(key):
                 return False
-            for holder, until in self._do(
-                    "select holder, until from claims where key = ?", (key,)):
+            for holder, until in self._do("select holder, until from claims where key = ?", (key,)):
                 machine, pid, *_ = holder.split()
                 is_far = machine != socket.gethostname()
                 if is_far and holder not in self.waits_for:
-                    print(f"{shown(self.path)}: waiting for a process of another machine "
-                          f"({holder}); if it has ended, which nobody can see here, its replies "
-                          f"are asked for again in {(until - now) / 60:.0f} minutes", flush=True)
+                    print(
+                        f"{shown(self.path)}: waiting for a process of another machine "
+                        f"({holder}); if it has ended, which nobody can see here, its replies "
+                        f"are asked for again in {(until - now) / 60:.0f} minutes",
+                        flush=True,
+                    )
                     self.waits_for.add(holder)
                 if is_far or _process(int(pid)) == holder:
                     return False
@@ -209,8 +224,7 @@ class Cache:
 
     def renew(self, seconds: float) -> None:
         """Extend every claim of this process to `seconds` from now."""
-        self._do("update claims set until = ? where holder = ?",
-                 (time.time() + seconds, self.me))
+        self._do("update claims set until = ? where holder = ?", (time.time() + seconds, self.me))
 
     def release(self, keys: Sequence[str]) -> None:
         """Release claims."""
@@ -225,7 +239,9 @@ class Cache:
         """Release `reserved` dollars that `who` has reserved, and count `usd` as spent."""
         self._do(
             "insert into spent values (?1, ?2, ?4, 0) on conflict do update set "
-            "usd = usd + ?4, reserved = max(0, reserved - ?3)", (stage, who, reserved, usd))
+            "usd = usd + ?4, reserved = max(0, reserved - ?3)",
+            (stage, who, reserved, usd),
+        )
 
     def spent(self, stage: str) -> float:
         """Return the dollars spent or reserved by a stage in all its runs."""
@@ -233,8 +249,9 @@ class Cache:
 
     def batches(self) -> list[Sent]:
         """Return the batches, oldest first."""
-        rows = self._do("select keys, created, batch_id, digest, left_out from batches "
-                        "order by created")
+        rows = self._do(
+            "select keys, created, batch_id, digest, left_out from batches order by created"
+        )
         return [Sent(json.loads(keys), *row) for keys, *row in rows]
 
     def keep_batch(self, batch: Sent) -> None:
@@ -243,7 +260,8 @@ class Cache:
             self._do(
                 "insert or replace into batches (keys, created, batch_id, digest, left_out) "
                 "values (?, ?, ?, ?, ?)",
-                (json.dumps(batch.keys), batch.created, batch.id, batch.digest, batch.left_out))
+                (json.dumps(batch.keys), batch.created, batch.id, batch.digest, batch.left_out),
+            )
 
     def forget(self, digest: str) -> None:
         """Drop a batch."""
@@ -251,8 +269,12 @@ class Cache:
 
     def entries(self) -> list[Entry]:
         """Return every entry, in the same order for any endpoint, so that exports are equal."""
-        return [Entry(*row) for row in self._do(
-            f"select {_COLUMNS} from replies order by request_key, asked_at, key")]
+        return [
+            Entry(*row)
+            for row in self._do(
+                f"select {_COLUMNS} from replies order by request_key, asked_at, key"
+            )
+        ]
 
     def close(self) -> None:
         """Close the file; SQLite merges its log into it if no other process has it open."""

@@ -69,12 +69,14 @@ class Calls:
         parts = {
             f"cached {tally.cached} / new {tally.new} / failed {tally.failed}": 1,
             f"{tally.kinds.total()} truncated or refused ({kinds}): retry lists the kinds to ask "
-            "for again": kinds, f"answered by {models}": models,
-            f"{tally.uncounted} without a plausible count of tokens, which is estimated":
-            tally.uncounted,
+            "for again": kinds,
+            f"answered by {models}": models,
+            f"{tally.uncounted} without a plausible count of tokens, which is "
+            "estimated": tally.uncounted,
             f"{tally.lost} lost in transit or unreadable, which may be charged": tally.lost,
-            f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out; {self._money()}":
-            tally.new or tally.lost}
+            f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out; "
+            f"{self._money()}": tally.new or tally.lost,
+        }
         return "; ".join(part for part, is_worth_saying in parts.items() if is_worth_saying)
 
     def _money(self) -> str:
@@ -105,28 +107,36 @@ class Calls:
             n_failed = tally.unserved
             if n_failed <= share * n_of + _EARLY:
                 return ""
-        return (f"{n_failed} of {which}{n_of} calls failed, cached ones included, and "
-                f"max_failed_share is {share:g}, the last with: {last}")
+        return (
+            f"{n_failed} of {which}{n_of} calls failed, cached ones included, and "
+            f"max_failed_share is {share:g}, the last with: {last}"
+        )
 
     def all_cut(self, max_tokens: int) -> str:
         """Return why a run stops in which the limit of tokens cuts every reply, else ""."""
         n = self.tally.new + self.tally.cached
         if self.tally.cut < n or n < _ENOUGH or self.max_failed_share == 1:
             return ""
-        return (f"all of the first {n} replies are cut at the length limit, the last at "
-                f"{max_tokens} tokens: raise it, or set max_failed_share to 1")
+        return (
+            f"all of the first {n} replies are cut at the length limit, the last at "
+            f"{max_tokens} tokens: raise it, or set max_failed_share to 1"
+        )
 
     def another_model(self, asked: str, answered: str) -> str:
         """Return why a strict stage stops if `answered` does not begin with `asked`, else ""."""
         if not self.strict_model or answered.startswith(asked) or not answered:
             return ""
-        return (f"{asked} was asked, {answered} has answered, and strict_model is set: unset it, "
-                "or ask for the model that answers; its replies are kept")
+        return (
+            f"{asked} was asked, {answered} has answered, and strict_model is set: unset it, "
+            "or ask for the model that answers; its replies are kept"
+        )
 
     def out_of_money(self) -> str:
         """Return the reason for stopping at the cost limit."""
-        return (f"the next call could exceed max_cost_usd = {dollars(self.max_cost_usd)} "
-                f"({dollars(self.spent())} are spent over all runs): raise it to continue")
+        return (
+            f"the next call could exceed max_cost_usd = {dollars(self.max_cost_usd)} "
+            f"({dollars(self.spent())} are spent over all runs): raise it to continue"
+        )
 
 
 def settings_of(section: dict, stage: str) -> dict[str, object]:
@@ -134,8 +144,7 @@ def settings_of(section: dict, stage: str) -> dict[str, object]:
 
     Its key `stages` has settings of single stages, by name. Raises ValueError as Calls does.
     """
-    settings = {"max_cost_usd": MAX_COST_USD, **section,
-                **section.get("stages", {}).get(stage, {})}
+    settings = {"max_cost_usd": MAX_COST_USD, **section, **section.get("stages", {}).get(stage, {})}
     settings.pop("stages", None)
     Calls(Path(), **settings)
     return settings

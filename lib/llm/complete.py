@@ -32,8 +32,11 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     with closing(Cache(calls.cache)) as cache:
         read = partial(_stored, cache, model, at, calls)
         stored = {request: read(request) for request in requests}
-        left = [request for request, replies in stored.items()
-                if not replies or at and _best(replies).kind in calls.retry]
+        left = [
+            request
+            for request, replies in stored.items()
+            if not replies or at and _best(replies).kind in calls.retry
+        ]
         calls.tally.asked += len(requests)
         again = {*left}
         kinds = Counter(_best(stored[one]).kind for one in requests if one not in again)
@@ -42,24 +45,40 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
         stopped = calls.all_cut(left[0].max_tokens) if left else ""
         for _ in range(2):
             if left and not stopped:
-                direct = _requested([_next(request, stored[request]) for request in left],
-                                    len(requests), model, calls, cache, at)
+                direct = _requested(
+                    [_next(request, stored[request]) for request in left],
+                    len(requests),
+                    model,
+                    calls,
+                    cache,
+                    at,
+                )
                 stored |= {request: read(request) for request in left}
                 failed, stopped = failed | direct.failed, direct.stopped
-            left = [request for request in left if len(stored[request]) == 1
-                    and stored[request][0].reason in WORTH_ASKING_AGAIN]
-    calls.tally.failed += sum(_best(replies).kind == "unreadable"
-                              for replies in stored.values() if replies)
+            left = [
+                request
+                for request in left
+                if len(stored[request]) == 1 and stored[request][0].reason in WORTH_ASKING_AGAIN
+            ]
+    calls.tally.failed += sum(
+        _best(replies).kind == "unreadable" for replies in stored.values() if replies
+    )
     if stopped := stopped or calls.failing([UNREADABLE.reason, *failed.values()][-1]):
         n_there = sum(bool(stored[request]) for request in requests)
-        raise Stopped(f"{model}: {stopped}. {n_there} of {len(requests)} replies are kept in "
-                      f"{shown(calls.cache)}; the same command requests only the rest")
-    replies = [_best(stored[request]) if stored[request] else
-               Reply("", failed[request.key(model, at.url)]) for request in requests]
+        raise Stopped(
+            f"{model}: {stopped}. {n_there} of {len(requests)} replies are kept in "
+            f"{shown(calls.cache)}; the same command requests only the rest"
+        )
+    replies = [
+        _best(stored[request]) if stored[request] else Reply("", failed[request.key(model, at.url)])
+        for request in requests
+    ]
     calls.tally.models.update(reply.model for reply in replies if reply.model)
-    calls.tally.kinds.update(reply.kind or "ended otherwise" for request, reply
-                             in zip(requests, replies, strict=True)
-                             if reply.reason and stored[request])
+    calls.tally.kinds.update(
+        reply.kind or "ended otherwise"
+        for request, reply in zip(requests, replies, strict=True)
+        if reply.reason and stored[request]
+    )
     return replies
 
 
@@ -71,8 +90,9 @@ def _best(replies: Sequence[Reply]) -> Reply:
     return next((reply for reply in replies if not reply.reason), replies[-1])
 
 
-def _stored(cache: Cache, model: str, at: Endpoint | None, calls: Calls,
-            request: Request) -> list[Reply]:
+def _stored(
+    cache: Cache, model: str, at: Endpoint | None, calls: Calls, request: Request
+) -> list[Reply]:
     # Of this endpoint or imported, or of any endpoint without a key: until one is an answer.
     replies = []
     while not replies or replies[-1].reason:
@@ -80,20 +100,31 @@ def _stored(cache: Cache, model: str, at: Endpoint | None, calls: Calls,
         entry = cache.get(one.key(model), one.key(model, at.url) if at else "")
         if entry is None:
             break
-        replies.append(UNREADABLE if entry.finish_reason == UNREADABLE.finish_reason
-                       else read_response(entry.raw))
+        replies.append(
+            UNREADABLE
+            if entry.finish_reason == UNREADABLE.finish_reason
+            else read_response(entry.raw)
+        )
         if other := calls.another_model(model, replies[-1].model):
             raise Stopped(other)
     return replies
 
 
-def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Calls,
-               cache: Cache, at: Endpoint | None) -> Batches:
+def _requested(
+    asked: Sequence[Request],
+    n_requests: int,
+    model: str,
+    calls: Calls,
+    cache: Cache,
+    at: Endpoint | None,
+) -> Batches:
     if at is None:
-        raise Stopped(f"{len(asked)} of {n_requests} replies of {model!r} are not in "
-                      f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
-                      "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
-                      'import the replies with python -m lib.llm, or use "rules"')
+        raise Stopped(
+            f"{len(asked)} of {n_requests} replies of {model!r} are not in "
+            f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
+            "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
+            'import the replies with python -m lib.llm, or use "rules"'
+        )
     budget = Budget(calls, check_price(model, calls), cache)
     waiting = {request.key(model, at.url): request for request in asked}
     direct = Batches(at, model, budget)
@@ -117,8 +148,9 @@ def _requested(asked: Sequence[Request], n_requests: int, model: str, calls: Cal
             done.result()
         except KeyboardInterrupt:
             direct.stop("interrupted")  # calls in flight are waited for: they are paid for
-            direct.loop.call_soon_threadsafe(direct.loop.call_later, _LONGEST_END,
-                                             direct.task.cancel)
+            direct.loop.call_soon_threadsafe(
+                direct.loop.call_later, _LONGEST_END, direct.task.cancel
+            )
             raise
     budget.refresh()
     return direct

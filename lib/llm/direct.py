@@ -45,8 +45,9 @@ class Direct:
         """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
         # Not a task per call: its send would wait until all replies that are there were handled.
         left = iter(waiting.items())
-        await asyncio.gather(*(self._one_after_another(left)
-                               for _ in range(self.calls.concurrency)))
+        await asyncio.gather(
+            *(self._one_after_another(left) for _ in range(self.calls.concurrency))
+        )
 
     async def _one_after_another(self, left: Iterator[tuple[str, Request]]) -> None:
         for key, request in left:
@@ -76,8 +77,11 @@ class Direct:
                 self._despair(fault.reason, 0.01 if fault.status in (429, 503) else 1.0)
             if fault.unsupported:  # repeat the call, and send later ones, without it
                 if fault.unsupported not in self.dropped:
-                    print(f"{self.model}: the endpoint refuses {fault.unsupported}, which is not "
-                          "sent", flush=True)
+                    print(
+                        f"{self.model}: the endpoint refuses {fault.unsupported}, which is not "
+                        "sent",
+                        flush=True,
+                    )
                 self.dropped.add(fault.unsupported)
                 continue
             if not self.stopped and tries.count(fault.tries) >= fault.tries:
@@ -94,11 +98,13 @@ class Direct:
             print(f"{self.model}: {reason.partition(':')[0]}; such calls are repeated", flush=True)
         self.hopeless += weight
         if self.hopeless >= MOST_HOPELESS and not self.calls.tally.new:
-            self.stop(f"the first {MOST_HOPELESS} requests have all failed, the last with: "
-                      f"{reason}")
+            self.stop(
+                f"the first {MOST_HOPELESS} requests have all failed, the last with: {reason}"
+            )
 
     async def _try(self, key: str, request: Request) -> Fault | None:
         import aiohttp
+
         worst = self.budget.worst(request)
         if not await self.budget.reserve(worst):
             return Fault("the money is spent", stops=self.calls.out_of_money())
@@ -122,8 +128,9 @@ class Direct:
             self.budget.settle(worst, self.budget.lost(worst) if fault.is_maybe_paid else 0.0)
             until = time.monotonic() + fault.wait
             if fault.wait > WORTH_SAYING < until - self.next:
-                print(f"{self.model}: the endpoint asks for a wait of {fault.wait:.0f} s",
-                      flush=True)
+                print(
+                    f"{self.model}: the endpoint asks for a wait of {fault.wait:.0f} s", flush=True
+                )
             self.next = max(self.next, until)
             is_served = self.calls.tally.new or self.calls.tally.cached
             # some gateways filter one prompt so
@@ -139,8 +146,9 @@ class Direct:
         # openai's `create` has no limit of size. Its JSON is UTF-8, without lone surrogates.
         most = min(32_000_000, 1_000_000 + 256 * max_tokens)  # bytes; a token may be long
         raw = bytearray()
-        async with self.http.post(f"{self.at.url}/chat/completions", allow_redirects=False,
-                                  data=json.dumps(body).encode()) as got:
+        async with self.http.post(
+            f"{self.at.url}/chat/completions", allow_redirects=False, data=json.dumps(body).encode()
+        ) as got:
             async for part in got.content.iter_any():
                 raw += part
                 if len(raw) > most:
@@ -159,29 +167,57 @@ class Direct:
     def body(self, request: Request) -> dict[str, object]:
         """Return what is sent; the token limit has two names, except for OpenAI."""
         wanted = {
-            "model": self.model, "temperature": request.temperature, "stop": request.stop or None,
+            "model": self.model,
+            "temperature": request.temperature,
+            "stop": request.stop or None,
             "messages": [{"role": role, "content": content} for role, content in request.messages],
             "max_completion_tokens": request.max_tokens,
-            "max_tokens": None if self.at.is_openai else request.max_tokens}
-        return {name: value for name, value in wanted.items()
-                if value is not None and name not in self.dropped}
+            "max_tokens": None if self.at.is_openai else request.max_tokens,
+        }
+        return {
+            name: value
+            for name, value in wanted.items()
+            if value is not None and name not in self.dropped
+        }
 
-    def keep(self, replies: Mapping[str, tuple], worst: float, left_out: str,
-             batch: str = "") -> None:
+    def keep(
+        self, replies: Mapping[str, tuple], worst: float, left_out: str, batch: str = ""
+    ) -> None:
         """Count replies, store them and settle the `worst` case that was reserved for them.
 
         By key: request, response, its raw text, id, time of the request, seconds.
         """
-        usd = sum(self._counted(request, response, bool(batch))
-                  for request, response, *_ in replies.values())
+        usd = sum(
+            self._counted(request, response, bool(batch))
+            for request, response, *_ in replies.values()
+        )
         with self.cache.transaction():
-            self.cache.put([Entry(
-                key, request.key(self.model), self.model, request.body, self.at.without_key(raw),
-                *response.usage, response.finish_reason, round(seconds, 3),
-                datetime.fromtimestamp(asked_at, UTC).isoformat(timespec="milliseconds"),
-                self.at.scrubbed(request_id), "batch" if batch else "direct", left_out)
-                for key, (request, response, raw, request_id, asked_at, seconds)
-                in replies.items()])
+            self.cache.put(
+                [
+                    Entry(
+                        key,
+                        request.key(self.model),
+                        self.model,
+                        request.body,
+                        self.at.without_key(raw),
+                        *response.usage,
+                        response.finish_reason,
+                        round(seconds, 3),
+                        datetime.fromtimestamp(asked_at, UTC).isoformat(timespec="milliseconds"),
+                        self.at.scrubbed(request_id),
+                        "batch" if batch else "direct",
+                        left_out,
+                    )
+                    for key, (
+                        request,
+                        response,
+                        raw,
+                        request_id,
+                        asked_at,
+                        seconds,
+                    ) in replies.items()
+                ]
+            )
             self.budget.settle(worst, usd, batch)
 
     def _counted(self, request: Request, response: Reply, is_batch: bool) -> float:

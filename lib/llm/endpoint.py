@@ -45,25 +45,33 @@ class Endpoint:
     def client(self) -> "openai.AsyncOpenAI":
         """Return a client without retries: each of ours is counted, as it may be charged."""
         import openai  # takes half a second, so only if it is needed
+
         for name in ("openai", "httpx2", "httpcore2", "aiohttp"):
             logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
         # Certificates (40 ms to load) are needed only for https; no redirect to https is followed.
         return openai.AsyncOpenAI(
-            api_key=self.key, base_url=self.url, max_retries=0,
+            api_key=self.key,
+            base_url=self.url,
+            max_retries=0,
             http_client=openai.DefaultAioHttpClient(
-                timeout=openai.Timeout(None, connect=30.0), follow_redirects=False,
-                verify=self.url.startswith("https")))
+                timeout=openai.Timeout(None, connect=30.0),
+                follow_redirects=False,
+                verify=self.url.startswith("https"),
+            ),
+        )
 
     def session(self, client: "openai.AsyncOpenAI") -> "aiohttp.ClientSession":
         """Return a session with the headers of `client`, whose layers double a call's CPU time."""
         import aiohttp
+
         parts, headers = urlsplit(self.url), client.default_headers | client.auth_headers
         proxies = {} if proxy_bypass(parts.netloc) else getproxies()
         return aiohttp.ClientSession(
             headers={name: value for name, value in headers.items() if isinstance(value, str)},
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=5.0),
             timeout=aiohttp.ClientTimeout(sock_connect=30.0),
-            proxy=proxies.get(parts.scheme) or proxies.get("all"))
+            proxy=proxies.get(parts.scheme) or proxies.get("all"),
+        )
 
 
 def endpoint() -> Endpoint | None:
@@ -77,16 +85,21 @@ def endpoint() -> Endpoint | None:
         written = dotenv_values(REPOSITORY / ".env")
     except UnicodeDecodeError:
         raise BadStudy(f"{REPOSITORY / '.env'} is not UTF-8: save it as UTF-8") from None
-    key, url = ((os.environ.get(name) or written.get(name) or "").strip()
-                for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"))
+    key, url = (
+        (os.environ.get(name) or written.get(name) or "").strip()
+        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+    )
     if not key:
         return None
     if not re.fullmatch(r"[\x21-\x7e]+", key):
-        raise BadStudy("OPENAI_API_KEY has whitespace or characters that a key cannot have: set it "
-                       "again")
+        raise BadStudy(
+            "OPENAI_API_KEY has whitespace or characters that a key cannot have: set it again"
+        )
     url = (url or OPENAI).rstrip("/")
     # A user name or password is sent by no client, and would reach logs.
     if not re.match(r"https?://[^/@]+(/[^@]*)?$", url):
-        raise BadStudy("OPENAI_BASE_URL is not an address such as http://localhost:8000/v1, "
-                       "without user name and password: set it again, or unset it")
+        raise BadStudy(
+            "OPENAI_BASE_URL is not an address such as http://localhost:8000/v1, "
+            "without user name and password: set it again, or unset it"
+        )
     return Endpoint(key, url)

@@ -17,21 +17,29 @@ LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
 _NO_MODEL = re.compile(
     r"model_not_found|invalid_model|(?:unknown|invalid|no such) model|"
     r"model\b.{0,80}?\b(?:not found|does not exist|not exist|is not available|unknown)|"
-    r"server is pinned to", re.I)  # the last: `transformers serve` with one model
+    r"server is pinned to",
+    re.I,
+)  # the last: `transformers serve` with one model
 _AGAIN = {206, 408, 409, 425, 429, *range(500, 600)}
 _LASTING = re.compile("LineTooLong|BadHttp|BadStatus|InvalidHeader|LengthError|EncodingError|Decod")
 _STOP = {
     402: "the account has no money left: add credit",
     401: "the endpoint refuses the key: set OPENAI_API_KEY (and OPENAI_BASE_URL, if the key is for "
-         "another endpoint)",
+    "another endpoint)",
     403: "the endpoint forbids this key to use the model {model!r}: choose another model or key",
     404: "the endpoint does not have the model {model!r}: check its name, and OPENAI_BASE_URL "
-         "(most end in /v1)",
-    **dict.fromkeys(range(300, 400), "the endpoint redirects to another address: set "
-                                     "OPENAI_BASE_URL to that address")}
+    "(most end in /v1)",
+    **dict.fromkeys(
+        range(300, 400),
+        "the endpoint redirects to another address: set OPENAI_BASE_URL to that address",
+    ),
+}
 _OPTIONAL = ("max_completion_tokens", "max_tokens", "temperature", "stop")
-_COMPLAINT = re.compile(r"unsupported|not support|unknown|unrecogni|extra|not permitted|unexpected|"
-                        r"not allowed", re.I)
+_COMPLAINT = re.compile(
+    r"unsupported|not support|unknown|unrecogni|extra|not permitted|unexpected|"
+    r"not allowed",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,8 @@ class Fault:
     def pause(self, n_tries: int) -> float:
         """Return the seconds before try `n_tries` + 1: exponential back-off with full jitter."""
         return self.wait * random.uniform(1.0, 1.2) + random.uniform(
-            0, min(30.0, 0.25 * 2**n_tries))
+            0, min(30.0, 0.25 * 2**n_tries)
+        )
 
 
 def fault_of(error: Exception) -> Fault:
@@ -61,15 +70,29 @@ def fault_of(error: Exception) -> Fault:
         chain.append(type(error).__name__)
     names, name = " ".join(chain), f"({chain[-1]})"
     is_unreached = re.search("Connector|ConnectionTimeout|gaierror|Proxy", names)
-    reason = f"the connection broke {name}" if not is_unreached else (
-        f"no connection to the endpoint or proxy {name}: start the server, or check "
-        "OPENAI_BASE_URL, the network and HTTPS_PROXY")
-    return Fault(reason, TRIES_IF_LASTING if _LASTING.search(names) else MOST_TRIES,
-                 is_maybe_paid=not is_unreached)
+    reason = (
+        f"the connection broke {name}"
+        if not is_unreached
+        else (
+            f"no connection to the endpoint or proxy {name}: start the server, or check "
+            "OPENAI_BASE_URL, the network and HTTPS_PROXY"
+        )
+    )
+    return Fault(
+        reason,
+        TRIES_IF_LASTING if _LASTING.search(names) else MOST_TRIES,
+        is_maybe_paid=not is_unreached,
+    )
 
 
-def fault_of_reply(status: int, raw: str, headers: Mapping[str, str], model: str, at: Endpoint,
-                   sent: Mapping[str, object]) -> Fault | None:
+def fault_of_reply(
+    status: int,
+    raw: str,
+    headers: Mapping[str, str],
+    model: str,
+    at: Endpoint,
+    sent: Mapping[str, object],
+) -> Fault | None:
     """Return what a body that is no completion means; `sent` are the parameters of the call.
 
     Routers send errors with status 200: they count as the status that their code stands for.
@@ -95,14 +118,29 @@ def fault_of_reply(status: int, raw: str, headers: Mapping[str, str], model: str
     stops = _STOP.get(cause, "").format(model=model)
     wait = max(0.0, _wait(headers)) if status in _AGAIN else 0.0
     if wait > LONGEST_WAIT:
-        stops = (f"the endpoint asks for a wait of {wait / 3600:.3g} hours (status {status}): run "
-                 "the same command again after that")
+        stops = (
+            f"the endpoint asks for a wait of {wait / 3600:.3g} hours (status {status}): run "
+            "the same command again after that"
+        )
     tries = {429: MOST_THROTTLED, 206: TRIES_IF_LASTING}.get(status, MOST_TRIES)
     complaint = message if _COMPLAINT.search(message) else ""
-    unsupported = next((name for name in _OPTIONAL if is_bad_request and name in sent
-                        and (name == error.get("param") or name in complaint)), "")
-    return Fault(reason, tries if status in _AGAIN and not stops else 1, stops, wait, status == 206,
-                 unsupported, status)
+    unsupported = next(
+        (
+            name
+            for name in _OPTIONAL
+            if is_bad_request and name in sent and (name == error.get("param") or name in complaint)
+        ),
+        "",
+    )
+    return Fault(
+        reason,
+        tries if status in _AGAIN and not stops else 1,
+        stops,
+        wait,
+        status == 206,
+        unsupported,
+        status,
+    )
 
 
 def _wait(headers: Mapping[str, str]) -> float:

@@ -46,8 +46,9 @@ def price_of(model: str, table: Path = TABLE) -> Price | None:
     return found.get(model)
 
 
-def cost_usd(price: Price | None, prompt_tokens: int, completion_tokens: int,
-             batch: bool = False) -> float:
+def cost_usd(
+    price: Price | None, prompt_tokens: int, completion_tokens: int, batch: bool = False
+) -> float:
     """Return dollars, at least those of the bill; 0 if the price is unknown."""
     if price is None:
         return 0.0

@@ -33,8 +33,12 @@ class Request:
     @cached_property
     def body(self) -> str:
         """What determines the reply, except endpoint and model, as JSON with sorted keys."""
-        fields = {"messages": self.messages, "max_tokens": self.max_tokens,
-                  "attempt": self.attempt, "temperature": float(self.temperature)}
+        fields = {
+            "messages": self.messages,
+            "max_tokens": self.max_tokens,
+            "attempt": self.attempt,
+            "temperature": float(self.temperature),
+        }
         if self.stop:
             fields["stop"] = self.stop  # without it, replies cached by earlier versions are found
         return json.dumps(fields, sort_keys=True)
@@ -68,6 +72,7 @@ def counter(model: str) -> tuple[Callable[[str], int], str]:
     """Return a function that counts a text's tokens as `model` does, and how it counts."""
     if (path := Path(model) / "tokenizer.json").is_file():
         import tokenizers
+
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
         tokenizer.no_truncation()
         tokenizer.no_padding()

@@ -9,21 +9,28 @@ from lib.llm.request import Reply
 
 _COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")
 _EMPTY, _UNREADABLE, _BROKEN = (
-    "an empty reply", "an unreadable reply with status 200", "ended by an error of the endpoint")
+    "an empty reply",
+    "an unreadable reply with status 200",
+    "ended by an error of the endpoint",
+)
 WORTH_ASKING_AGAIN = (_EMPTY, _UNREADABLE, _BROKEN)
 # The kinds of reply that are no answer and may be asked for again.
 Kind = Literal["empty", "refused", "filtered", "cut", "unreadable"]
 _INCOMPLETE: dict[str, tuple[Kind, str]] = {  # kind and reason
-    "length": ("cut", "cut at the length limit"), "": ("cut", "no finish reason: it may be cut"),
+    "length": ("cut", "cut at the length limit"),
+    "": ("cut", "no finish reason: it may be cut"),
     "content_filter": ("filtered", "stopped by the endpoint's content filter"),
-    "error": ("unreadable", _BROKEN)}
+    "error": ("unreadable", _BROKEN),
+}
 _MOST_TOKENS = 10**7  # more than any model reads or writes in one call
 _NO_NAME = re.compile(r"[^\w./:@+ -]")  # a name is printed
 # A reasoning model's thoughts; some templates write the opening tag into the prompt.
 _THOUGHTS = re.compile(
     r"\A\s*<(think(?:ing)?)>.*?(?:</\1>\s*|\Z)|\A(?:(?!<think).)*</think(?:ing)?>\s*|"
     r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>.*?(?:(?<=final)<\|message\|>|\Z)|"
-    r"<\|(?:return|end)\|>\s*\Z", re.S | re.I)
+    r"<\|(?:return|end)\|>\s*\Z",
+    re.S | re.I,
+)
 
 
 UNREADABLE = Reply("", _UNREADABLE, "unreadable", finish_reason="unreadable")
@@ -41,10 +48,12 @@ def read_response(raw: str) -> Reply:
         usage = _fields(body, "usage")
         more = message | _fields(usage, "completion_tokens_details")
         thoughts = content.strip() or any(
-            "reasoning" in name and value for name, value in more.items())
+            "reasoning" in name and value for name, value in more.items()
+        )
         counts = tuple(
             int(n) if isinstance(n, float) and 0 <= n <= _MOST_TOKENS else None
-            for n in map(usage.get, ("prompt_tokens", "completion_tokens")))
+            for n in map(usage.get, ("prompt_tokens", "completion_tokens"))
+        )
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise BadReply(_UNREADABLE) from None
     text = _THOUGHTS.sub("", content)

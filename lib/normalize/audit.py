@@ -19,7 +19,8 @@ KINDS = ("number", "unit", "path", "version", "name", "item", "negation")
 _WORD_KINDS = {  # of a single word; any other is a name
     "version": re.compile(r"v?\d+(?:\.\d+){2,}\S*|v\d+(?:\.\d+)*\S*", re.I),
     "path": re.compile(r"\S*\w?[/\\]\w\S*|\S*[^\W\d]\S*\.[A-Za-z][A-Za-z0-9]{0,4}"),
-    "number": re.compile(r"\W*\d[\d.,:/%°–-]*[^\W\d_]{0,3}\W*")}
+    "number": re.compile(r"\W*\d[\d.,:/%°–-]*[^\W\d_]{0,3}\W*"),
+}
 Facts = dict[str, list[str]]  # by kind
 
 NEAR = 4  # content words on each side by which two negations are compared
@@ -35,8 +36,10 @@ _NEGATIVE = re.compile(  # words that can replace a negator: "not enabled" is "d
     r"(?:un(?!i|der|til|less)|dis(?!k|play|t|c|p|h)|in(?:valid|capable|active|correct|dependent)|"
     r"im(?:possible|mutable)|ir(?:relevant|reversible)|non)\w{2,}|lack\w*|fail\w*|miss\w*|absent|"
     r"absence|prevent\w*|avoid\w*|refus\w*|reject\w*|forbid\w*|prohibit\w*|exclud\w*|except|omit\w*|"
-    r"ignor\w*|skip\w*|unless|instead|rather|only|hardly|stop\w*|empty|optional")
-_STOP = frozenset("""
+    r"ignor\w*|skip\w*|unless|instead|rather|only|hardly|stop\w*|empty|optional"
+)
+_STOP = frozenset(
+    """
 a an the this that these those and or but if then else so as of for in on at by to from with into
 than is are was were be been being am has have had do does did can could may might must should
 shall will would it its they them their there here you your we our he she which who whom whose what
@@ -44,7 +47,8 @@ when where while how all any each every some such only also just more most other
 about above after before below between during over under up out off again further once same own too
 very not no nor never cannot without reads read given gives go goes lines line section
 text continued ends end list row label value document metadata following follows include includes
-comprise comprises image done""".split())
+comprise comprises image done""".split()
+)
 
 
 class SegmentAudit(Record):
@@ -67,9 +71,11 @@ class SegmentAudit(Record):
     @property
     def fault(self) -> str:
         """Return what is lost or invented, but for names that are in no item; "" if nothing is."""
-        said = [f"{change} {', '.join(words)}" for change, facts in (
-            ("it lacks", self.lost), ("only it says", self.invented))
-            if (words := [word for kind in KINDS if kind != "name" for word in facts[kind]][:12])]
+        said = [
+            f"{change} {', '.join(words)}"
+            for change, facts in (("it lacks", self.lost), ("only it says", self.invented))
+            if (words := [word for kind in KINDS if kind != "name" for word in facts[kind]][:12])
+        ]
         return " and ".join(said)
 
     @property
@@ -78,8 +84,9 @@ class SegmentAudit(Record):
         return bool(self.number("lost", "moved", "invented") or self.dropped)
 
 
-def audit(segments: list[Segment], documents: list[Document],
-          normalized: list[Normalized]) -> list[SegmentAudit]:
+def audit(
+    segments: list[Segment], documents: list[Document], normalized: list[Normalized]
+) -> list[SegmentAudit]:
     """Return one row per segment, worst first: most lost and invented, then most moved.
 
     Words are compared as a set. A number with a unit counts as an amount (30 s is 0.5 min).
@@ -91,20 +98,25 @@ def audit(segments: list[Segment], documents: list[Document],
         if before.document_id == after.document_id:
             near[before.segment_id].append(rewrites[after.segment_id].text)
             near[after.segment_id].append(rewrites[before.segment_id].text)
-    rows = _audited(segments, documents, [
-        (rewrites[one.segment_id], "\n\n".join(near[one.segment_id])) for one in segments])
+    rows = _audited(
+        segments,
+        documents,
+        [(rewrites[one.segment_id], "\n\n".join(near[one.segment_id])) for one in segments],
+    )
     return sorted(rows, key=lambda row: (-row.number("lost", "invented"), -row.number("moved")))
 
 
-def audit_texts(texts: Sequence[Augmented], segments: list[Segment],
-                documents: list[Document]) -> list[SegmentAudit]:
+def audit_texts(
+    texts: Sequence[Augmented], segments: list[Segment], documents: list[Document]
+) -> list[SegmentAudit]:
     """Return one row per augmented text, in their order, compared with its segment as above.
 
     What a text leaves out is lost. Raises KeyError for an unknown segment or document.
     """
     of_segment = {segment.segment_id: segment for segment in segments}
-    return _audited([of_segment[row.segment_id] for row in texts], documents,
-                    [(row, "") for row in texts])
+    return _audited(
+        [of_segment[row.segment_id] for row in texts], documents, [(row, "") for row in texts]
+    )
 
 
 def kind_of(word: str) -> str:
@@ -115,12 +127,20 @@ def kind_of(word: str) -> str:
 def kinds_table(rows: list[SegmentAudit]) -> pd.DataFrame:
     """Return one row per kind, "all" last: said, lost, lost_percent of said, moved, written,
     invented, invented_percent of written, carried."""
-    table = pd.DataFrame([
-        {"kind": kind, "said": sum(row.said[kind] for row in rows),
-         "lost": _total(rows, "lost", kind), "moved": _total(rows, "moved", kind),
-         "written": sum(row.written[kind] for row in rows),
-         "invented": _total(rows, "invented", kind), "carried": _total(rows, "carried", kind)}
-        for kind in KINDS])
+    table = pd.DataFrame(
+        [
+            {
+                "kind": kind,
+                "said": sum(row.said[kind] for row in rows),
+                "lost": _total(rows, "lost", kind),
+                "moved": _total(rows, "moved", kind),
+                "written": sum(row.written[kind] for row in rows),
+                "invented": _total(rows, "invented", kind),
+                "carried": _total(rows, "carried", kind),
+            }
+            for kind in KINDS
+        ]
+    )
     total = pd.DataFrame([{"kind": "all", **table.drop(columns="kind").sum()}])
     table = pd.concat([table, total], ignore_index=True)
     for place, part, of in ((3, "lost", "said"), (7, "invented", "written")):
@@ -131,13 +151,37 @@ def kinds_table(rows: list[SegmentAudit]) -> pd.DataFrame:
 
 def segments_table(rows: list[SegmentAudit]) -> pd.DataFrame:
     """Return the worst 30 changed segments: counts with their totals, and the words."""
-    columns = ["segment", "said", "lost", "moved", "written", "invented", "carried", "words lost",
-               "words invented", "dropped"]
-    return pd.DataFrame([(
-        row.segment_id, sum(row.said.values()), row.number("lost"), row.number("moved"),
-        sum(row.written.values()), row.number("invented"), row.number("carried"),
-        _listed(row.lost), _listed(row.invented), row.dropped)
-        for row in rows if row.is_changed][:30], columns=columns)
+    columns = [
+        "segment",
+        "said",
+        "lost",
+        "moved",
+        "written",
+        "invented",
+        "carried",
+        "words lost",
+        "words invented",
+        "dropped",
+    ]
+    return pd.DataFrame(
+        [
+            (
+                row.segment_id,
+                sum(row.said.values()),
+                row.number("lost"),
+                row.number("moved"),
+                sum(row.written.values()),
+                row.number("invented"),
+                row.number("carried"),
+                _listed(row.lost),
+                _listed(row.invented),
+                row.dropped,
+            )
+            for row in rows
+            if row.is_changed
+        ][:30],
+        columns=columns,
+    )
 
 
 class _Text:
@@ -155,8 +199,11 @@ class _Text:
     @cached_property
     def amounts(self) -> dict[object, str]:
         """Return the numbers with a unit, as value -> text."""
-        return {token.value: token.text for token in tokens(unescape(self.text))
-                if token.kind == "number" and token.value[0]}
+        return {
+            token.value: token.text
+            for token in tokens(unescape(self.text))
+            if token.kind == "number" and token.value[0]
+        }
 
     @cached_property
     def negations(self) -> "list[Negation]":
@@ -171,22 +218,32 @@ class _Text:
             if folded not in other.every_word and (kind != "number" or word not in inside):
                 found[kind].append(word)
         found["unit"] = [text for value, text in self.amounts.items() if value not in other.amounts]
-        found["item"] = [item for item in self.items or ()
-                         if not words_in(item) - {""} <= other.every_word]
+        found["item"] = [
+            item for item in self.items or () if not words_in(item) - {""} <= other.every_word
+        ]
         found["negation"] = unmatched(self.negations, other.negations)
         return found
 
 
-def _audited(segments: Sequence[Segment], documents: list[Document],
-             rewrites: Sequence[tuple[Normalized | Augmented, str]]) -> list[SegmentAudit]:
+def _audited(
+    segments: Sequence[Segment],
+    documents: list[Document],
+    rewrites: Sequence[tuple[Normalized | Augmented, str]],
+) -> list[SegmentAudit]:
     by_id, nothing = {document.document_id: document for document in documents}, _Text("")
     items = cache(lambda name: short_items(by_id[name].text))
     whole = cache(lambda name: _Text(f"{by_id[name].title}\n\n{by_id[name].text}"))
 
     @lru_cache(1)  # the texts of a segment follow each other
     def said_in(segment: Segment) -> _Text:
-        return _Text(segment.text, [text for start, text in items(segment.document_id)
-                                    if segment.start <= start < segment.end])
+        return _Text(
+            segment.text,
+            [
+                text
+                for start, text in items(segment.document_id)
+                if segment.start <= start < segment.end
+            ],
+        )
 
     rows = []
     for segment, (rewrite, near) in zip(segments, rewrites, strict=True):
@@ -194,11 +251,19 @@ def _audited(segments: Sequence[Segment], documents: list[Document],
         lost, new = said.missing_in(written), written.missing_in(said)
         gone = said.missing_in(_Text(f"{rewrite.text}\n\n{near}")) if any(lost.values()) else lost
         invented = written.missing_in(whole(segment.document_id)) if any(new.values()) else new
-        rows.append(SegmentAudit(
-            segment_id=segment.segment_id, document_id=segment.document_id,
-            dropped=rewrite.dropped, said=_counts(said.missing_in(nothing)),
-            written=_counts(written.missing_in(nothing)), lost=gone, moved=_without(lost, gone),
-            invented=invented, carried=_without(new, invented)))
+        rows.append(
+            SegmentAudit(
+                segment_id=segment.segment_id,
+                document_id=segment.document_id,
+                dropped=rewrite.dropped,
+                said=_counts(said.missing_in(nothing)),
+                written=_counts(written.missing_in(nothing)),
+                lost=gone,
+                moved=_without(lost, gone),
+                invented=invented,
+                carried=_without(new, invented),
+            )
+        )
     return rows
 
 
@@ -238,9 +303,10 @@ def negations_of(text: str) -> "list[Negation]":
             is_negator = word in _NEGATORS or word.endswith("n't")
             if is_negator or _NEGATIVE.fullmatch(word):
                 before = [one for one in words[:place] if one not in _STOP][-NEAR:]
-                after = [one for one in words[place + 1:] if one not in _STOP][:NEAR]
-                found.append(Negation(sentence, "" if is_negator else word,
-                                      frozenset([*before, *after])))
+                after = [one for one in words[place + 1 :] if one not in _STOP][:NEAR]
+                found.append(
+                    Negation(sentence, "" if is_negator else word, frozenset([*before, *after]))
+                )
     return found
 
 
@@ -253,8 +319,13 @@ def unmatched(mine: Sequence[Negation], theirs: Sequence[Negation]) -> list[str]
     n_words.subtract(one.word for one in theirs)
     negators = [one for one in mine if not one.word]
     others = [one for one in theirs if not one.word or n_words[one.word] < 0]
-    pairs = sorted(((-_alike(a.near, b.near), bool(b.word), i, j) for i, a in enumerate(negators)
-                    for j, b in enumerate(others)))
+    pairs = sorted(
+        (
+            (-_alike(a.near, b.near), bool(b.word), i, j)
+            for i, a in enumerate(negators)
+            for j, b in enumerate(others)
+        )
+    )
     left, free = set(range(len(negators))), set(range(len(others)))
     for unlike, _, i, j in pairs:
         if -unlike >= ALIKE_SHARE and i in left and j in free:
@@ -271,5 +342,6 @@ def _alike(some: frozenset[str], others: frozenset[str]) -> float:
 def _folded_words(text: str) -> list[str]:
     plain = _FLAG.sub("no-flag", unicodedata.normalize("NFKC", text).replace("’", "'"))
     found = _TOKEN.findall(_TARGET.sub(" ", plain.casefold()))
-    return [word if re.search(r"\d", word) or word in _STOP else _ENDING.sub("", word)
-            for word in found]
+    return [
+        word if re.search(r"\d", word) or word in _STOP else _ENDING.sub("", word) for word in found
+    ]

@@ -19,14 +19,18 @@ SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
 Rewrite = Callable[[list[Segment], dict[str, Document]], list[Normalized]]
 
 _WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")
-_UNSEEN = re.compile(r"<!--.*?-->|\]\(#[^)\s]*\)|\]\[(?!\d+\])[^\]\n]*\]|^[ >]*\[[^\]\n]+\]:|"
-                     r"^[ \t]*#{1,6}[ \t]", re.M | re.S)
+_UNSEEN = re.compile(
+    r"<!--.*?-->|\]\(#[^)\s]*\)|\]\[(?!\d+\])[^\]\n]*\]|^[ >]*\[[^\]\n]+\]:|"
+    r"^[ \t]*#{1,6}[ \t]",
+    re.M | re.S,
+)
 _ADDRESS = re.compile(r"<[a-z]+\s[^<>]*?\b(?:href|src)\s*=\s*[\"']([^\"'<>#][^\"'<>]*)[\"']", re.I)
 _FACTUAL = re.compile(r"\d|\w[_/\\.@]\w|^/\w|[a-z][A-Z]|[A-Z]{2}")
 
 
-def normalize(segments: list[Segment], documents: list[Document],
-              rewrite: Rewrite) -> list[Normalized]:
+def normalize(
+    segments: list[Segment], documents: list[Document], rewrite: Rewrite
+) -> list[Normalized]:
     """Return one row per segment, in order; one without a rewrite gives the reason.
 
     `rewrite` is `lib.normalize.rules.by_rules` or `lib.normalize.model.by_model(…)`.
@@ -35,8 +39,9 @@ def normalize(segments: list[Segment], documents: list[Document],
     by_id = {document.document_id: document for document in documents}
     missing = sorted({segment.document_id for segment in segments} - set(by_id))
     if missing:
-        raise KeyError(f"segments of {missing[0]!r}, but no such document: segment these "
-                       "documents first")
+        raise KeyError(
+            f"segments of {missing[0]!r}, but no such document: segment these documents first"
+        )
     return rewrite(segments, by_id)
 
 
@@ -71,9 +76,12 @@ def fact_words(source: str, items: Sequence[str] | None = None) -> dict[str, str
 
 def short_items(source: str) -> list[tuple[int, str]]:
     """Return the list items and table cells of up to SHORT_WORDS words, with their starts."""
-    return [(span.start, span.text) for block in parse(source)
-            for span in (*block.items, *(cell for row in block.rows for cell in row))
-            if re.search(r"\w", span.text) and len(span.text.split()) <= SHORT_WORDS]
+    return [
+        (span.start, span.text)
+        for block in parse(source)
+        for span in (*block.items, *(cell for row in block.rows for cell in row))
+        if re.search(r"\w", span.text) and len(span.text.split()) <= SHORT_WORDS
+    ]
 
 
 def answers_kept(queries: list[Query], normalized: list[Normalized]) -> list[bool]:
@@ -106,7 +114,7 @@ def words_by_structure(segments: list[Segment], rewrites: list[Normalized]) -> p
         text = " ".join(rewrite.text.split())
         for block in parse(segment.text):
             if structure := structure_of(block.kind):
-                words = segment.text[block.start:block.end].split()
+                words = segment.text[block.start : block.end].split()
                 is_kept = " ".join(words) in text
                 fate = "lost" if rewrite.dropped else "kept" if is_kept else "rewritten"
                 counts[structure.name][fate] += len(words)

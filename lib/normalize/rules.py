@@ -27,8 +27,11 @@ from lib.normalize.segments import ELSEWHERE, KEPT, WORDLESS
 
 SHORT_WORDS = 8  # of an item that can share a sentence
 # a lead-in whose condition or negation each item needs
-_CONDITIONAL = re.compile(r"\b(?:not|no|never|none|without|avoid|only|except|if|unless|when|before|"
-                          r"after|until|must|should|may|either|one of|any of|\w+n['’]t)\b", re.I)
+_CONDITIONAL = re.compile(
+    r"\b(?:not|no|never|none|without|avoid|only|except|if|unless|when|before|"
+    r"after|until|must|should|may|either|one of|any of|\w+n['’]t)\b",
+    re.I,
+)
 
 Sentences = Iterator[tuple[int, str]]  # each with the place where its source begins
 _WORD = re.compile(r"[^\W_]+")
@@ -64,9 +67,13 @@ def by_rules(segments: list[Segment], documents: dict[str, Document]) -> list[No
             remark = f"{KEPT}: the document's language is {document.language!r}"
             dropped = WORDLESS if not re.search(r"\w", segment.text) else "" if text else ELSEWHERE
             rows[segment.segment_id] = Normalized(
-                segment_id=segment.segment_id, document_id=name, rating=None,
-                remark="" if is_english or dropped else remark, text="" if dropped else text,
-                dropped=dropped)
+                segment_id=segment.segment_id,
+                document_id=name,
+                rating=None,
+                remark="" if is_english or dropped else remark,
+                text="" if dropped else text,
+                dropped=dropped,
+            )
     return [rows[segment.segment_id] for segment in segments]
 
 
@@ -78,7 +85,7 @@ def _changes(document: Document, blocks: tuple[Block, ...]) -> list[_Change]:
         found = [] if is_nested or structure is None else list(structure.rewrite(site))
         start = site.lead_start if site.lead_start >= 0 else line_start(site.text, block.start)
         first = block.rows[0][0].start if block.rows and block.rows[0] else start
-        if found and _is_whole(site.text[first:block.end], " ".join(text for _, text in found)):
+        if found and _is_whole(site.text[first : block.end], " ".join(text for _, text in found)):
             changes.append(_Change(start, block.end, found))
     return changes
 
@@ -88,19 +95,21 @@ def _is_whole(raw: str, written: str) -> bool:
     return set(_WORD.findall(untagged(raw).lower())) <= set(_WORD.findall(written.lower()))
 
 
-def _rewritten(segment: Segment, document: Document, blocks: tuple[Block, ...],
-               changes: list[_Change]) -> str:
+def _rewritten(
+    segment: Segment, document: Document, blocks: tuple[Block, ...], changes: list[_Change]
+) -> str:
     first, last = (_border(at, document.text, blocks) for at in (segment.start, segment.end))
     pieces, at = [], first
     for change in changes:
         if change.end <= first or change.start >= last:
             continue
-        pieces.append(document.text[at:max(at, change.start)])
+        pieces.append(document.text[at : max(at, change.start)])
         pieces.append(" ".join(text for start, text in change.sentences if first <= start < last))
         at = min(change.end, last)
     text = "".join([*pieces, document.text[at:last]]).strip()
-    inside = [block.kind for block in blocks
-              if block.start < segment.end and segment.start < block.end]
+    inside = [
+        block.kind for block in blocks if block.start < segment.end and segment.start < block.end
+    ]
     if not re.search(r"\w", text) or set(inside) == {"heading"}:
         return ""
     return text if _HEADING.match(segment.text) else _opening(segment, document, blocks) + text
@@ -118,8 +127,12 @@ def _border(at: int, text: str, blocks: tuple[Block, ...]) -> int:
 def _opening(segment: Segment, document: Document, blocks: tuple[Block, ...]) -> str:
     first = next((block for block in blocks if block.end > segment.start), None)
     title = title_heading(blocks)
-    if not first or segment.start <= first.start and first.kind == "heading" or (
-            not first.headings and segment.start == 0):
+    if (
+        not first
+        or segment.start <= first.start
+        and first.kind == "heading"
+        or (not first.headings and segment.start == 0)
+    ):
         return ""
     path = [document.title, *(text for text in first.headings if not title or text != title.text)]
     names = [name for name in dict.fromkeys(path) if name]
@@ -141,15 +154,18 @@ def rewrite_list(site: Site) -> Sentences:
         return
     start = site.lead_start if site.lead_start >= 0 else items[0].start
     texts = [_words(site, item.start, item.end).strip(" ,;") for item in items]
-    is_short = all(len(text.split()) <= SHORT_WORDS and not re.search(r"[.!?;:]\s|:$", text)
-                   for text in texts)
+    is_short = all(
+        len(text.split()) <= SHORT_WORDS and not re.search(r"[.!?;:]\s|:$", text) for text in texts
+    )
     for number, (item, text) in enumerate(zip(items, texts, strict=True)):
         text = f"({item.number}) {text}" if item.number is not None else text
         if number == 0 or _CONDITIONAL.search(lead):
             text = f"{lead}: {text}"
         is_open = is_short and not _CONDITIONAL.search(lead) and number < len(items) - 1
-        yield start if number == 0 else item.start, (
-            f"{text.rstrip('.')};" if is_open else ended(text))
+        yield (
+            start if number == 0 else item.start,
+            (f"{text.rstrip('.')};" if is_open else ended(text)),
+        )
 
 
 def rewrite_table(site: Site) -> Sentences:

@@ -24,23 +24,33 @@ _STOP = re.compile(r"[。！？｡][」』）】〉》”’)\]]*\s*")
 Count = Callable[[str], int]
 
 
-def segment(documents: list[Document], tokenizer: "PreTrainedTokenizerBase",
-            max_tokens: int = 700) -> list[Segment]:
+def segment(
+    documents: list[Document], tokenizer: "PreTrainedTokenizerBase", max_tokens: int = 700
+) -> list[Segment]:
     """Cut documents at semantic boundaries into segments of at most `max_tokens` tokens.
 
     The segments cover a document: each keeps the whitespace after it, which may add a few tokens;
     a long run of it is a segment of its own. Raises ValueError if max_tokens is below MIN_TOKENS.
     """
     if max_tokens < MIN_TOKENS:
-        raise ValueError(f"max_segment_tokens is {max_tokens}: give at least {MIN_TOKENS}, such "
-                         "as the paper's 700")
+        raise ValueError(
+            f"max_segment_tokens is {max_tokens}: give at least {MIN_TOKENS}, such "
+            "as the paper's 700"
+        )
     segments, count = [], _counter(tokenizer)
     for document in tqdm(documents, desc="segment"):
         for number, (start, end) in enumerate(_spans(document.text, count, max_tokens)):
             text = document.text[start:end]
-            segments.append(Segment(
-                segment_id=f"{document.document_id}-s{number:04d}", start=start, end=end,
-                text=text, document_id=document.document_id, n_tokens=count(text)))
+            segments.append(
+                Segment(
+                    segment_id=f"{document.document_id}-s{number:04d}",
+                    start=start,
+                    end=end,
+                    text=text,
+                    document_id=document.document_id,
+                    n_tokens=count(text),
+                )
+            )
     return segments
 
 
@@ -78,7 +88,7 @@ def _spans(text: str, count: Count, max_tokens: int) -> Iterator[tuple[int, int]
 # semchunk does not know full-width stops: it would cut Japanese or Chinese at a space that
 # separates a Latin word, or between any two characters
 def _sentence_end(text: str, start: int, end: int) -> int:
-    is_at_line = end == len(text) or "\n" in text[end - 1:end + 1]
+    is_at_line = end == len(text) or "\n" in text[end - 1 : end + 1]
     stops = [] if is_at_line else list(_STOP.finditer(text, start + (end - start) // 2, end))
     return stops[-1].end() if stops else end
 
@@ -88,7 +98,7 @@ def _cuts(text: str, count: Count, max_tokens: int) -> list[int]:
         return []
 
     def estimate(part: str) -> int:
-        start = part[:8 * max_tokens]
+        start = part[: 8 * max_tokens]
         if len(part) > 2 * len(start) and (n_tokens := count(start)) > max_tokens + slack:
             return n_tokens * len(part) // len(start)  # semchunk counts it again at each level
         return count(part)
@@ -100,7 +110,7 @@ def _cuts(text: str, count: Count, max_tokens: int) -> list[int]:
     next_starts = [*(start for start, _ in spans[1:]), len(text)]
     for (start, end), following in zip(spans, next_starts, strict=True):
         whitespace = (start - cuts[-1]) + (following - end)
-        if whitespace > slack and count(text[cuts[-1]:following]) > max_tokens + slack:
+        if whitespace > slack and count(text[cuts[-1] : following]) > max_tokens + slack:
             cuts += [start] * (start > cuts[-1]) + [end] * (following > end)
         cuts.append(following)
     return cuts

@@ -26,9 +26,14 @@ def write_page(notebook: Path, page: Path) -> None:
 def _exporter():
     from nbconvert import HTMLExporter
 
-    return HTMLExporter(template_name=_TEMPLATE.name, mathjax_url="", require_js_url="",
-                        extra_template_basedirs=[str(_TEMPLATE.parent)],
-                        exclude_input_prompt=True, exclude_output_prompt=True)
+    return HTMLExporter(
+        template_name=_TEMPLATE.name,
+        mathjax_url="",
+        require_js_url="",
+        extra_template_basedirs=[str(_TEMPLATE.parent)],
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+    )
 
 
 def write_index(folder: Path) -> Path:
@@ -41,10 +46,13 @@ def write_index(folder: Path) -> Path:
             named[path.suffix[1:]] = f"{part}/{path.name}"
     captions = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*/*.txt")}
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
-        (_TEMPLATE / "files.html.j2").read_text(encoding="utf-8"))
+        (_TEMPLATE / "files.html.j2").read_text(encoding="utf-8")
+    )
     style = (_TEMPLATE / "style.css.j2").read_text(encoding="utf-8")
-    return write_text(folder / "index.html", template.render(
-        study=folder.name, parts=parts, captions=captions, style=style))
+    return write_text(
+        folder / "index.html",
+        template.render(study=folder.name, parts=parts, captions=captions, style=style),
+    )
 
 
 def ending(study: str, analysis: str, table: Path) -> str:
@@ -53,9 +61,13 @@ def ending(study: str, analysis: str, table: Path) -> str:
     page = data_path(study, "notebooks", f"{analysis}.html")
     write_text(report, page.read_text(encoding="utf-8"))
     index = write_index(report.parent)
-    places = {"report": report, "notebooks": page.parent, "tables": index,
-              "provenance": data_path(study, "run.json"),
-              "to change it": REPOSITORY / "studies" / f"{study}.yaml"}
+    places = {
+        "report": report,
+        "notebooks": page.parent,
+        "tables": index,
+        "provenance": data_path(study, "run.json"),
+        "to change it": REPOSITORY / "studies" / f"{study}.yaml",
+    }
     lines = [f"{name + ':':14}{shown(path)}" for name, path in places.items()]
     answer = figures_path(study, "report.md")
     texts = [path.read_text(encoding="utf-8") for path in (answer, table) if path.exists()]

@@ -32,13 +32,20 @@ QUESTIONS = REPOSITORY / "data" / "general" / "questions.jsonl"
 _SEED = 29
 
 # names of columns: lm-eval compiles a template again for each use
-_MULTIPLE_CHOICE = {"output_type": "multiple_choice", "doc_to_text": "before",
-                    "doc_to_choice": "choices", "doc_to_target": "gold"}
+_MULTIPLE_CHOICE = {
+    "output_type": "multiple_choice",
+    "doc_to_text": "before",
+    "doc_to_choice": "choices",
+    "doc_to_target": "gold",
+}
 _FORMS = {
     CHOICE: {**_MULTIPLE_CHOICE, "target_delimiter": " "},
     CONTINUATION: {**_MULTIPLE_CHOICE, "target_delimiter": ""},
-    LAST_WORD: {"output_type": "loglikelihood", "doc_to_text": "before",
-                "doc_to_target": "{{' ' + word}}"},
+    LAST_WORD: {
+        "output_type": "loglikelihood",
+        "doc_to_text": "before",
+        "doc_to_target": "{{' ' + word}}",
+    },
 }
 
 Values = dict[str, list[list[str]]]  # every value of an attribute, by its label
@@ -54,10 +61,12 @@ def laboratory_of(base_model: str, lab: str = "") -> Path:
         return existing(lab, "documents_public").parent
     folder = Path(model_source(base_model)).parent.parent
     if not (folder / "documents_public.jsonl").exists():
-        raise ValueError("tasks is 'lab', which asks about the public records that a laboratory's "
-                         f"base has read, but there are none next to {base_model}: in the notebook "
-                         "retention, set tasks to 'hub' (MMLU, HellaSwag, LAMBADA) or 'none', or "
-                         "name the laboratory with lab")
+        raise ValueError(
+            "tasks is 'lab', which asks about the public records that a laboratory's "
+            f"base has read, but there are none next to {base_model}: in the notebook "
+            "retention, set tasks to 'hub' (MMLU, HellaSwag, LAMBADA) or 'none', or "
+            "name the laboratory with lab"
+        )
     return folder
 
 
@@ -69,14 +78,24 @@ def write_lab_tasks(laboratory: Path, folder: Path) -> list[str]:
     """
     for name, rows in lab_items(laboratory).items():
         if not rows:
-            raise ValueError(f"the public records of {laboratory.name} give no item for {name}: "
-                             f"raise n_public of 00_lab to {N_CHOICES} products or more")
+            raise ValueError(
+                f"the public records of {laboratory.name} give no item for {name}: "
+                f"raise n_public of 00_lab to {N_CHOICES} products or more"
+            )
         items = folder / f"{name}.jsonl"
         write_text(items, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        _write_task(folder, items, {
-            "task": name, "dataset_path": "json", "test_split": "test", **_FORMS[name],
-            "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
-            "metadata": {"version": 1.0}})
+        _write_task(
+            folder,
+            items,
+            {
+                "task": name,
+                "dataset_path": "json",
+                "test_split": "test",
+                **_FORMS[name],
+                "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
+                "metadata": {"version": 1.0},
+            },
+        )
     return list(_FORMS)
 
 
@@ -104,14 +123,19 @@ def lab_items(laboratory: Path) -> dict[str, list[dict[str, object]]]:
     for document in _public(laboratory, "documents_public", Document):
         documents.setdefault(document.title, document)
     texts = {document.document_id: document.text for document in documents.values()}
-    facts = [fact for fact in _public(laboratory, "facts", Fact)
-             if fact.public and fact.document_id in texts]
+    facts = [
+        fact
+        for fact in _public(laboratory, "facts", Fact)
+        if fact.public and fact.document_id in texts
+    ]
     values = defaultdict(list)
     for fact in facts:
         values[fact.attribute].append(fact.value)
-    made = {CHOICE: _choices(list(documents.values()), facts, values),
-            CONTINUATION: _continuations(texts, facts, values),
-            LAST_WORD: _last_words(texts, facts, values)}
+    made = {
+        CHOICE: _choices(list(documents.values()), facts, values),
+        CONTINUATION: _continuations(texts, facts, values),
+        LAST_WORD: _last_words(texts, facts, values),
+    }
     return {name: _alternating(list(items)) for name, items in made.items()}
 
 
@@ -130,34 +154,44 @@ def _choices(documents: list[Document], facts: list[Fact], values: Values) -> It
 def _continuations(texts: dict[str, str], facts: list[Fact], values: Values) -> Iterator[dict]:
     for fact in facts:
         text = texts[fact.document_id]
-        read, stated = _read(text, fact.start), text[fact.start:fact.end]
+        read, stated = _read(text, fact.start), text[fact.start : fact.end]
         before = read.rstrip()
-        gap = read[len(before):]
+        gap = read[len(before) :]
         for form in (listed, ", ".join, "\n- ".join):
             if stated.count(form(fact.value)) == 1:
                 first, last = stated.split(form(fact.value))
                 yield from _with_choices(
-                    fact, before, lambda value, ends=(gap + first, last), form=form:
-                    form(value).join(ends), values)
+                    fact,
+                    before,
+                    lambda value, ends=(gap + first, last), form=form: form(value).join(ends),
+                    values,
+                )
                 break
 
 
-def _with_choices(fact: Fact, before: str, write: Callable[[list[str]], str],
-                  values: Values) -> Iterator[dict]:
+def _with_choices(
+    fact: Fact, before: str, write: Callable[[list[str]], str], values: Values
+) -> Iterator[dict]:
     rng = random.Random(f"{_SEED} {fact.fact_id}")
     right = write(fact.value)
-    others = sorted({write(value) for value in values[fact.attribute]
-                     if sorted(value) != sorted(fact.value)})
+    others = sorted(
+        {write(value) for value in values[fact.attribute] if sorted(value) != sorted(fact.value)}
+    )
     if len(others) >= N_CHOICES - 1:
         choices = [right, *rng.sample(others, N_CHOICES - 1)]
         rng.shuffle(choices)
-        yield {"product": fact.entity, "before": before, "choices": choices,
-               "gold": choices.index(right)}
+        yield {
+            "product": fact.entity,
+            "before": before,
+            "choices": choices,
+            "gold": choices.index(right),
+        }
 
 
 def _last_words(texts: dict[str, str], facts: list[Fact], values: Values) -> Iterator[dict]:
-    last = {attribute: {value[-1].split()[-1] for value in drawn}
-            for attribute, drawn in values.items()}
+    last = {
+        attribute: {value[-1].split()[-1] for value in drawn} for attribute, drawn in values.items()
+    }
     for fact in facts:
         text = texts[fact.document_id]
         end = text.rfind(fact.value[-1], fact.start, fact.end) + len(fact.value[-1])
@@ -169,7 +203,7 @@ def _last_words(texts: dict[str, str], facts: list[Fact], values: Values) -> Ite
 
 def _read(text: str, end: int) -> str:
     section = text.rfind("\n## ", 0, end)
-    return text[:text.index("\n") + 1] + text[section:end] if section > 0 else text[:end]
+    return text[: text.index("\n") + 1] + text[section:end] if section > 0 else text[:end]
 
 
 def _alternating(items: list[dict]) -> list[dict]:

@@ -26,16 +26,19 @@ class OneBos(HFLM):
     `n_cut` counts the prompts truncated at their start, after BOS, to the model's context window.
     """
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
-                 batch_size: int) -> None:
-        super().__init__(pretrained=model, tokenizer=tokenizer, batch_size=batch_size,
-                         softmax_dtype="float32")
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, batch_size: int
+    ) -> None:
+        super().__init__(
+            pretrained=model, tokenizer=tokenizer, batch_size=batch_size, softmax_dtype="float32"
+        )
         self.begin, self.n_cut = beginning(tokenizer), 0
 
     def tok_encode(self, string, add_special_tokens=None, **_):
         """Return the tokens of `string`; a control token spelled out in it (<s>) is plain text."""
-        return self.tokenizer.encode(string, add_special_tokens=add_special_tokens is not False,
-                                     split_special_tokens=True)
+        return self.tokenizer.encode(
+            string, add_special_tokens=add_special_tokens is not False, split_special_tokens=True
+        )
 
     def _loglikelihood_tokens(self, requests, disable_tqdm=False, **kwargs):
         checked = []
@@ -43,17 +46,27 @@ class OneBos(HFLM):
             over = len(context) + len(continuation) - self.max_length - 1
             if over > 0:
                 self.n_cut += 1
-                context = context[:len(self.begin)] + context[len(self.begin) + over:]
-            if self.begin and (context[:1] != self.begin
-                               or (context + continuation).count(self.begin[0]) != 1):
-                raise BadInput(f"a prompt of {self.tokenizer.name_or_path!r} does not have "
-                                 f"exactly one BOS at its start: {texts[0][:80]!r}")
+                context = context[: len(self.begin)] + context[len(self.begin) + over :]
+            if self.begin and (
+                context[:1] != self.begin or (context + continuation).count(self.begin[0]) != 1
+            ):
+                raise BadInput(
+                    f"a prompt of {self.tokenizer.name_or_path!r} does not have "
+                    f"exactly one BOS at its start: {texts[0][:80]!r}"
+                )
             checked.append((texts, context, continuation))
         return super()._loglikelihood_tokens(checked, disable_tqdm=disable_tqdm, **kwargs)
 
 
-def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str,
-              folder: Path | None, *, limit: int, batch_size: int) -> tuple[dict, list[dict]]:
+def evaluated(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    name: str,
+    folder: Path | None,
+    *,
+    limit: int,
+    batch_size: int,
+) -> tuple[dict, list[dict]]:
     """Run lm-eval's task or group `name` zero-shot; with `folder`, one from its task files.
 
     `limit` takes the first items (0: all); for a group it is spread evenly over the subtasks, with
@@ -63,13 +76,26 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
     """
     loaded = _loaded(name, folder)
     if isinstance(loaded, str):
-        return {"task": name, "n": 0, "accuracy": None, "stderr": None, "chance": None, "n_cut": 0,
-                "asked": "", "missing": loaded}, []
+        return {
+            "task": name,
+            "n": 0,
+            "accuracy": None,
+            "stderr": None,
+            "chance": None,
+            "n_cut": 0,
+            "asked": "",
+            "missing": loaded,
+        }, []
     wrapped, tasks = OneBos(model, tokenizer, batch_size), loaded["tasks"]
     for task in tasks.values():
         task.set_config(key="num_fewshot", value=0)
-    results = lm_eval.evaluate(wrapped, loaded, bootstrap_iters=RESAMPLES, log_samples=True,
-                               limit=max(2, math.ceil(limit / len(tasks))) if limit else None)
+    results = lm_eval.evaluate(
+        wrapped,
+        loaded,
+        bootstrap_iters=RESAMPLES,
+        log_samples=True,
+        limit=max(2, math.ceil(limit / len(tasks))) if limit else None,
+    )
     items, chances, digest = [], [], hashlib.sha256()
     for subtask, samples in sorted(results["samples"].items()):
         for sample in sorted(samples, key=lambda sample: sample["doc_id"]):
@@ -77,13 +103,24 @@ def evaluated(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: 
             right = int(sample["target"]) if len(logs) > 1 else 0
             chances.append(1 / len(logs))
             digest.update(sample["doc_hash"].encode())  # the hub's data may change
-            items.append({"task": name, "item": f"{subtask}/{sample['doc_id']}",
-                          "is_correct": bool(sample["acc"]), "loglik": round(logs[right], 6)})
+            items.append(
+                {
+                    "task": name,
+                    "item": f"{subtask}/{sample['doc_id']}",
+                    "is_correct": bool(sample["acc"]),
+                    "loglik": round(logs[right], 6),
+                }
+            )
     total = results["results"][name]
-    return {"task": name, "n": len(items), "accuracy": float(total[METRIC]),
-            "stderr": float(total[ERROR]),
-            "chance": sum(chances) / len(chances) if min(chances) < 1 else None,
-            "n_cut": wrapped.n_cut, "asked": digest.hexdigest()[:16]}, items
+    return {
+        "task": name,
+        "n": len(items),
+        "accuracy": float(total[METRIC]),
+        "stderr": float(total[ERROR]),
+        "chance": sum(chances) / len(chances) if min(chances) < 1 else None,
+        "n_cut": wrapped.n_cut,
+        "asked": digest.hexdigest()[:16],
+    }, items
 
 
 @cache
@@ -104,5 +141,6 @@ def _loaded(name: str, folder: Path | None) -> dict | str:
             f"its items could not be fetched from the hub ({type(error).__name__}: "
             f"{' '.join(str(error).split())[:200]}). Run extra/retention.ipynb once on a "
             "networked computer, copy its ~/.cache/huggingface here and delete this study's "
-            "folder retention; or say notebooks: {retention: {tasks: none}} in its file")
+            "folder retention; or say notebooks: {retention: {tasks: none}} in its file"
+        )
         return _MISSING[name]

@@ -65,8 +65,14 @@ def measure(arm: str, source: str, setting: Setting, tasks: RetentionTasks) -> R
         logging.getLogger("lm_eval").setLevel(logging.ERROR)
         model, tokenizer = load(source, precision=setting.precision)
         for name in tasks.names:
-            summary, of_task = evaluated(model, tokenizer, name, tasks.folder, limit=setting.limit,
-                                         batch_size=setting.batch_size)
+            summary, of_task = evaluated(
+                model,
+                tokenizer,
+                name,
+                tasks.folder,
+                limit=setting.limit,
+                batch_size=setting.batch_size,
+            )
             summaries.append(summary)
             items += [RetentionItem(arm=arm, **row) for row in of_task]
     return Retention(arm, fingerprint_of(source, setting, tasks), summaries, items)
@@ -78,8 +84,13 @@ def fingerprint_of(source: str, setting: Setting, tasks: RetentionTasks) -> dict
     The checkpoint is the hash of its weights, for a hub id the commit.
     """
     is_bf16 = answers_in_bf16(setting.precision)
-    return {"checkpoint": weights_hash(source), **asdict(setting),
-            "precision": "bf16" if is_bf16 else "fp32",
-            "device": "cuda" if torch.cuda.is_available() else "cpu", "names": tasks.names,
-            "content": tasks.content, "code": module_digest(__name__)[:16],
-            **{f"versions.{name}": importlib.metadata.version(name) for name in _LIBRARIES}}
+    return {
+        "checkpoint": weights_hash(source),
+        **asdict(setting),
+        "precision": "bf16" if is_bf16 else "fp32",
+        "device": "cuda" if torch.cuda.is_available() else "cpu",
+        "names": tasks.names,
+        "content": tasks.content,
+        "code": module_digest(__name__)[:16],
+        **{f"versions.{name}": importlib.metadata.version(name) for name in _LIBRARIES},
+    }

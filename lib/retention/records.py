@@ -8,8 +8,11 @@ from lib.core.records import Record
 
 HUB_LABELS = {"mmlu": "MMLU", "hellaswag": "HellaSwag", "lambada_openai": "LAMBADA"}
 GENERAL_LABELS = {"general_choice": "General choice", "general_recall": "General recall"}
-LAB_LABELS = {"lab_choice": "Choice", "lab_continuation": "Continuation",
-              "lab_last_word": "Last word"}
+LAB_LABELS = {
+    "lab_choice": "Choice",
+    "lab_continuation": "Continuation",
+    "lab_last_word": "Last word",
+}
 
 
 class RetentionItem(Record):
@@ -40,13 +43,19 @@ def label_of(task: str) -> str:
 def write_retention(study: str, measured: Retention) -> None:
     """Write retention/<arm>.json and .jsonl."""
     path = write_records(artifact_path(study, "retention", arm=measured.arm), measured.items)
-    write_json(path.with_suffix(".json"), {
-        "arm": measured.arm, "fingerprint": measured.fingerprint, "tasks": measured.tasks})
+    write_json(
+        path.with_suffix(".json"),
+        {"arm": measured.arm, "fingerprint": measured.fingerprint, "tasks": measured.tasks},
+    )
 
 
 def read_retention(study: str, arms: list[str]) -> list[Retention]:
     """Return what `write_retention` wrote. Raises BadInput naming an arm not yet measured."""
     paths = [existing(study, "retention", arm=arm).with_suffix(".json") for arm in arms]
-    return [Retention(**json.loads(path.read_text(encoding="utf-8")),
-                      items=load(study, "retention", RetentionItem, arm=arm))
-            for arm, path in zip(arms, paths, strict=True)]
+    return [
+        Retention(
+            **json.loads(path.read_text(encoding="utf-8")),
+            items=load(study, "retention", RetentionItem, arm=arm),
+        )
+        for arm, path in zip(arms, paths, strict=True)
+    ]

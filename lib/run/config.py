@@ -29,8 +29,10 @@ from lib.tasks.kinds import CURVE
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
 FOLDER_VARIABLE = "STUDY_DOCUMENTS"
 BASE_VARIABLE = "STUDY_BASE"  # "laboratory" where a study of documents names no base
-FOR_SHOW = ("This small base cannot learn from your documents: the numbers show that the chain "
-            "runs, and nothing else.")
+FOR_SHOW = (
+    "This small base cannot learn from your documents: the numbers show that the chain "
+    "runs, and nothing else."
+)
 _BY_ARM = ("reader", "shots")  # may differ between arms that are answered in one execution
 _OWN = ("base_model", "endpoint_model", *_BY_ARM)  # each makes an arm that is not trained
 _WORLD = ("seed", "n_private", "n_public", "renderings", "question_repeats", "table_share")
@@ -67,16 +69,22 @@ class Study(StudyFile):
         if not (base or keys.get("base_model")) and os.environ.get(BASE_VARIABLE) == LABORATORY:
             base, keys = "lab", {"caution": FOR_SHOW, **keys}
         known = ("annotator", "normalizer", "augmenter") if keys["source"] == "lab" else ()
-        return {"variants": list(kind.variants), "base_model": base and f"data/{base}/models/base",
-                **dict.fromkeys(known, "facts"), **keys, "arms": arms}
+        return {
+            "variants": list(kind.variants),
+            "base_model": base and f"data/{base}/models/base",
+            **dict.fromkeys(known, "facts"),
+            **keys,
+            "arms": arms,
+        }
 
     @model_validator(mode="after")
     def _legal(self) -> "Study":
         choose("variants", self.variants, self.kind.variants)
         folders = [judge.replace("/", "--") for judge in (self.judge, *self.other_judges)]
         if len(set(folders)) < len(folders):
-            raise ValueError(f"other_judges: {self.other_judges} names a judge twice, "
-                             "or the judge itself")
+            raise ValueError(
+                f"other_judges: {self.other_judges} names a judge twice, or the judge itself"
+            )
         for arm, own in self.arms.items():
             self._check_arm(arm, own)
         return self
@@ -90,23 +98,33 @@ class Study(StudyFile):
         fixed = tuple(name for name in WIRED if is_own or name != "base_model")
         per_arm = tuple(stage for stage in self.legal if STAGES[stage].per)
         check_parameters(f"arms, {arm}", own, per_arm, fixed)
-        alone = [stage for stage in own
-                 if STAGES[stage].per in _TOGETHER and set(own[stage]) - {*_BY_ARM}]
+        alone = [
+            stage
+            for stage in own
+            if STAGES[stage].per in _TOGETHER and set(own[stage]) - {*_BY_ARM}
+        ]
         if self.together and alone:
-            raise ValueError(f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
-                             "same parameters; set together to false, or move them to notebooks")
+            raise ValueError(
+                f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
+                "same parameters; set together to false, or move them to notebooks"
+            )
         if not self.together and ":" in str(own.get("04_infer", {}).get("reader")):
-            raise ValueError(f"arms, {arm}, 04_infer: a reader with another arm's model needs "
-                             "together: true")
+            raise ValueError(
+                f"arms, {arm}, 04_infer: a reader with another arm's model needs together: true"
+            )
         texts = self.texts_of(arm)
         if is_own and texts not in TEXTS and not (texts and (REPOSITORY / texts).is_dir()):
-            raise ValueError(f"arms: name what {arm!r} learns, not {texts!r}: {arm}: {{03_train: "
-                             f"{{texts: mixed}}}}; choose among {', '.join(TEXTS)}, or a folder")
+            raise ValueError(
+                f"arms: name what {arm!r} learns, not {texts!r}: {arm}: {{03_train: "
+                f"{{texts: mixed}}}}; choose among {', '.join(TEXTS)}, or a folder"
+            )
         if not is_own and arm != BASE and not set(_OWN) & set(own.get("04_infer", {})):
-            raise ValueError(f"arms: {arm!r} is neither {BASE}, nor trained ({self.kind.trains}-…)"
-                             f", nor an arm with a model of its own: {arm}: {{04_infer: "
-                             f"{{endpoint_model: …}}}}, or {', '.join(_OWN)}; "
-                             f"{choices(arm, self.kind.arms)}")
+            raise ValueError(
+                f"arms: {arm!r} is neither {BASE}, nor trained ({self.kind.trains}-…)"
+                f", nor an arm with a model of its own: {arm}: {{04_infer: "
+                f"{{endpoint_model: …}}}}, or {', '.join(_OWN)}; "
+                f"{choices(arm, self.kind.arms)}"
+            )
 
     def texts_of(self, arm: str) -> str:
         """Return what a trained arm learns, "" if neither its name nor the study says it."""
@@ -125,9 +143,14 @@ class Study(StudyFile):
     @property
     def runs(self) -> list[str]:
         """Return all arms, and trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
-        return [name for arm in self.arms
-                for name in (arm, *(f"{arm}@{number}" for number in range(
-                    2, is_trained(arm) * self.seeds + 1)))]
+        return [
+            name
+            for arm in self.arms
+            for name in (
+                arm,
+                *(f"{arm}@{number}" for number in range(2, is_trained(arm) * self.seeds + 1)),
+            )
+        ]
 
     @property
     def trained(self) -> list[str]:
@@ -160,8 +183,13 @@ class Study(StudyFile):
         arms = list(self.arms)
         if per == "bases":
             return [str(self.world["seed"])]
-        return {"": [""], "trained": self.trained, "runs": self.runs, "pairs": arms[1:],
-                "arms": [arm for arm in arms if arm == BASE or is_trained(arm)]}[per]
+        return {
+            "": [""],
+            "trained": self.trained,
+            "runs": self.runs,
+            "pairs": arms[1:],
+            "arms": [arm for arm in arms if arm == BASE or is_trained(arm)],
+        }[per]
 
     @property
     def world(self) -> dict[str, object]:
@@ -177,9 +205,14 @@ class Study(StudyFile):
         own, number = split_arm(arm) if arm else ("", 1)
         given |= self.notebooks.get(stage, {}) | self.arms.get(own, {}).get(stage, {})
         if self.together and not arm and STAGES[stage].per in _TOGETHER:
-            given |= {name: {run: self.given(stage, run).get(name, declared[name].default)
-                             for run in self.runs} for name in _BY_ARM
-                      if any(name in one.get(stage, {}) for one in self.arms.values())}
+            given |= {
+                name: {
+                    run: self.given(stage, run).get(name, declared[name].default)
+                    for run in self.runs
+                }
+                for name in _BY_ARM
+                if any(name in one.get(stage, {}) for one in self.arms.values())
+            }
         if stage == "03_train":
             first = given.get("seed", declared["seed"].default)
             if (seed := self.seed_of(number, first)) != first:
@@ -192,16 +225,28 @@ class Study(StudyFile):
         first, *_ = self.arms
         each = [arm] if arm else self.arms_per(STAGES[stage].per)
         wired = {
-            "study": self.name, "arm": arm, "first_arm": first, "baseline": first,
-            "arms": each if any(each) else self.runs if STAGES[stage].every_seed else
-                list(self.arms),
-            "annotator": self.annotator, "normalizer": self.normalizer,
+            "study": self.name,
+            "arm": arm,
+            "first_arm": first,
+            "baseline": first,
+            "arms": each
+            if any(each)
+            else self.runs
+            if STAGES[stage].every_seed
+            else list(self.arms),
+            "annotator": self.annotator,
+            "normalizer": self.normalizer,
             "augmenter": self.augmenter if stage == "02_normalize" and self.is_augmented else "",
             "judge": self.judge,
-            "judges": [self.judge, *self.other_judges], "seeds": self.seeds,
-            "retention": "retention" in self.variants, "pairs": "pairs" in self.variants,
-            "tasks": "lab" if self.made_by else "hub", "task": self.kind.task,
-            "folder": self.folder, "caution": self.caution}
+            "judges": [self.judge, *self.other_judges],
+            "seeds": self.seeds,
+            "retention": "retention" in self.variants,
+            "pairs": "pairs" in self.variants,
+            "tasks": "lab" if self.made_by else "hub",
+            "task": self.kind.task,
+            "folder": self.folder,
+            "caution": self.caution,
+        }
         return wired if stage == "00_lab" else wired | {"base_model": self.base_model}
 
 
@@ -221,8 +266,9 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
     says what is legal, and the error of `list_files` for a folder without documents.
     """
     if name not in studies():
-        raise BadStudy(f"no study is called {name!r}: write studies/<name>.yaml, or "
-                       f"{choices(name, studies())}")
+        raise BadStudy(
+            f"no study is called {name!r}: write studies/<name>.yaml, or {choices(name, studies())}"
+        )
     where = f"studies/{name}.yaml"
     try:
         text = (REPOSITORY / where).read_text(encoding="utf-8")
@@ -233,8 +279,9 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
         raise BadStudy(f"{where}{line}: not YAML: {problem or error}") from error
     source = keys.get("source") if isinstance(keys, dict) else keys
     if source not in [*KINDS]:
-        raise BadStudy(_placed(where, text, f", source: {source!r} is unknown; "
-                                            f"{choices(source, KINDS)}"))
+        raise BadStudy(
+            _placed(where, text, f", source: {source!r} is unknown; {choices(source, KINDS)}")
+        )
     model = OWN.get(source, Study)
     try:
         study = model(**{**keys, "name": name})
@@ -268,22 +315,32 @@ def _placed(where: str, text: str, message: str) -> str:
 def _check_base(study: Study, where: str, text: str) -> None:
     for other in study.others:
         if other not in studies() or load_study(other).source != "lab":
-            raise BadStudy(_placed(where, text, ", base_model: no study with `source: lab` is "
-                                                f"called {other!r}"))
+            raise BadStudy(
+                _placed(
+                    where, text, f", base_model: no study with `source: lab` is called {other!r}"
+                )
+            )
 
 
 def _folder(study: AnyStudy, folder: str) -> str:
     kind = study.kind
     if (folder or study.folder) and not kind.folder:
-        raise BadStudy(f"the study {study.name} makes its own documents: leave DOCUMENTS out, "
-                       "or set STUDY=documents")
-    folder = folder or os.environ.get(FOLDER_VARIABLE, "") or (
-        study.folder and str(REPOSITORY / study.folder))
+        raise BadStudy(
+            f"the study {study.name} makes its own documents: leave DOCUMENTS out, "
+            "or set STUDY=documents"
+        )
+    folder = (
+        folder
+        or os.environ.get(FOLDER_VARIABLE, "")
+        or (study.folder and str(REPOSITORY / study.folder))
+    )
     if folder and kind.folder:
         place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
         list_files(place, kind.endings)
         return str(place.resolve())
     if "00_documents" in kind.stages:
-        raise BadStudy(f"the study {study.name} reads a folder of {one_of(kind.endings)} "
-                       f"files: make study STUDY={study.name} {kind.folder}=path")
+        raise BadStudy(
+            f"the study {study.name} reads a folder of {one_of(kind.endings)} "
+            f"files: make study STUDY={study.name} {kind.folder}=path"
+        )
     return ""

@@ -58,16 +58,26 @@ def look_at(folder: Path, model: str = MODEL) -> Look:
     BadInput if no file in `folder` is usable.
     """
     reading = read_folder(folder)
-    asker, queries = ("a model", _shipped(reading)) if folder == EXAMPLE else (
-        RULES, annotate(reading.documents, by_rules, PER_DOCUMENT)[0])
+    asker, queries = (
+        ("a model", _shipped(reading))
+        if folder == EXAMPLE
+        else (RULES, annotate(reading.documents, by_rules, PER_DOCUMENT)[0])
+    )
     asked = Counter(query.structure for query in queries)
-    rows = {one.label: {
-        "tokens": sum(kinds[one.kind] for kinds in reading.tokens.values()),
-        "documents": sum(kinds[one.kind] > 0 for kinds in reading.tokens.values()),
-        "questions": asked[name]} for name, one in STRUCTURES.items()}
+    rows = {
+        one.label: {
+            "tokens": sum(kinds[one.kind] for kinds in reading.tokens.values()),
+            "documents": sum(kinds[one.kind] > 0 for kinds in reading.tokens.values()),
+            "questions": asked[name],
+        }
+        for name, one in STRUCTURES.items()
+    }
     price = price_of(model)
-    said = (f"prices of {model}: {price.source}, {price.as_of}" if price else
-            f"the price of {model} is unknown: add a row to lib/llm/prices.csv")
+    said = (
+        f"prices of {model}: {price.source}, {price.as_of}"
+        if price
+        else f"the price of {model} is unknown: add a row to lib/llm/prices.csv"
+    )
     return Look(folder, reading, asker, queries, pd.DataFrame(rows).T, costs(reading, model), said)
 
 
@@ -82,15 +92,18 @@ def _shipped(reading: Reading) -> list[Query]:
 def costs(reading: Reading, model: str) -> pd.DataFrame:
     """Estimate calls, tokens and dollars of annotating, rewriting and judging, as text."""
     count, _ = counter(model)
-    prompt = {name: count((REPOSITORY / "prompts" / f"{name}.md").read_text("utf-8"))
-              for name in ("annotate", "normalize", "judge")}
+    prompt = {
+        name: count((REPOSITORY / "prompts" / f"{name}.md").read_text("utf-8"))
+        for name in ("annotate", "normalize", "judge")
+    }
     sizes = [count(document.text) for document in reading.documents]
     segments = sum(-(-size // SEGMENT) for size in sizes)
     n_documents, n_answers = len(sizes), ARMS * PER_DOCUMENT * len(sizes)
     stages = {
         "annotate": (n_documents, sum(sizes), n_documents * PER_DOCUMENT * _PAIR),
         "normalize": (segments, sum(sizes), sum(sizes)),
-        "judge": (n_answers, n_answers * _ANSWER, n_answers * _VERDICT)}
+        "judge": (n_answers, n_answers * _ANSWER, n_answers * _VERDICT),
+    }
     price = price_of(model)
     rows = {}
     for name, (calls, read, written) in stages.items():
@@ -105,35 +118,50 @@ def printed(look: Look) -> str:
     """Return the look as text."""
     reading = look.reading
     left_out = [*reading.rejected, *reading.skipped]
-    lines = [f"{len(reading.documents)} of {len(reading.documents) + len(left_out)} files in "
-             f"{shown(look.folder)} are documents."]
+    lines = [
+        f"{len(reading.documents)} of {len(reading.documents) + len(left_out)} files in "
+        f"{shown(look.folder)} are documents."
+    ]
     lines += [f"  left out: {row.item}: {row.reason}" for row in left_out[:_SHOWN]]
     lines += [f"  … {len(left_out) - _SHOWN} more"] * (len(left_out) > _SHOWN)
     lines += ["", look.structures.to_string(), ""]
     lines += [f"  {warning}" for warning in warnings(look)]
     for label, queries in samples(look).items():
         lines += ["", f"{label}, asked by {look.asker}:"]
-        lines += [f"  {one.question}\n    {' | '.join(one.answer.split(chr(10)))}"
-                  for one in queries]
+        lines += [
+            f"  {one.question}\n    {' | '.join(one.answer.split(chr(10)))}" for one in queries
+        ]
     return "\n".join([*lines, "", look.costs.to_string(), f"  {assumed()}", f"  {look.price}"])
 
 
 def warnings(look: Look) -> list[str]:
     """Return what in the folder limits a comparison of structures, a sentence each."""
     table = look.structures
-    found = [f"No document has a {label}: it cannot be compared."
-             for label in table.index[table.tokens == 0]]
+    found = [
+        f"No document has a {label}: it cannot be compared."
+        for label in table.index[table.tokens == 0]
+    ]
     few = table.questions[(table.tokens > 0) & (table.questions < FEW)]
     remedy = ": name a model as annotator, or" if look.asker == RULES else ", so"
-    found += [f"{look.asker.capitalize()} ask{'s' * (look.asker != RULES)} under {FEW} questions "
-              f"about {listed([*few.index])}{remedy} the intervals will be wide."] * (
-                  not few.empty)
+    found += [
+        f"{look.asker.capitalize()} ask{'s' * (look.asker != RULES)} under {FEW} questions "
+        f"about {listed([*few.index])}{remedy} the intervals will be wide."
+    ] * (not few.empty)
     other = [one.document_id for one in look.reading.documents if one.language not in ("en", "")]
     doubted = [one.document_id for one in look.reading.documents if one.doubt]
-    return [*found, *[f"Not English, so the rules ask nothing: {', '.join(other[:5])}"
-                      f" ({len(other)} documents)."] * bool(other),
-            *[f"Tables that cannot be trusted, so nothing is asked: {', '.join(doubted[:5])} "
-              f"({len(doubted)} documents)."] * bool(doubted)]
+    return [
+        *found,
+        *[
+            f"Not English, so the rules ask nothing: {', '.join(other[:5])}"
+            f" ({len(other)} documents)."
+        ]
+        * bool(other),
+        *[
+            f"Tables that cannot be trusted, so nothing is asked: {', '.join(doubted[:5])} "
+            f"({len(doubted)} documents)."
+        ]
+        * bool(doubted),
+    ]
 
 
 def samples(look: Look) -> dict[str, list[Query]]:
@@ -141,46 +169,64 @@ def samples(look: Look) -> dict[str, list[Query]]:
     found = {}
     for name, one in STRUCTURES.items():
         pool = [query for query in look.queries if query.structure == name]
-        found[one.label] = pool[::max(len(pool) // _SAMPLES, 1)][:_SAMPLES]
+        found[one.label] = pool[:: max(len(pool) // _SAMPLES, 1)][:_SAMPLES]
     return {label: queries for label, queries in found.items() if queries}
 
 
 def assumed() -> str:
     """Return what the estimate of calls and tokens assumes, in a sentence."""
-    return (f"Estimated: 4 bytes a token, {PER_DOCUMENT} questions a document, rewrites as long "
-            f"as their segments of {SEGMENT} tokens, answers of {ARMS} arms; no call repeated.")
+    return (
+        f"Estimated: 4 bytes a token, {PER_DOCUMENT} questions a document, rewrites as long "
+        f"as their segments of {SEGMENT} tokens, answers of {ARMS} arms; no call repeated."
+    )
 
 
 def figure(look: Look) -> str:
     """Return the tokens by structure as an SVG that takes the page's colours."""
     import matplotlib
+
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context({"svg.fonttype": "none", "font.size": 9, "axes.spines.top": False,
-                            "axes.spines.right": False}):
+    with pyplot.rc_context(
+        {
+            "svg.fonttype": "none",
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+        }
+    ):
         drawing, axes = pyplot.subplots(figsize=(4.8, 1.6), layout="constrained")
         table = look.structures[::-1]
         bars = axes.barh([*table.index], table.tokens, color="#1b7f9e")
-        axes.bar_label(bars, [f"{row.tokens:,} tokens, {row.questions} questions"
-                              for row in table.itertuples()], padding=4)
+        axes.bar_label(
+            bars,
+            [f"{row.tokens:,} tokens, {row.questions} questions" for row in table.itertuples()],
+            padding=4,
+        )
         axes.set_xlim(0, max(table.tokens.max(), 1) * 1.9)
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
         file = io.StringIO()
         drawing.savefig(file, format="svg", transparent=True)
         pyplot.close(drawing)
-    svg = file.getvalue()[file.getvalue().index("<svg"):]
+    svg = file.getvalue()[file.getvalue().index("<svg") :]
     return re.sub("#000000|fill: black", "currentColor", svg)
 
 
 def page(look: Look) -> str:
     """Return the look as one self-contained HTML page; all text of documents is escaped."""
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
-        _TEMPLATE.read_text(encoding="utf-8"))
+        _TEMPLATE.read_text(encoding="utf-8")
+    )
     return template.render(
-        look=look, left_out=[*look.reading.rejected, *look.reading.skipped], figure=figure(look),
-        warnings=warnings(look), samples=samples(look), assumed=assumed())
+        look=look,
+        left_out=[*look.reading.rejected, *look.reading.skipped],
+        figure=figure(look),
+        warnings=warnings(look),
+        samples=samples(look),
+        assumed=assumed(),
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -196,9 +242,12 @@ def main(arguments: list[str] | None = None) -> int:
     except (BadInput, OSError) as error:
         print(f"make look: {error}", file=sys.stderr)
         return 2
-    after = ("make look DOCUMENTS=path, with your own; or make study STUDY=records"
-             if look.folder == EXAMPLE else "name a base model in studies/documents.yaml, then "
-             f"make study STUDY=documents DOCUMENTS={look.folder}")
+    after = (
+        "make look DOCUMENTS=path, with your own; or make study STUDY=records"
+        if look.folder == EXAMPLE
+        else "name a base model in studies/documents.yaml, then "
+        f"make study STUDY=documents DOCUMENTS={look.folder}"
+    )
     print(f"\nas a page: {shown(path)}\nnext: {after}")
     return 0
 

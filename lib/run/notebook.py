@@ -21,15 +21,19 @@ from lib.run.parameters import checked, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine
 
 # A kernel must not go on writing if its runner is killed.
-_FIRST = (f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID'); "
-          "process.collect_seldom()")
+_FIRST = (
+    f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID'); "
+    "process.collect_seldom()"
+)
 # papermill's imports that nothing here needs: a grammar that takes 1.4 s to build, paths in HDFS.
 _NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
 _BAR = re.compile(r"([^\r\n|]+?): +(\d\d?)%\|.*?<([\d:]+),")  # of tqdm
 _BETWEEN = 30.0  # seconds
 _BEGUN, _STOPPED = Event(), Event()  # the kernel runs cells; a signal said to stop
-_FRAME = re.compile(r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\])"
-                    r".{0,7}?(?:,? line |:)(?P<line>\d+)")
+_FRAME = re.compile(
+    r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\])"
+    r".{0,7}?(?:,? line |:)(?P<line>\d+)"
+)
 
 
 def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[Path, str]:
@@ -44,7 +48,8 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     folder = data_path(study, "notebooks")
     record = data_path(study, "stages", f"{name}.json")
     executed, page, failed, running = (
-        folder / f"{name}{end}" for end in (".ipynb", ".html", ".failed.ipynb", ".running.ipynb"))
+        folder / f"{name}{end}" for end in (".ipynb", ".html", ".failed.ipynb", ".running.ipynb")
+    )
     folder.mkdir(exist_ok=True)
     for stale in (record, executed, page, failed, running):
         stale.unlink(missing_ok=True)
@@ -65,12 +70,20 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
             os.replace(running, failed)
         raise
     os.replace(running, executed)
-    write_json(record, {
-        "stage": name, "notebook": str(notebook.relative_to(REPOSITORY)), **state, "given": given,
-        "machine": machine(),  # stages can run on different nodes
-        "defaulted": {key: value for key, value in defaults.items() if key not in given},
-        "calls": calls_of(finished), "started": started.isoformat(timespec="seconds"),
-        "seconds": round(time.monotonic() - clock, 1)})
+    write_json(
+        record,
+        {
+            "stage": name,
+            "notebook": str(notebook.relative_to(REPOSITORY)),
+            **state,
+            "given": given,
+            "machine": machine(),  # stages can run on different nodes
+            "defaulted": {key: value for key, value in defaults.items() if key not in given},
+            "calls": calls_of(finished),
+            "started": started.isoformat(timespec="seconds"),
+            "seconds": round(time.monotonic() - clock, 1),
+        },
+    )
     return page, printed(finished, "console")
 
 
@@ -103,9 +116,11 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
     os.environ.setdefault("PYTHONPATH", str(REPOSITORY))
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # longer spinning starves shared cores
     os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")  # bars are text
-    so_far = (f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
-              "\n  what to do: correct the cause and run the same command again; finished stages "
-              "are kept")
+    so_far = (
+        f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
+        "\n  what to do: correct the cause and run the same command again; finished stages "
+        "are kept"
+    )
     live = _Live(name)
     _BEGUN.clear()
     try:
@@ -113,20 +128,36 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
         with TemporaryDirectory() as folder:
             sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
             return papermill.execute_notebook(
-                notebook, output, given, kernel_name="python3", cwd=REPOSITORY, config=sockets,
-                progress_bar=sys.stderr.isatty(), coalesce_streams=True,
-                stdout_file=live, stderr_file=live, on_cell_start=_begin,
-                extra_arguments=[f"--IPKernelApp.exec_lines={_FIRST}",
-                                 "--IPKernelApp.log_level=50"])
+                notebook,
+                output,
+                given,
+                kernel_name="python3",
+                cwd=REPOSITORY,
+                config=sockets,
+                progress_bar=sys.stderr.isatty(),
+                coalesce_streams=True,
+                stdout_file=live,
+                stderr_file=live,
+                on_cell_start=_begin,
+                extra_arguments=[
+                    f"--IPKernelApp.exec_lines={_FIRST}",
+                    "--IPKernelApp.log_level=50",
+                ],
+            )
     except papermill.PapermillExecutionError as error:
         raise Stopped(_explained(error) + so_far) from error
     except DeadKernelError as error:
-        raise Stopped("its Python process was killed, most likely for lack of memory: use a "
-                      f"smaller batch or model, or more memory{so_far}") from error
+        raise Stopped(
+            "its Python process was killed, most likely for lack of memory: use a "
+            f"smaller batch or model, or more memory{so_far}"
+        ) from error
     except OSError as error:  # papermill's own writes after each cell
-        raise OSError(error.errno, f"{error.strerror or error} while writing {output}. Free some "
-                      "space (or check the folder's permissions) and run the same command "
-                      "again") from error
+        raise OSError(
+            error.errno,
+            f"{error.strerror or error} while writing {output}. Free some "
+            "space (or check the folder's permissions) and run the same command "
+            "again",
+        ) from error
 
 
 def _explained(error) -> str:
@@ -146,10 +177,13 @@ def calls_of(notebook) -> list[str]:
 
 def printed(notebook, tag: str = "") -> str:
     """Return what a notebook's cells printed; with `tag`, only the cells that have it."""
-    return "".join(output.get("text", "") for cell in notebook.cells
-                   if not tag or tag in cell.metadata.get("tags", [])
-                   for output in cell.get("outputs", [])
-                   if not tag or output.get("name") == "stdout")  # without progress bars
+    return "".join(
+        output.get("text", "")
+        for cell in notebook.cells
+        if not tag or tag in cell.metadata.get("tags", [])
+        for output in cell.get("outputs", [])
+        if not tag or output.get("name") == "stdout"
+    )  # without progress bars
 
 
 def _begin(**_: object) -> None:

@@ -45,5 +45,8 @@ class ExposureStudy(StudyFile):
         seed = int(run or self.runs[0])
         n = self.seeds_of_all_arms or self.seeds
         size = self.sizes[self.numbers.index(seed) % len(self.sizes)] if self.sizes else None
-        return {"seed": seed, "arms": self.arms if seed in self.numbers[:n] else [RAW],
-                **({"size": size} if size else {})}
+        return {
+            "seed": seed,
+            "arms": self.arms if seed in self.numbers[:n] else [RAW],
+            **({"size": size} if size else {}),
+        }

@@ -29,8 +29,7 @@ def notebook_path(stage: str) -> Path:
     """
     paths = sorted((REPOSITORY / "notebooks").glob(f"**/{stage}.ipynb"))
     if not paths:
-        raise BadStudy(f"notebook {stage}.ipynb is missing: restore it "
-                       "(git checkout -- notebooks)")
+        raise BadStudy(f"notebook {stage}.ipynb is missing: restore it (git checkout -- notebooks)")
     return paths[0]
 
 
@@ -45,11 +44,14 @@ def parameters_of(notebook: Path) -> dict[str, Parameter]:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         (cell,) = (cell for cell in cells if "parameters" in cell["metadata"].get("tags", []))
         for line in ast.parse("".join(cell["source"])).body:
-            found[line.target.id] = Parameter(ast.unparse(line.annotation),
-                                              ast.literal_eval(line.value))
+            found[line.target.id] = Parameter(
+                ast.unparse(line.annotation), ast.literal_eval(line.value)
+            )
     except (ValueError, KeyError, TypeError, AttributeError, SyntaxError) as error:
-        raise BadStudy(f"{notebook.name}: exactly one cell must be tagged `parameters`, with lines "
-                       f"`name: type = literal` ({error}); correct or restore it") from error
+        raise BadStudy(
+            f"{notebook.name}: exactly one cell must be tagged `parameters`, with lines "
+            f"`name: type = literal` ({error}); correct or restore it"
+        ) from error
     return found
 
 

@@ -34,8 +34,12 @@ def plan_study(study: Study) -> pd.DataFrame:
         model = getattr(study, key)
         row = costs(reading if key == "normalizer" else asked, model).loc[stage.split("_")[1]]
         by_rules = model == "rules"
-        rows[stage] = ["–", "–", "0" if by_rules else row.dollars,
-                       "by rules" if by_rules else f"{row.calls} calls of {model}"]
+        rows[stage] = [
+            "–",
+            "–",
+            "0" if by_rules else row.dollars,
+            "by rules" if by_rules else f"{row.calls} calls of {model}",
+        ]
     for run in study.trained:
         rows[f"03_train, {run}"] = _training(study, run, reading, config)
     columns = ["memory per GPU", "H100 hours", "dollars", "how"]
@@ -64,12 +68,21 @@ def _training(study: Study, run: str, reading: Reading, config: object) -> list[
     tokens = epochs * sum(count(one.text) for one in reading.documents)
     if isinstance(config, str):
         return ["unknown", "unknown", "–", config]
-    needed = plan(config, recipe, block_size=given["block_size"], precision=recipe.arithmetic(),
-                  processes=given["processes"],
-                  zero_stage=given["zero_stage"] if given["processes"] > 1 else 0)
+    needed = plan(
+        config,
+        recipe,
+        block_size=given["block_size"],
+        precision=recipe.arithmetic(),
+        processes=given["processes"],
+        zero_stage=given["zero_stage"] if given["processes"] > 1 else 0,
+    )
     hours = tokens * needed.parameters / _PARAMETERS / _TOKENS_PER_SECOND / 3600
-    return [f"{needed.bytes_needed / 1e9:,.1f} GB", f"{hours:,.3f}", "–",
-            f"{epochs} epochs, {tokens:,} tokens, {given['processes']} processes"]
+    return [
+        f"{needed.bytes_needed / 1e9:,.1f} GB",
+        f"{hours:,.3f}",
+        "–",
+        f"{epochs} epochs, {tokens:,} tokens, {given['processes']} processes",
+    ]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -81,15 +94,19 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         study = load_study(options.study, options.documents)
         if not isinstance(study, Study) or study.source != "documents":
-            raise BadStudy(f"{options.study} makes its own texts: only a study of documents has a "
-                           "plan, such as make plan STUDY=paper DOCUMENTS=path")
+            raise BadStudy(
+                f"{options.study} makes its own texts: only a study of documents has a "
+                "plan, such as make plan STUDY=paper DOCUMENTS=path"
+            )
         print(plan_study(study).to_string())
     except (BadInput, BadStudy, OSError) as error:
         print(f"make plan: {error}", file=sys.stderr)
         return 2
-    print("Nothing was started. Tokens at 4 bytes each; rewritten texts as long as raw ones; hours "
-          f"at {_TOKENS_PER_SECOND:,} tokens/s\na GPU of an 8B model (published, not measured "
-          "here). Not estimated: 04_infer, retention, pairs, writing of checkpoints.")
+    print(
+        "Nothing was started. Tokens at 4 bytes each; rewritten texts as long as raw ones; hours "
+        f"at {_TOKENS_PER_SECOND:,} tokens/s\na GPU of an 8B model (published, not measured "
+        "here). Not estimated: 04_infer, retention, pairs, writing of checkpoints."
+    )
     return 0
 
 

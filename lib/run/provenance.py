@@ -24,24 +24,34 @@ def code_state() -> dict[str, object]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of every installed package."""
-    return {"python": platform.python_version(),
-            **{package.name: package.version for package in distributions()}}
+    return {
+        "python": platform.python_version(),
+        **{package.name: package.version for package in distributions()},
+    }
 
 
 def machine() -> dict[str, object]:
     """Return this machine's name, processor, cores, GPUs and operating system."""
     gpus = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader") or ""
     processor = re.search(r"model name\s*: (.+)", _output("cat", "/proc/cpuinfo") or "")
-    return {"node": os.environ.get("SLURMD_NODENAME") or platform.node(),
-            "processor": processor[1] if processor else platform.processor(),
-            "cores": os.cpu_count(), "gpus": gpus.splitlines(), "system": platform.platform()}
+    return {
+        "node": os.environ.get("SLURMD_NODENAME") or platform.node(),
+        "processor": processor[1] if processor else platform.processor(),
+        "cores": os.cpu_count(),
+        "gpus": gpus.splitlines(),
+        "system": platform.platform(),
+    }
 
 
 def hashes(paths: list[Path]) -> dict[str, str]:
     """Return the SHA-256 of each file that exists, keyed by its path in the repository or study."""
-    return {str(path.relative_to(REPOSITORY)) if path.is_relative_to(REPOSITORY) else shown(path):
-            hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(set(paths)) if path.is_file()}
+    return {
+        str(path.relative_to(REPOSITORY))
+        if path.is_relative_to(REPOSITORY)
+        else shown(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(set(paths))
+        if path.is_file()
+    }
 
 
 def write_run(study: str, stages: list[Path]) -> Path:
@@ -50,17 +60,31 @@ def write_run(study: str, stages: list[Path]) -> Path:
     Each stage keeps its own commit and parameters. Raises FileNotFoundError if a record is missing.
     """
     records = [json.loads(path.read_text(encoding="utf-8")) for path in stages]
-    inputs = [REPOSITORY / "studies" / f"{study}.yaml", *(artifact_path(study, name) for name in (
-        "documents", "queries", "normalized", "augmented"))]
+    inputs = [
+        REPOSITORY / "studies" / f"{study}.yaml",
+        *(
+            artifact_path(study, name)
+            for name in ("documents", "queries", "normalized", "augmented")
+        ),
+    ]
     named = {}
     for path, record in zip(stages, records, strict=True):
         owner = path.parts[-3]  # another study, if its laboratory made the base model
         named[record["stage"] if owner == study else f"{owner}/{record['stage']}"] = record
-    return write_json(data_path(study, "run.json"), {
-        "study": study, "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        **code_state(), "seconds": round(sum(record["seconds"] for record in records), 1),
-        "stages": named, "prompts": hashes(list((REPOSITORY / "prompts").rglob("*.md"))),
-        "inputs": hashes(inputs), "versions": versions(), "machine": machine()})
+    return write_json(
+        data_path(study, "run.json"),
+        {
+            "study": study,
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            **code_state(),
+            "seconds": round(sum(record["seconds"] for record in records), 1),
+            "stages": named,
+            "prompts": hashes(list((REPOSITORY / "prompts").rglob("*.md"))),
+            "inputs": hashes(inputs),
+            "versions": versions(),
+            "machine": machine(),
+        },
+    )
 
 
 def _output(*command: str) -> str | None:

@@ -41,8 +41,24 @@ for _kind in KINDS.values():
 # Names of studies and arms become file names and parts of commands.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 # Parameters that the graph sets from a study's keys.
-WIRED = ("study", "arm", "arms", "first_arm", "folder", "seeds", "retention", "pairs",
-         "annotator", "normalizer", "augmenter", "judge", "judges", "base_model", "task", "caution")
+WIRED = (
+    "study",
+    "arm",
+    "arms",
+    "first_arm",
+    "folder",
+    "seeds",
+    "retention",
+    "pairs",
+    "annotator",
+    "normalizer",
+    "augmenter",
+    "judge",
+    "judges",
+    "base_model",
+    "task",
+    "caution",
+)
 
 
 class StudyFile(BaseModel):
@@ -72,8 +88,9 @@ class StudyFile(BaseModel):
                 settings_of(self.llm, stage)
             except ValidationError as error:
                 first = error.errors()[0]
-                raise ValueError(f"llm, {first['loc'][-1]}: {first['msg']}; choose among "
-                                 f"{', '.join(SETTINGS)}") from error
+                raise ValueError(
+                    f"llm, {first['loc'][-1]}: {first['msg']}; choose among {', '.join(SETTINGS)}"
+                ) from error
         return self
 
     def seed_of(self, number: int, default: int = 1) -> int:
@@ -123,12 +140,14 @@ def choose(where: str, names: list[str], legal: tuple[str, ...]) -> None:
             raise ValueError(f"{where}: {name!r} is unknown; {choices(name, legal)}")
 
 
-def check_parameters(where: str, given: dict[str, dict], legal: tuple[str, ...],
-                     fixed: tuple[str, ...]) -> None:
+def check_parameters(
+    where: str, given: dict[str, dict], legal: tuple[str, ...], fixed: tuple[str, ...]
+) -> None:
     """Raise ValueError for an unknown notebook and for a parameter that the study's keys set."""
     choose(where, list(given), legal)
     for stage, parameters in given.items():
         for name in parameters:
             if name in fixed:
-                raise ValueError(f"{where}, {stage}: {name} is set by the study's own keys; "
-                                 "remove it here")
+                raise ValueError(
+                    f"{where}, {stage}: {name} is set by the study's own keys; remove it here"
+                )

@@ -50,8 +50,10 @@ def locked(names: list[str]) -> list[TextIO]:
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise Stopped(f"the study {name} is already being run by another process "
-                                  f"({shown(path)} is locked): wait for it, or stop it") from None
+                    raise Stopped(
+                        f"the study {name} is already being run by another process "
+                        f"({shown(path)} is locked): wait for it, or stop it"
+                    ) from None
                 time.sleep(0.1)
         files.append(file)
     return files
@@ -65,36 +67,71 @@ def submitted(study: str, profile: str) -> list[str]:
     """
     if not profile:
         return []
-    folder = next((one for one in (REPOSITORY / "profiles" / profile, output_root() / profile)
-                   if (one / "config.yaml").exists()), None)
+    folder = next(
+        (
+            one
+            for one in (REPOSITORY / "profiles" / profile, output_root() / profile)
+            if (one / "config.yaml").exists()
+        ),
+        None,
+    )
     if not folder:
-        raise BadStudy(f"there is no profile {profile!r}: give PROFILE=slurm, or a folder with a "
-                       "config.yaml")
+        raise BadStudy(
+            f"there is no profile {profile!r}: give PROFILE=slurm, or a folder with a config.yaml"
+        )
     options = ["--profile", str(folder)]
     settings = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
     if settings.get("executor") != "slurm":
         return options
     if not shutil.which("squeue"):
-        raise BadStudy(f"PROFILE={profile} needs Slurm, which is not on this machine: run the "
-                       "command on the cluster's login node")
+        raise BadStudy(
+            f"PROFILE={profile} needs Slurm, which is not on this machine: run the "
+            "command on the cluster's login node"
+        )
     prefix = f"study-{study}".replace(".", "-")
-    listed = subprocess.run(["squeue", "--me", "--noheader", "--format=%i %j"], text=True,
-                            check=True, stdout=subprocess.PIPE).stdout
-    jobs = [job for job, name in map(str.split, listed.splitlines())
-            if name.startswith(f"{prefix}_")]
+    listed = subprocess.run(
+        ["squeue", "--me", "--noheader", "--format=%i %j"],
+        text=True,
+        check=True,
+        stdout=subprocess.PIPE,
+    ).stdout
+    jobs = [
+        job for job, name in map(str.split, listed.splitlines()) if name.startswith(f"{prefix}_")
+    ]
     if jobs:
-        raise Stopped(f"jobs of an earlier run of {study} still wait or run: wait for them, or "
-                      f"end them with scancel {' '.join(jobs)}")
-    return [*options, "--slurm-jobname-prefix", prefix,
-            "--slurm-logdir", str(data_path(study, "slurm").resolve())]
+        raise Stopped(
+            f"jobs of an earlier run of {study} still wait or run: wait for them, or "
+            f"end them with scancel {' '.join(jobs)}"
+        )
+    return [
+        *options,
+        "--slurm-jobname-prefix",
+        prefix,
+        "--slurm-logdir",
+        str(data_path(study, "slurm").resolve()),
+    ]
 
 
 def command(study: AnyStudy, jobs: str, options: list[str]) -> list[str]:
     """Return the Snakemake command that runs the unfinished stages of `study`."""
     cores = ["--jobs", jobs] * (jobs != "all") if options else ["--cores", jobs]
-    return [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"),
-            *options, *cores, "--rerun-incomplete", "--nolock", "--quiet", "host", "rules",
-            "reason", "--config", f"study={study.name}"]
+    return [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        str(REPOSITORY / "Snakefile"),
+        *options,
+        *cores,
+        "--rerun-incomplete",
+        "--nolock",
+        "--quiet",
+        "host",
+        "rules",
+        "reason",
+        "--config",
+        f"study={study.name}",
+    ]
 
 
 def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
@@ -106,16 +143,20 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # with 0, Snakemake hangs
         raise BadStudy(f"{jobs!r} is not a number of cores: give JOBS=2, or JOBS=all")
     if (base := os.environ.get(BASE_VARIABLE)) not in (None, "", LABORATORY):
-        raise BadStudy(f"BASE={base} is unknown: give BASE={LABORATORY}, or name a base_model in "
-                       f"studies/{name}.yaml")
+        raise BadStudy(
+            f"BASE={base} is unknown: give BASE={LABORATORY}, or name a base_model in "
+            f"studies/{name}.yaml"
+        )
     study = load_study(name, folder)
     if isinstance(study, Study) and not study.base_model:
         from lib.run.look import look_at, printed  # pandas takes 0.3 s
 
         print(printed(look_at(Path(study.folder))), end="\n\n", flush=True)
-        raise BadStudy(f"studies/{name}.yaml names no base_model, so the study stops after this "
-                       "look: name a base model there that you can train, or give "
-                       f"BASE={LABORATORY} to see the chain run")
+        raise BadStudy(
+            f"studies/{name}.yaml names no base_model, so the study stops after this "
+            "look: name a base model there that you can train, or give "
+            f"BASE={LABORATORY} to see the chain run"
+        )
     if isinstance(study, Study) and not study.made_by and (BASE in study.arms or study.trained):
         model_source(study.base_model)  # a missing base is reported before anything runs
     announce(study)
@@ -133,8 +174,9 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
         print(f"{name}: {study.caution}", flush=True)
     if study.minutes and not data_path(name, "run.json").exists():
         print(f"{name}: about {study.minutes:g} min on two cores", flush=True)
-    with subprocess.Popen(command(study, jobs, options),
-                          pass_fds=[file.fileno() for file in locks]) as running:
+    with subprocess.Popen(
+        command(study, jobs, options), pass_fds=[file.fileno() for file in locks]
+    ) as running:
         try:
             status = running.wait()
         except KeyboardInterrupt:  # the stages wait for calls in flight, which are paid for
@@ -142,11 +184,13 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
                 running.wait(_SECONDS_TO_END)
             raise
     if status:
-        print(f"\nThe study {name} stopped; unless it was killed, the reason is above. "
-              "The same command resumes it.", file=sys.stderr)
+        print(
+            f"\nThe study {name} stopped; unless it was killed, the reason is above. "
+            "The same command resumes it.",
+            file=sys.stderr,
+        )
         return status
-    print(f"\nThe study {name} is complete.\n\n"
-          f"{ending(name, study.report[0], study.main_table)}")
+    print(f"\nThe study {name} is complete.\n\n{ending(name, study.report[0], study.main_table)}")
     print_left_out(study)
     return 0
 
@@ -156,8 +200,10 @@ def print_left_out(study: AnyStudy) -> None:
     rows = load(study.name, "documents_rejected") if study.folder else []
     if rows:
         path = data_path(study.name, "documents_rejected.jsonl")
-        print(f"\n{len(rows)} entries of {study.folder} were left out, each with its reason in "
-              f"{shown(path)}:")
+        print(
+            f"\n{len(rows)} entries of {study.folder} were left out, each with its reason in "
+            f"{shown(path)}:"
+        )
     for row in rows[:10]:
         print(f"  {row.item}: {row.reason}")
 
@@ -189,8 +235,13 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(number, _interrupt)
     try:
         return run_study(options.study, options.documents, options.jobs, options.profile)
-    except (BadStudy, BadInput, Stopped, OSError,
-            subprocess.CalledProcessError) as error:  # squeue has said why
+    except (
+        BadStudy,
+        BadInput,
+        Stopped,
+        OSError,
+        subprocess.CalledProcessError,
+    ) as error:  # squeue has said why
         print(f"make study: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

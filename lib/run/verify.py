@@ -40,8 +40,11 @@ def _compared(committed: Path, fresh: Path) -> tuple[str, str]:
     sd = spread.groupby("contrast").points.std()
     arms = both.arm.str.replace(r"@\d+$", "", regex=True)
     allowed = _WIDTH * (arms + " " + both.structure).map(sd).fillna(1)  # an untrained arm guesses
-    text = ", ".join(f"{row.arm} {row.structure} {point:+.1f}"
-                     for row, point in zip(both.itertuples(), points, strict=True) if point)
+    text = ", ".join(
+        f"{row.arm} {row.structure} {point:+.1f}"
+        for row, point in zip(both.itertuples(), points, strict=True)
+        if point
+    )
     if points.isna().any():
         return "differs: other rows", text
     is_within = (points.abs() <= allowed).all()

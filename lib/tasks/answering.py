@@ -35,8 +35,14 @@ class Source:
     is_open: bool = False  # the prompt has the block that states the answer
 
 
-def sources_of(study: str, arms: list[str], base_model: str, endpoint_model: str,
-               reader: str | dict[str, str], shots: int | dict[str, int] = 0) -> dict[str, Source]:
+def sources_of(
+    study: str,
+    arms: list[str],
+    base_model: str,
+    endpoint_model: str,
+    reader: str | dict[str, str],
+    shots: int | dict[str, int] = 0,
+) -> dict[str, Source]:
     """Return what answers for each arm. Raises ValueError for an unknown reader."""
     found = {}
     for arm in arms:
@@ -46,15 +52,23 @@ def sources_of(study: str, arms: list[str], base_model: str, endpoint_model: str
             raise ValueError(f"reader {own!r} is unknown; {choices(own, READERS)}")
         is_open = own == "open-book"
         found[arm] = (
-            Source("rules", own) if own in ("rules", "constant") else
-            Source("endpoint", endpoint_model, examples, is_open) if endpoint_model else
-            Source("local", source_of(study, other or BASE if is_open else arm, base_model),
-                   examples, is_open))
+            Source("rules", own)
+            if own in ("rules", "constant")
+            else Source("endpoint", endpoint_model, examples, is_open)
+            if endpoint_model
+            else Source(
+                "local",
+                source_of(study, other or BASE if is_open else arm, base_model),
+                examples,
+                is_open,
+            )
+        )
     return found
 
 
-def shown_to(source: Source, task: Task, queries: list[Query], rows: Rows, how: Decoding,
-             window: int = 0) -> Shown:
+def shown_to(
+    source: Source, task: Task, queries: list[Query], rows: Rows, how: Decoding, window: int = 0
+) -> Shown:
     """Return the queries in the form in which they can be sent to `source`.
 
     Without `window` (tokens), a local model's own counts; an endpoint's is unknown: nothing is cut.
@@ -66,8 +80,11 @@ def shown_to(source: Source, task: Task, queries: list[Query], rows: Rows, how: 
         return Shown(queries, [], [])
     is_folder = source.kind == "local" or Path(source.name).is_dir()
     tokenizer = tokenizer_of(source.name) if is_folder else counter(source.name)[0]
-    return task.fit(queries, rows, Room(window or window_of(source.name), how.max_read_tokens,
-                                        tokenizer, how.prompt_style))
+    return task.fit(
+        queries,
+        rows,
+        Room(window or window_of(source.name), how.max_read_tokens, tokenizer, how.prompt_style),
+    )
 
 
 def opened(queries: list[Query], rows: Rows) -> list[Query]:
@@ -82,13 +99,21 @@ def opened(queries: list[Query], rows: Rows) -> list[Query]:
     for query in queries:
         text = texts[query.document_id]
         block = block_at(parse(text), query.start, query.end)
-        context = prompt_for(query.question, text[block.start:block.end])
+        context = prompt_for(query.question, text[block.start : block.end])
         found.append(query.model_copy(update={"context": context}))
     return found
 
 
-def answers_of(arm: str, source: Source, task: Task, shown: Shown, rows: Rows, how: Decoding,
-               study: str, calls: Calls) -> tuple[list[Answer], list[Rejected]]:
+def answers_of(
+    arm: str,
+    source: Source,
+    task: Task,
+    shown: Shown,
+    rows: Rows,
+    how: Decoding,
+    study: str,
+    calls: Calls,
+) -> tuple[list[Answer], list[Rejected]]:
     """Return an arm's answers in order, and the queries without one, each with its reason.
 
     A killed run of a local model resumes. The task's own reader writes no tokens.
@@ -103,16 +128,36 @@ def answers_of(arm: str, source: Source, task: Task, shown: Shown, rows: Rows, h
             answers, failed = answer_over_endpoint(source.name, shown.queries, arm, how, calls)
             return answers, [*shown.too_long, *failed]
     is_constant = source.name == "constant"
-    replies = ({query.query_id: task.constant for query in shown.queries} if is_constant else
-               task.replies(shown.queries, rows))
-    return [Answer(query_id=query.query_id, arm=arm, answer=replies[query.query_id], n_tokens=0,
-                   truncated=False) for query in shown.queries if query.query_id in replies], [
+    replies = (
+        {query.query_id: task.constant for query in shown.queries}
+        if is_constant
+        else task.replies(shown.queries, rows)
+    )
+    return [
+        Answer(
+            query_id=query.query_id,
+            arm=arm,
+            answer=replies[query.query_id],
+            n_tokens=0,
+            truncated=False,
+        )
+        for query in shown.queries
+        if query.query_id in replies
+    ], [
         Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)
-        for query in shown.queries if query.query_id not in replies]
+        for query in shown.queries
+        if query.query_id not in replies
+    ]
 
 
-def scores_of(arm: str, source: Source, closed: list[Query], documents: list[Document],
-              how: Decoding, cloze_tokens: int) -> list[Score]:
+def scores_of(
+    arm: str,
+    source: Source,
+    closed: list[Query],
+    documents: list[Document],
+    how: Decoding,
+    cloze_tokens: int,
+) -> list[Score]:
     """Score the references of queries without a text in a local model; else return []."""
     if source.kind != "local" or source.is_open or not closed:
         return []
@@ -120,9 +165,15 @@ def scores_of(arm: str, source: Source, closed: list[Query], documents: list[Doc
     from lib.infer.loglik import score
 
     texts = {document.document_id: document.text for document in documents}
-    return score(*answers.load(source.name, precision=how.precision), closed, texts, arm,
-                 batch_size=how.batch_size, prompt_style=how.prompt_style,
-                 cloze_tokens=cloze_tokens)
+    return score(
+        *answers.load(source.name, precision=how.precision),
+        closed,
+        texts,
+        arm,
+        batch_size=how.batch_size,
+        prompt_style=how.prompt_style,
+        cloze_tokens=cloze_tokens,
+    )
 
 
 def losses_of(arm: str, source: Source, documents: list[Document], how: Decoding) -> list[Loss]:
@@ -140,8 +191,9 @@ def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:
 
     One row per structure and one for all; answers count equally.
     """
-    table = pd.DataFrame([row.model_dump(exclude={"query_id", "arm", "cloze_missing"})
-                          for row in scores]).astype(float)
+    table = pd.DataFrame(
+        [row.model_dump(exclude={"query_id", "arm", "cloze_missing"}) for row in scores]
+    ).astype(float)
     for kind in ("question", "cloze"):
         table[f"{kind}_loglik"] /= table.pop(f"{kind}_tokens")
     table["stored_only"] = table.cloze_argmax * (1 - table.question_argmax)

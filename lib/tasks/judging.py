@@ -21,9 +21,14 @@ class Finals(NamedTuple):
     def look(self, replies: list[Answer]) -> pd.DataFrame:
         """Return the replies that are longer than their final answer."""
         pairs = zip(replies, self.answers, strict=True)
-        return pd.DataFrame([(reply.arm, reply.answer, last.answer) for reply, last in pairs
-                             if reply.answer != last.answer],
-                            columns=["arm", "reply", "final answer"])
+        return pd.DataFrame(
+            [
+                (reply.arm, reply.answer, last.answer)
+                for reply, last in pairs
+                if reply.answer != last.answer
+            ],
+            columns=["arm", "reply", "final answer"],
+        )
 
 
 def final_answers(task: Task, queries: list[Query], replies: list[Answer]) -> Finals:
@@ -35,18 +40,26 @@ def final_answers(task: Task, queries: list[Query], replies: list[Answer]) -> Fi
     asked = {query.query_id: query for query in queries}
     finals = {name: task.final(asked[name], reply) for name, reply in given.items()}
     missing = {name: final.missing for name, final in finals.items() if final.missing}
-    return Finals([row.model_copy(update={"answer": finals[row.query_id].text})
-                   for row in replies], missing)
+    return Finals(
+        [row.model_copy(update={"answer": finals[row.query_id].text}) for row in replies], missing
+    )
 
 
-def verdicts_of(task: Task, queries: list[Query], finals: Finals, rows: Rows, judge_name: str,
-                calls: Calls) -> list[Verdict]:
+def verdicts_of(
+    task: Task, queries: list[Query], finals: Finals, rows: Rows, judge_name: str, calls: Calls
+) -> list[Verdict]:
     """Return one verdict per query on one arm's final answers, by the task's rules or a model.
 
     The verdict on a reply without a final answer gives the reason.
     """
-    found = (task.verdicts(queries, finals.answers, rows) if judge_name == "rules" else
-             judge(queries, finals.answers, by_model(judge_name, calls), judge_name))
-    return [verdict.model_copy(update={"reason": finals.missing[verdict.query_id]})
-            if verdict.verdict == "incorrect" and verdict.query_id in finals.missing else verdict
-            for verdict in found]
+    found = (
+        task.verdicts(queries, finals.answers, rows)
+        if judge_name == "rules"
+        else judge(queries, finals.answers, by_model(judge_name, calls), judge_name)
+    )
+    return [
+        verdict.model_copy(update={"reason": finals.missing[verdict.query_id]})
+        if verdict.verdict == "incorrect" and verdict.query_id in finals.missing
+        else verdict
+        for verdict in found
+    ]

@@ -48,11 +48,14 @@ CURVE = ("exposures_run", "exposures")
 
 SPARK = {
     "lab": Kind(("00_lab", *CHAIN), (*EVIDENCE, *CURVE)),
-    "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS",
-                      endings=SUFFIXES),
-    "exposures": Kind(CURVE, graph="laboratory/exposures.smk",
-                      fixed=("seed",), step=10,  # a base also uses its seed + 1
-                      report=("exposures", "effects")),
+    "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS", endings=SUFFIXES),
+    "exposures": Kind(
+        CURVE,
+        graph="laboratory/exposures.smk",
+        fixed=("seed",),
+        step=10,  # a base also uses its seed + 1
+        report=("exposures", "effects"),
+    ),
 }
 
 
@@ -61,6 +64,9 @@ def kinds() -> dict[str, Kind]:
 
     Those of other systems than SParK-Eval stand as KINDS in the module `records` of their package.
     """
-    others = [import_module(f"{package}.records").KINDS
-              for name, package in SYSTEMS.items() if name != "spark"]
+    others = [
+        import_module(f"{package}.records").KINDS
+        for name, package in SYSTEMS.items()
+        if name != "spark"
+    ]
     return SPARK | {source: kind for found in others for source, kind in found.items()}

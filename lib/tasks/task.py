@@ -11,9 +11,11 @@ from lib.judge.verdicts import Decide, judge
 from lib.llm.calls import Calls
 
 # A system: its notebooks, a line here, its TASK in task.py, its KINDS and files in records.py.
-SYSTEMS = {"spark": "lib.tasks.spark",
-           "structext": "lib.tasks.structext",
-           "tablequest": "lib.tasks.tablequest"}
+SYSTEMS = {
+    "spark": "lib.tasks.spark",
+    "structext": "lib.tasks.structext",
+    "tablequest": "lib.tasks.tablequest",
+}
 Rows = Mapping[str, list]  # artifact -> its rows, as `Task.needs` names them
 
 

@@ -10,8 +10,9 @@ from lib.core.process import be_parent, collect_seldom, die_with_parent
 
 def rendezvous(environment: Mapping[str, str]) -> list[str]:
     """Return torchrun's options for meeting on the node where srun was called, [] without srun."""
-    address, job = (environment.get(f"SLURM_{name}", "") for name in ("LAUNCH_NODE_IPADDR",
-                                                                      "JOB_ID"))
+    address, job = (
+        environment.get(f"SLURM_{name}", "") for name in ("LAUNCH_NODE_IPADDR", "JOB_ID")
+    )
     if not address:
         return []
     run = f"{job}.{environment.get('SLURM_STEP_ID', 0)}"  # a second step never joins the first

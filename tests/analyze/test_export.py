@@ -33,4 +33,6 @@ def test_no_text_of_a_csv_starts_a_formula_and_numbers_stay_numbers(root):
 
 def test_without_formatted_cells_numbers_have_two_decimals():
     assert show("s", "t", pd.DataFrame({"x": [0.1234, None], "n": ["a", 2]})).values.tolist() == [
-        ["0.12", "a"], ["–", "2"]]
+        ["0.12", "a"],
+        ["–", "2"],
+    ]

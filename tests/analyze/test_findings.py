@@ -12,8 +12,10 @@ from tests.analyze.test_tables import query, verdicts
 def test_the_answer_of_the_papers_table_2():
     text = answer_to_question(table2(paper_rows()))
     assert text.count(". ") == 1 and text.endswith(".")
-    assert text.startswith("The correct share of the answers [95% interval] is with raw text on "
-                           "prose 26.2% [17% to 38%], list 12.9% [7% to 22%], table ")
+    assert text.startswith(
+        "The correct share of the answers [95% interval] is with raw text on "
+        "prose 26.2% [17% to 38%], list 12.9% [7% to 22%], table "
+    )
     assert "For comparison: with base on all 2.6% [" in text
     assert "; with rewritten text on prose" in text
 
@@ -21,8 +23,9 @@ def test_the_answer_of_the_papers_table_2():
 @pytest.mark.parametrize("states", [["unscored"], ["incorrect"], ["correct", "unscored"], []])
 def test_small_cells_have_an_answer(states):
     named = {f"q{number}": state for number, state in enumerate(states)}
-    text = answer_to_question(table2(joined([query(name, "tabular") for name in named],
-                                            verdicts("dapt", named))))
+    text = answer_to_question(
+        table2(joined([query(name, "tabular") for name in named], verdicts("dapt", named)))
+    )
     assert "nan" not in text and "[–" not in text and ("no verdicts" in text) == (not states)
 
 

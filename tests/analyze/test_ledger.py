@@ -48,11 +48,18 @@ def prepared(max_tokens: int, arm: str, packing: str, block_size: int):
     return segments, normalized, Trained(corpus, TOKENIZER, block_size, packing, texts_of(arm))
 
 
-@pytest.mark.parametrize(("max_tokens", "arm", "packing", "block_size"), [
-    (60, "dapt", "document", 48), (25, "dapt-n", "concat", 40), (12, "dapt", "document", 24),
-    (25, "dapt", "concat", 40)])
+@pytest.mark.parametrize(
+    ("max_tokens", "arm", "packing", "block_size"),
+    [
+        (60, "dapt", "document", 48),
+        (25, "dapt-n", "concat", 40),
+        (12, "dapt", "document", 24),
+        (25, "dapt", "concat", 40),
+    ],
+)
 def test_an_answer_in_training_is_in_a_piece_of_a_block_and_a_lost_one_in_none(
-        max_tokens, arm, packing, block_size):
+    max_tokens, arm, packing, block_size
+):
     """Blocks are decoded, so this knows nothing of offsets and of how the ledger counts pieces."""
     segments, normalized, trained = prepared(max_tokens, arm, packing, block_size)
     blocks = pack(trained.corpus.training, TOKENIZER, block_size, packing)
@@ -73,28 +80,68 @@ def test_an_answer_in_training_is_in_a_piece_of_a_block_and_a_lost_one_in_none(
 
 
 def query(**changes) -> Query:
-    return Query(**({
-        "query_id": "q", "document_id": "d", "question": "What are the tools of Corvane?",
-        "answer": "drill", "structure": "natural", "source_reference": "", "start": 0, "end": 0,
-        "entity_count": None, "block_type": "prose"} | changes))
+    return Query(
+        **(
+            {
+                "query_id": "q",
+                "document_id": "d",
+                "question": "What are the tools of Corvane?",
+                "answer": "drill",
+                "structure": "natural",
+                "source_reference": "",
+                "start": 0,
+                "end": 0,
+                "entity_count": None,
+                "block_type": "prose",
+            }
+            | changes
+        )
+    )
 
 
-TEXT = ("# Corvane\n\n- drill\n- hex key\n\nThe case of Corvane stands in the house, and after a "
-        "fall in voltage it restarts\nafter 30 s. It has a red door.\n")
-TOOLS = {"answer": "drill\nhex key", "structure": "entity-list", "entity_count": 2,
-         "start": TEXT.index("- drill"), "end": TEXT.index("The case")}
-RESTART = {"question": "After how long does Corvane restart?", "answer": "30 s",
-           "start": TEXT.index("The case"), "end": TEXT.index(" It has")}
+TEXT = (
+    "# Corvane\n\n- drill\n- hex key\n\nThe case of Corvane stands in the house, and after a "
+    "fall in voltage it restarts\nafter 30 s. It has a red door.\n"
+)
+TOOLS = {
+    "answer": "drill\nhex key",
+    "structure": "entity-list",
+    "entity_count": 2,
+    "start": TEXT.index("- drill"),
+    "end": TEXT.index("The case"),
+}
+RESTART = {
+    "question": "After how long does Corvane restart?",
+    "answer": "30 s",
+    "start": TEXT.index("The case"),
+    "end": TEXT.index(" It has"),
+}
 
 
-def row_of(asked: dict, arm: str = "dapt-n", *, border: str = "", rewritten: str | None = None,
-           dropped: str = "", held_out: tuple[str, ...] = (), block_size: int = 320) -> LedgerRow:
+def row_of(
+    asked: dict,
+    arm: str = "dapt-n",
+    *,
+    border: str = "",
+    rewritten: str | None = None,
+    dropped: str = "",
+    held_out: tuple[str, ...] = (),
+    block_size: int = 320,
+) -> LedgerRow:
     """Return the row of one query on TEXT, cut at `border`, with this first rewrite."""
     document = Document(document_id="d", title="Corvane", path="", text=TEXT)
     borders = [0, *([TEXT.index(border)] if border else []), len(TEXT)]
-    segments = [Segment(segment_id=f"s{n}", document_id="d", start=start, end=end,
-                        text=TEXT[start:end], n_tokens=1)
-                for n, (start, end) in enumerate(zip(borders, borders[1:], strict=False))]
+    segments = [
+        Segment(
+            segment_id=f"s{n}",
+            document_id="d",
+            start=start,
+            end=end,
+            text=TEXT[start:end],
+            n_tokens=1,
+        )
+        for n, (start, end) in enumerate(zip(borders, borders[1:], strict=False))
+    ]
     rewrites = normalize(segments, [document], rewrite_by_rules)
     if rewritten is not None:
         rewrites[0] = rewrites[0].model_copy(update={"text": rewritten, "dropped": dropped})
@@ -103,22 +150,26 @@ def row_of(asked: dict, arm: str = "dapt-n", *, border: str = "", rewritten: str
     return make_ledger([query(**asked)], [document], segments, rewrites, {arm: trained})[0]
 
 
-@pytest.mark.parametrize(("asked", "given", "lost_at"), [
-    (TOOLS, {"rewritten": "The tools of Corvane are drill and others."}, "rewrite"),
-    (TOOLS, {"rewritten": "The tools of Corvane are a DRILL and a Hex\nKey."}, ""),
-    (RESTART, {"rewritten": "Corvane restarts after 0.5 min."}, ""),  # the same value
-    (RESTART, {"rewritten": "Corvane restarts."}, "rewrite"),
-    (RESTART, {"rewritten": "Corvane restarts.", "arm": "dapt@2"}, ""),
-    (RESTART, {"rewritten": "", "dropped": "no reply", "border": "after 30 s"}, "rewrite"),
-    (RESTART | {"answer": "40 s"}, {"rewritten": "Corvane restarts."}, "source"),
-    # the end of a sentence is in the rewrite of the segment where it begins
-    (RESTART, {"border": "after 30 s"}, ""),
-    (RESTART, {"border": "after 30 s", "held_out": ("s0",)}, "split"),
-    (RESTART, {"border": "after 30 s", "held_out": ("s1",)}, ""),
-    # a border loses raw text only if one side is held out
-    (RESTART, {"border": "s. It", "arm": "dapt"}, ""),
-    (RESTART, {"border": "s. It", "arm": "dapt", "held_out": ("s1",)}, "segment"),
-    (RESTART, {"border": "after 30 s", "arm": "dapt", "held_out": ("s1",)}, "split")])
+@pytest.mark.parametrize(
+    ("asked", "given", "lost_at"),
+    [
+        (TOOLS, {"rewritten": "The tools of Corvane are drill and others."}, "rewrite"),
+        (TOOLS, {"rewritten": "The tools of Corvane are a DRILL and a Hex\nKey."}, ""),
+        (RESTART, {"rewritten": "Corvane restarts after 0.5 min."}, ""),  # the same value
+        (RESTART, {"rewritten": "Corvane restarts."}, "rewrite"),
+        (RESTART, {"rewritten": "Corvane restarts.", "arm": "dapt@2"}, ""),
+        (RESTART, {"rewritten": "", "dropped": "no reply", "border": "after 30 s"}, "rewrite"),
+        (RESTART | {"answer": "40 s"}, {"rewritten": "Corvane restarts."}, "source"),
+        # the end of a sentence is in the rewrite of the segment where it begins
+        (RESTART, {"border": "after 30 s"}, ""),
+        (RESTART, {"border": "after 30 s", "held_out": ("s0",)}, "split"),
+        (RESTART, {"border": "after 30 s", "held_out": ("s1",)}, ""),
+        # a border loses raw text only if one side is held out
+        (RESTART, {"border": "s. It", "arm": "dapt"}, ""),
+        (RESTART, {"border": "s. It", "arm": "dapt", "held_out": ("s1",)}, "segment"),
+        (RESTART, {"border": "after 30 s", "arm": "dapt", "held_out": ("s1",)}, "split"),
+    ],
+)
 def test_the_first_stage_that_loses_an_answer(asked, given, lost_at):
     row = row_of(asked, **given)
     assert row.lost_at == lost_at
@@ -131,18 +182,36 @@ def test_a_block_may_cut_an_answer():
     assert {row.lost_at for row in rows} == {"block", ""}
 
 
-@pytest.mark.parametrize(("item", "text", "is_there"), [
-    ("8443", "The port is 8443.", True), ("8443", "18443, 8443.5, P-8443 and 8443-2", False),
-    ("-20 °C", "at -20 °C", True), ("20 °C", "20-40 °C", False), ("20 °C", "at -20 °C", False),
-    ("-20 °C", "20 °C", False),
-    ("Hex Key", "a hex  key", True), ("hex key", "a **hex** key", True),
-    ("hex key", "a hexkey", False), ("C++", "written in C", False), ("C", "written in C++", False),
-    ("C++", "written in c++.", True), ("30 s", "after 0.5 min", True),
-    ("30 s", "after 30 ms", False), ("2 GB", "2048 MB of it", True),
-    ("2024-05-07", "on 7 May 2024", True), ("1,024", "1024 places", True),
-    ("5 m", "at 5 m/s", False), ("guide text", "[guide](a/b.md) text", True), ("", "any", False),
-    ("50", "_Default Value: 50_", True), ("raft_term", "the **raft_term**", True),
-    ("≥ 5 V", "5 V", False), ("v1.2", "v1.2.3", False), ("/etc/x.conf", "in /etc/x.conf.", True)])
+@pytest.mark.parametrize(
+    ("item", "text", "is_there"),
+    [
+        ("8443", "The port is 8443.", True),
+        ("8443", "18443, 8443.5, P-8443 and 8443-2", False),
+        ("-20 °C", "at -20 °C", True),
+        ("20 °C", "20-40 °C", False),
+        ("20 °C", "at -20 °C", False),
+        ("-20 °C", "20 °C", False),
+        ("Hex Key", "a hex  key", True),
+        ("hex key", "a **hex** key", True),
+        ("hex key", "a hexkey", False),
+        ("C++", "written in C", False),
+        ("C", "written in C++", False),
+        ("C++", "written in c++.", True),
+        ("30 s", "after 0.5 min", True),
+        ("30 s", "after 30 ms", False),
+        ("2 GB", "2048 MB of it", True),
+        ("2024-05-07", "on 7 May 2024", True),
+        ("1,024", "1024 places", True),
+        ("5 m", "at 5 m/s", False),
+        ("guide text", "[guide](a/b.md) text", True),
+        ("", "any", False),
+        ("50", "_Default Value: 50_", True),
+        ("raft_term", "the **raft_term**", True),
+        ("≥ 5 V", "5 V", False),
+        ("v1.2", "v1.2.3", False),
+        ("/etc/x.conf", "in /etc/x.conf.", True),
+    ],
+)
 def test_an_answer_occurs_in_a_text_or_not(item, text, is_there):
     assert (nearest(item, text, "?") is not None) == is_there
 
@@ -164,9 +233,19 @@ def test_the_table_adds_up_to_the_ledger():
     assert 0 < sum(answers_kept(QUERIES, normalized)) < len(QUERIES)  # two are dropped
     ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {"dapt-n": trained})
     reached = sum(row.lost_at == "" for row in ledger)
-    verdicts = joined(QUERIES, [
-        Verdict(query_id=row.query_id, arm="dapt-n", judge="rules", reason="",
-                verdict="incorrect" if row.lost_at else "correct") for row in ledger])
+    verdicts = joined(
+        QUERIES,
+        [
+            Verdict(
+                query_id=row.query_id,
+                arm="dapt-n",
+                judge="rules",
+                reason="",
+                verdict="incorrect" if row.lost_at else "correct",
+            )
+            for row in ledger
+        ],
+    )
     table = ledger_table(ledger, verdicts)
     assert (table[list(STAGES)].diff(axis=1).iloc[:, 1:] <= 0).all(axis=None)
     row = table.set_index("structure").loc["all"]
@@ -180,10 +259,16 @@ def test_an_arm_is_read_as_it_was_trained_and_other_text_is_refused(tmp_path, mo
     folder = tmp_path / "data" / "lab" / "models" / "dapt@2"
     TOKENIZER.save_pretrained(folder)
     blocks = pack(trained.corpus.training, TOKENIZER, 48, "document")
-    write_json(folder / "training.json", {
-        "held_out": trained.corpus.held_out, "base_model": "", "block_size": 48,
-        "packing": "document",
-        "fingerprint": {"data.training": data_hash(blocks)}})
+    write_json(
+        folder / "training.json",
+        {
+            "held_out": trained.corpus.held_out,
+            "base_model": "",
+            "block_size": 48,
+            "packing": "document",
+            "fingerprint": {"data.training": data_hash(blocks)},
+        },
+    )
     again = read_trained("lab", "dapt@2", segments, normalized)
     assert again.corpus == trained.corpus
     with pytest.raises(BadInput, match="03_train.ipynb with arm dapt@2"):

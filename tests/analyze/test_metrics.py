@@ -21,15 +21,18 @@ def test_every_vector_of_the_package_is_met_to_the_last_digit():
     scored = [row for row in vectors if row["status"] == "ok"]
     assert len(vectors) == 179 and len(scored) == 143
     assert [rouge_l(row["answer"], row["response"]) for row in scored] == [
-        row["rouge_l_f"] for row in scored]
+        row["rouge_l_f"] for row in scored
+    ]
 
 
 def f(recall: float, precision: float) -> float:
     return 2 * (precision * recall / (precision + recall + 1e-8))
 
 
-@pytest.mark.parametrize(("answer", "response", "which"), [
-    ("", "a", "answer"), ("a", "", "response"), ("a", "..", "response")])
+@pytest.mark.parametrize(
+    ("answer", "response", "which"),
+    [("", "a", "answer"), ("a", "", "response"), ("a", "..", "response")],
+)
 def test_an_empty_text_has_no_rouge(answer, response, which):
     with pytest.raises(BadInput, match=which):
         rouge_l(answer, response)
@@ -37,12 +40,16 @@ def test_an_empty_text_has_no_rouge(answer, response, which):
 
 def walked(x: list[str], y: list[str]) -> set[str]:
     """The package's table and its way back."""
+
     @cache
     def length(i: int, j: int) -> int:
         if i == 0 or j == 0:
             return 0
-        return (length(i - 1, j - 1) + 1 if x[i - 1] == y[j - 1]
-                else max(length(i - 1, j), length(i, j - 1)))
+        return (
+            length(i - 1, j - 1) + 1
+            if x[i - 1] == y[j - 1]
+            else max(length(i - 1, j), length(i, j - 1))
+        )
 
     found, i, j = set(), len(x), len(y)
     while i and j:

@@ -35,7 +35,10 @@ def paper():
 def test_table2_prints_the_percentages_of_the_paper(paper):
     assert [f"{paper.accuracy[arm, ALL]:.2%}" for arm in ARMS] == ["2.62%", "16.23%", "24.61%"]
     assert [[paper.correct[arm, structure] for structure in STRUCTURES] for arm in ARMS] == [
-        [4, 0, 1], [17, 11, 3], [17, 24, 6]]
+        [4, 0, 1],
+        [17, 11, 3],
+        [17, 24, 6],
+    ]
     assert all(list(paper.n[arm, :]) == [65, 85, 41, 191] for arm in ARMS)
 
 
@@ -63,7 +66,8 @@ def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     assert list(text.columns) == ["MMLU", "HellaSwag", "LAMBADA", "Last word"]
     assert [text.loc[place].tolist() for place in ((PAPER, "dapt-n"), (RUN, "dapt"))] == [
         ["62.41 (-0.94)", "59.95 (-0.11)", "73.26 (-2.25)", "–"],
-        ["–", "–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"]]
+        ["–", "–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"],
+    ]
 
 
 def test_table4_prints_the_percentages_of_the_paper():
@@ -71,8 +75,9 @@ def test_table4_prints_the_percentages_of_the_paper():
     keys = ["first_arm", "second_arm", "criterion", "structure", "outcome"]
     shares, counts = (table.set_index(keys)[name] for name in ("share", "count"))
     assert f"{shares['base', 'dapt-n', 'domain relevance', 'tabular', 'tie']:.2%}" == "4.88%"
-    assert [f"{100 * shares['base', 'dapt', 'correctness', ALL, outcome]:.2f}"
-            for outcome in OUTCOMES] == ["10.99", "49.21", "39.79"]
+    assert [
+        f"{100 * shares['base', 'dapt', 'correctness', ALL, outcome]:.2f}" for outcome in OUTCOMES
+    ] == ["10.99", "49.21", "39.79"]
     totals = counts.groupby(keys[:4]).sum().unstack()
     assert (totals[[*STRUCTURES, ALL]] == [65, 85, 41, 191]).all(axis=None)
     wide = counts.unstack("structure")  # the structures of the paper add up to its "all"
@@ -107,7 +112,8 @@ def test_the_run_is_below_the_paper_in_the_same_layout():
     text = formatted(table)
     assert list(text.columns) == ["structure", "source", "base", "dapt", "dapt@2", "dapt-n"]
     assert text[["structure", "source"]].values.tolist() == [
-        [structure, source] for structure in (*STRUCTURES, ALL) for source in (PAPER, RUN)]
+        [structure, source] for structure in (*STRUCTURES, ALL) for source in (PAPER, RUN)
+    ]
     run = "65/65 = 100.00% [94.4, 100.0]"
     assert text.dapt.tolist()[:2] == ["17/65 = 26.15% [17.0, 38.0]", run]
     assert text["dapt@2"].tolist()[:2] == ["–", run]

@@ -1,6 +1,5 @@
 """Wilson, intervals and sign flips over clusters, Holm: by hand, and by how often they cover."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -19,17 +19,34 @@ from lib.analyze.tables import (
 from lib.core.records import Answer, Query, Verdict
 
 
-def query(query_id: str, structure: str = "natural", answer: str = "Oslo",
-          question: str = "Where?", **fields) -> Query:
+def query(
+    query_id: str,
+    structure: str = "natural",
+    answer: str = "Oslo",
+    question: str = "Where?",
+    **fields,
+) -> Query:
     entities = len(answer.splitlines()) if structure == "entity-list" else None
-    return Query(query_id=query_id, document_id="d", question=question, answer=answer,
-                 structure=structure, source_reference="", start=0, end=0, block_type="prose",
-                 entity_count=entities, **fields)
+    return Query(
+        query_id=query_id,
+        document_id="d",
+        question=question,
+        answer=answer,
+        structure=structure,
+        source_reference="",
+        start=0,
+        end=0,
+        block_type="prose",
+        entity_count=entities,
+        **fields,
+    )
 
 
 def verdicts(arm: str, states: dict[str, str]) -> list[Verdict]:
-    return [Verdict(query_id=query_id, arm=arm, judge="rules", verdict=state, reason="so")
-            for query_id, state in states.items()]
+    return [
+        Verdict(query_id=query_id, arm=arm, judge="rules", verdict=state, reason="so")
+        for query_id, state in states.items()
+    ]
 
 
 def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
@@ -45,14 +62,22 @@ def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
 
 
 def test_incomplete_replies_of_an_endpoint_are_counted_by_kind():
-    rows = [query(name, structure) for name, structure in zip("abcde", ["natural"] * 4 + [
-        "tabular"], strict=True)]
+    rows = [
+        query(name, structure)
+        for name, structure in zip("abcde", ["natural"] * 4 + ["tabular"], strict=True)
+    ]
     states = dict.fromkeys("abcde", "incorrect") | {"e": "correct"}
-    answers = [Answer(query_id=name, arm="base", answer="", n_tokens=0, truncated=False, flaw=flaw)
-               for name, flaw in zip("abde", ["cut", "cut", "refused", ""], strict=True)]
+    answers = [
+        Answer(query_id=name, arm="base", answer="", n_tokens=0, truncated=False, flaw=flaw)
+        for name, flaw in zip("abde", ["cut", "cut", "refused", ""], strict=True)
+    ]
     table = table2(joined(rows, verdicts("base", states), answers))
     assert table.set_index("structure")[["refused", "cut"]].T.to_dict("list") == {
-        "natural": [1, 2], "entity-list": [0, 0], "tabular": [0, 0], "all": [1, 2]}
+        "natural": [1, 2],
+        "entity-list": [0, 0],
+        "tabular": [0, 0],
+        "all": [1, 2],
+    }
     assert "empty" not in table and formatted_table(table).base[0].endswith("; 1 refused; 2 cut")
     assert "cut" not in table2(joined(rows, verdicts("base", states)))
 
@@ -60,16 +85,23 @@ def test_incomplete_replies_of_an_endpoint_are_counted_by_kind():
 @given(st.lists(st.sampled_from(["correct", "incorrect", "unscored"]), max_size=40))
 def test_accuracy_lies_in_its_interval_and_counts_unscored_as_incorrect(states):
     strict = ["incorrect" if state == "unscored" else state for state in states]
-    cell, same = (counted(pd.DataFrame({"arm": "dapt", "verdict": ["correct", *some]}), ["arm"])
-                  .iloc[0] for some in (states, strict))
+    cell, same = (
+        counted(pd.DataFrame({"arm": "dapt", "verdict": ["correct", *some]}), ["arm"]).iloc[0]
+        for some in (states, strict)
+    )
     assert cell["n"] == len(states) + 1 and cell["unscored"] == states.count("unscored")
     assert 0 <= cell["low"] <= cell["accuracy"] <= cell["upper_bound"] <= 1
     assert all(cell[key] == same[key] for key in ("accuracy", "low", "high"))
 
 
 def test_a_group_has_the_mean_of_its_known_values_with_the_interval_over_its_clusters():
-    rows = pd.DataFrame({"level": ["b", "a", "a", "a", "a"], "document": list("uvvww"),
-                         "score": [None, 1.0, 0.5, 0.0, None]})
+    rows = pd.DataFrame(
+        {
+            "level": ["b", "a", "a", "a", "a"],
+            "document": list("uvvww"),
+            "score": [None, 1.0, 0.5, 0.0, None],
+        }
+    )
     empty, known = by_group(rows, ["level"], "score", "document").itertuples(index=False)
     assert (empty.level, empty.n) == ("b", 0) and math.isnan(empty.mean + empty.low + empty.high)
     ends = share_interval(pd.Series([1, 0.5, 0]), pd.Series(list("vvw")))
@@ -82,9 +114,14 @@ def test_verdicts_that_do_not_cover_the_queries_are_refused():
 
 
 def test_words_and_entities_are_counted_by_hand():
-    table = table1([query("a", "natural", "4 GB", "How much memory has it?"), query("b"),
-                    query("c", "entity-list", "Linux\nQNX\nWindows Server", "Which are they?"),
-                    query("d", "entity-list", "Red Hat Linux", "Which one is it?")])
+    table = table1(
+        [
+            query("a", "natural", "4 GB", "How much memory has it?"),
+            query("b"),
+            query("c", "entity-list", "Linux\nQNX\nWindows Server", "Which are they?"),
+            query("d", "entity-list", "Red Hat Linux", "Which one is it?"),
+        ]
+    )
     by_structure = table.set_index("structure")
     assert list(by_structure.queries) == [2, 2, 0, 4]
     assert list(by_structure.question_words.dropna()) == [3.0, 3.5, 3.25]

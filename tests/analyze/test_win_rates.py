@@ -15,19 +15,46 @@ PAPER = paper_table4()[COLUMNS]
 
 
 def query(query_id: str, structure: str) -> Query:
-    return Query(query_id=query_id, document_id=f"of {query_id}", question="Which?\nOne.",
-                 answer="a\nb", structure=structure, source_reference="", start=0, end=0,
-                 block_type="prose", entity_count=None)
+    return Query(
+        query_id=query_id,
+        document_id=f"of {query_id}",
+        question="Which?\nOne.",
+        answer="a\nb",
+        structure=structure,
+        source_reference="",
+        start=0,
+        end=0,
+        block_type="prose",
+        entity_count=None,
+    )
 
 
-def preference(query_id: str, pair, criterion: str, as_first: str, as_second: str | None = None,
-               **fields: object) -> Preference:
+def preference(
+    query_id: str,
+    pair,
+    criterion: str,
+    as_first: str,
+    as_second: str | None = None,
+    **fields: object,
+) -> Preference:
     verdict, is_flipped = combined(as_first, as_second or as_first)
-    return Preference(**{
-        "query_id": query_id, "first_arm": pair[0], "second_arm": pair[1], "judge": "m",
-        "criterion": criterion, "verdict": verdict, "is_flipped": is_flipped, "is_asked": True,
-        "as_first": as_first, "as_second": as_second or as_first, "reason": "",
-        "reason_as_second": ""} | fields)
+    return Preference(
+        **{
+            "query_id": query_id,
+            "first_arm": pair[0],
+            "second_arm": pair[1],
+            "judge": "m",
+            "criterion": criterion,
+            "verdict": verdict,
+            "is_flipped": is_flipped,
+            "is_asked": True,
+            "as_first": as_first,
+            "as_second": as_second or as_first,
+            "reason": "",
+            "reason_as_second": "",
+        }
+        | fields
+    )
 
 
 def of_paper(pair: tuple[str, str]) -> tuple[list[Query], list[Preference]]:
@@ -41,8 +68,10 @@ def of_paper(pair: tuple[str, str]) -> tuple[list[Query], list[Preference]]:
         for criterion in CRITERIA:
             counts = cells[cells.criterion == criterion]
             outcomes = counts.outcome.repeat(counts["count"])
-            rows += [preference(query_id, pair, criterion, outcome)
-                     for query_id, outcome in zip(ids, outcomes, strict=True)]
+            rows += [
+                preference(query_id, pair, criterion, outcome)
+                for query_id, outcome in zip(ids, outcomes, strict=True)
+            ]
     return queries, rows
 
 
@@ -72,10 +101,13 @@ def test_several_pairs_follow_one_another_and_a_missing_preference_is_an_error()
 
 
 PAIR = ("base", "dapt")
-ROWS = [preference("q0", PAIR, CRITERIA[0], "A"), preference("q1", PAIR, CRITERIA[0], "A", "B"),
-        preference("q2", PAIR, CRITERIA[0], "A", "unscored"),
-        preference("q3", PAIR, CRITERIA[0], "tie", is_asked=False),
-        *(preference(f"q{number}", PAIR, CRITERIA[1], "tie") for number in range(4))]
+ROWS = [
+    preference("q0", PAIR, CRITERIA[0], "A"),
+    preference("q1", PAIR, CRITERIA[0], "A", "B"),
+    preference("q2", PAIR, CRITERIA[0], "A", "unscored"),
+    preference("q3", PAIR, CRITERIA[0], "tie", is_asked=False),
+    *(preference(f"q{number}", PAIR, CRITERIA[1], "tie") for number in range(4)),
+]
 QUERIES = [query(f"q{number}", "natural") for number in range(4)]
 
 

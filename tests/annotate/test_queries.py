@@ -10,29 +10,36 @@ from lib.annotate.queries import agreement, annotate, yields
 from lib.core.records import Document
 from lib.tasks.spark.structures import STRUCTURES
 
-TEXT = ("The port is 80. The gate is 7. Old is 1. New is 2. Big is 3.\n\n"
-        "- a b\n- c\n\n| K | V |\n|---|---|\n| k | v w |\n")
+TEXT = (
+    "The port is 80. The gate is 7. Old is 1. New is 2. Big is 3.\n\n"
+    "- a b\n- c\n\n| K | V |\n|---|---|\n| k | v w |\n"
+)
 GOOD = Candidate("What is the port of Orsa R-9?", "80", "prose", 0, 15, rule="r")
 ROW = {"kind": "table", "start": TEXT.index("| k"), "end": TEXT.index("w |") + 1}
 LIST = {"kind": "list", "start": 62, "end": 71}
 DOCUMENT = Document(document_id="d", title="Orsa R-9", path="", text=TEXT)
 
 
-@pytest.mark.parametrize(("change", "reason"), [
-    ({}, ""), ({"answer": "v w"} | ROW, ""), ({"answer": "a b\nc"} | LIST, ""),
-    ({"question": "The port of Orsa R-9"}, "well-formed"),
-    ({"question": "What is the (port?"}, "well-formed"),
-    ({"question": "What is the port above?"}, "self-contained"),
-    ({"question": "What is its port?"}, "self-contained"),
-    ({"question": "What is given in the second table?"}, "table or list"),
-    ({"question": "Why is the port of Orsa R-9 so?"}, "reasoning"),
-    ({"answer": ""}, "empty"),
-    ({"answer": "81"}, "verbatim"),
-    ({"question": "What is port 80 of Orsa R-9?"}, "gives the answer away"),
-    ({"end": 61, "answer": "80. The gate is 7. Old is 1. New is 2. Big"}, "three sentences"),
-    ({"start": 0, "end": 70}, "three sentences"),
-    ({"answer": "a b\na b"} | LIST, "repeats"),
-])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({}, ""),
+        ({"answer": "v w"} | ROW, ""),
+        ({"answer": "a b\nc"} | LIST, ""),
+        ({"question": "The port of Orsa R-9"}, "well-formed"),
+        ({"question": "What is the (port?"}, "well-formed"),
+        ({"question": "What is the port above?"}, "self-contained"),
+        ({"question": "What is its port?"}, "self-contained"),
+        ({"question": "What is given in the second table?"}, "table or list"),
+        ({"question": "Why is the port of Orsa R-9 so?"}, "reasoning"),
+        ({"answer": ""}, "empty"),
+        ({"answer": "81"}, "verbatim"),
+        ({"question": "What is port 80 of Orsa R-9?"}, "gives the answer away"),
+        ({"end": 61, "answer": "80. The gate is 7. Old is 1. New is 2. Big"}, "three sentences"),
+        ({"start": 0, "end": 70}, "three sentences"),
+        ({"answer": "a b\na b"} | LIST, "repeats"),
+    ],
+)
 def test_each_constraint_is_checked(change, reason):
     found = violation(replace(GOOD, **change), TEXT)
     assert reason in found and bool(reason) == bool(found), found
@@ -40,20 +47,31 @@ def test_each_constraint_is_checked(change, reason):
 
 def test_few_queries_are_spread_over_structures_and_the_rest_is_counted_by_reason():
     found = [replace(GOOD, question=f"What is the port of Orsa {n}?") for n in range(3)]
-    found += [replace(GOOD, question="Which?", answer="a b\nc", **LIST),
-              replace(GOOD, question="What is V?", answer="v w", **ROW),
-              replace(GOOD, question="Why is V?", answer="v w", **ROW)]
+    found += [
+        replace(GOOD, question="Which?", answer="a b\nc", **LIST),
+        replace(GOOD, question="What is V?", answer="v w", **ROW),
+        replace(GOOD, question="Why is V?", answer="v w", **ROW),
+    ]
     queries, rejected = annotate([DOCUMENT], lambda documents, most: [(found, [])], 4)
     assert Counter(query.structure for query in queries) == {
-        "natural": 2, "entity-list": 1, "tabular": 1}
-    other = [query.model_copy(update={"answer": "c\na b" if query.entity_count else "81"})
-             for query in queries]
-    assert agreement(other[:3], queries).loc[["natural", "entity-list", "tabular"]].to_numpy(
-        ).tolist() == [[2, 2, 0], [1, 1, 1], [1, 0, 0]]
+        "natural": 2,
+        "entity-list": 1,
+        "tabular": 1,
+    }
+    other = [
+        query.model_copy(update={"answer": "c\na b" if query.entity_count else "81"})
+        for query in queries
+    ]
+    assert agreement(other[:3], queries).loc[
+        ["natural", "entity-list", "tabular"]
+    ].to_numpy().tolist() == [[2, 2, 0], [1, 1, 1], [1, 0, 0]]
     table = yields(queries, rejected, "structure")
     assert list(table.index) == [
-        "asked", "kept", "refused: fits, but the document already has its 4 queries",
-        "refused: the question asks for reasoning, not recall"]
+        "asked",
+        "kept",
+        "refused: fits, but the document already has its 4 queries",
+        "refused: the question asks for reasoning, not recall",
+    ]
     assert list(table.loc["asked", list(STRUCTURES)]) == [3, 1, 2]
     assert list(table.loc["kept", list(STRUCTURES)]) == [2, 1, 1]
     assert yields(queries, rejected, "rule").loc["asked", "r"] == 6

@@ -32,9 +32,17 @@ DOCUMENT = Document(document_id="d", title="Corvane P-417", path="", text=RECORD
 
 def segments_of(text: str, *cuts: int) -> list[Segment]:
     bounds = [0, *sorted(cuts), len(text)]
-    return [Segment(segment_id=f"s{number}", document_id="d", start=start, end=end,
-                    text=text[start:end], n_tokens=9)
-            for number, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False))]
+    return [
+        Segment(
+            segment_id=f"s{number}",
+            document_id="d",
+            start=start,
+            end=end,
+            text=text[start:end],
+            n_tokens=9,
+        )
+        for number, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False))
+    ]
 
 
 SEGMENTS = segments_of(RECORD, RECORD.index("## Ports"))
@@ -62,8 +70,11 @@ def test_no_pair_asks_what_the_test_asks_and_every_other_is_kept():
     rng = random.Random(1)
     for count in range(len(every) + 1):
         tested = rng.sample(every, count)
-        rows = [row for row in augment(
-            segments_of(RECORD), [DOCUMENT], tested, ENGINE, ["pairs"], 1)[0] if row.text]
+        rows = [
+            row
+            for row in augment(segments_of(RECORD), [DOCUMENT], tested, ENGINE, ["pairs"], 1)[0]
+            if row.text
+        ]
         asked = {query.question for query in tested}
         assert len(rows) == len(every)
         for query, row in zip(every, rows, strict=True):
@@ -73,13 +84,19 @@ def test_no_pair_asks_what_the_test_asks_and_every_other_is_kept():
             assert overlaps or row.dropped == ""
 
 
-@pytest.mark.parametrize(("text", "reason"), [
-    ("Corvane P-417 has port 8443.", ""), ("Corvane P-417 weighs 2000 g.", ""),
-    ("Corvane P-417 has port 8444.", "invents 8444"), ("Corvane P-418 hums.", "invents P-418"),
-    ("Corvane P-417 weighs 3 kg.", "invents 3 kg"),
-    ("See /etc/corvane.conf of 1.2.3.", "invents /etc/corvane.conf, 1.2.3"),
-    ("Corvane P-417 never hums.", "invents Corvane P-417 never hums."),
-    ("Its protocol is TCP.", "")])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Corvane P-417 has port 8443.", ""),
+        ("Corvane P-417 weighs 2000 g.", ""),
+        ("Corvane P-417 has port 8444.", "invents 8444"),
+        ("Corvane P-418 hums.", "invents P-418"),
+        ("Corvane P-417 weighs 3 kg.", "invents 3 kg"),
+        ("See /etc/corvane.conf of 1.2.3.", "invents /etc/corvane.conf, 1.2.3"),
+        ("Corvane P-417 never hums.", "invents Corvane P-417 never hums."),
+        ("Its protocol is TCP.", ""),
+    ],
+)
 def test_a_text_is_dropped_if_a_fact_in_it_is_nowhere_in_the_document(text, reason):
     row = saying(text)[0]
     assert row.dropped == reason

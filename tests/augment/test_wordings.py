@@ -16,6 +16,7 @@ def test_every_wording_states_the_fact_without_the_words_of_its_question(value):
         assert "spare parts" in sentence.lower() and not sentence[0].islower()
         assert "spare parts of Ardwin Iris" not in sentence
         assert "{" not in sentence
-        name, label, first = (sentence.index(one) for one in (
-            "Ardwin Iris", "spare parts", value[0]))
+        name, label, first = (
+            sentence.index(one) for one in ("Ardwin Iris", "spare parts", value[0])
+        )
         assert max(name, label) < first  # as a question and a record have them

@@ -16,15 +16,20 @@ def copy(tmp_path_factory) -> Path:
     """A copy of everything that a digest reads."""
     root = tmp_path_factory.mktemp("copy")
     for name in ("lib", "notebooks", "prompts"):
-        shutil.copytree(REPOSITORY / name, root / name,
-                        ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+        shutil.copytree(
+            REPOSITORY / name,
+            root / name,
+            ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
+        )
     return root
 
 
 def digests(root: Path) -> dict[str, str]:
     _parts.cache_clear()
-    return {path.stem: notebook_digest(path, root)
-            for path in sorted((root / "notebooks").rglob("*.ipynb"))}
+    return {
+        path.stem: notebook_digest(path, root)
+        for path in sorted((root / "notebooks").rglob("*.ipynb"))
+    }
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +56,24 @@ def test_comments_and_docstrings_change_no_digest(copy, before):
     assert changed(copy, before, path, f"{start}import re\n", remarks) == set()
 
 
-@pytest.mark.parametrize(("module", "old", "new"), [
-    ("lib.lab.products", "2005, 2024", "2005, 2025"),
-    ("lib.analyze.stats", '"wilson"', '"wilsom"'),
-    ("lib.llm.batch", "50_000", "50_001")])
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("lib.lab.products", "2005, 2024", "2005, 2025"),
+        ("lib.analyze.stats", '"wilson"', '"wilsom"'),
+        ("lib.llm.batch", "50_000", "50_001"),
+    ],
+)
 def test_one_changed_character_changes_the_notebooks_that_reach_it(copy, before, module, old, new):
     path = copy.joinpath(*module.split(".")).with_suffix(".py")
     tree = ast.parse(path.read_text())
-    body = path.read_text().split("\n")[tree.body[0].end_lineno:]  # behind the docstring
+    body = path.read_text().split("\n")[tree.body[0].end_lineno :]  # behind the docstring
     line = next(line for line in body if old in line.split("#")[0])
-    reach = {notebook.stem for notebook in (copy / "notebooks").rglob("*.ipynb")
-             if module in reached(notebook, copy)}
+    reach = {
+        notebook.stem
+        for notebook in (copy / "notebooks").rglob("*.ipynb")
+        if module in reached(notebook, copy)
+    }
     assert 0 < len(reach) < len(before)
     other = line.replace(old, new, 1)
     assert changed(copy, before, path, f"\n{line}\n", f"\n{other}\n") == reach
@@ -80,11 +92,22 @@ def test_the_main_chain_reaches_no_other_study_and_the_laboratory_no_client():
         return reached(next((REPOSITORY / "notebooks").rglob(f"{stage}.ipynb")))
 
     assert len(names("04_infer")) <= 35
-    chain = ("00_lab", "00_documents", "01_annotate", "02_normalize", "03_train", "04_infer",
-             "05_judge", "06_analyze")
+    chain = (
+        "00_lab",
+        "00_documents",
+        "01_annotate",
+        "02_normalize",
+        "03_train",
+        "04_infer",
+        "05_judge",
+        "06_analyze",
+    )
     for stage in chain:
-        others = [name for name in names(stage)
-                  if name.startswith(("lib.tasks.str", "lib.tasks.tab", "lib.exposures"))]
+        others = [
+            name
+            for name in names(stage)
+            if name.startswith(("lib.tasks.str", "lib.tasks.tab", "lib.exposures"))
+        ]
         assert not others, (stage, others)
     assert not [name for name in names("00_lab") if name.startswith("lib.llm")]
 

@@ -35,18 +35,24 @@ def test_rows_that_an_earlier_run_left_are_removed_where_nothing_is_left_out(roo
 
 def test_a_model_id_stays_one_folder_and_several_arms_are_one_list(root, capsys):
     for arm in ("base", "dapt"):
-        save("tiny", "answers", [Answer(query_id="q", arm=arm, answer="7", n_tokens=1,
-                                        truncated=False)], arm=arm)
+        save(
+            "tiny",
+            "answers",
+            [Answer(query_id="q", arm=arm, answer="7", n_tokens=1, truncated=False)],
+            arm=arm,
+        )
     assert capsys.readouterr().out.splitlines() == [
-        "data/tiny/answers/base.jsonl: 1 rows", "data/tiny/answers/dapt.jsonl: 1 rows"]
+        "data/tiny/answers/base.jsonl: 1 rows",
+        "data/tiny/answers/dapt.jsonl: 1 rows",
+    ]
     assert [row.arm for row in load_arms("tiny", "answers", ["dapt", "base"])] == ["dapt", "base"]
     assert save("tiny", "verdicts", [], judge="org/name", arm="base") == (
-        root / "data" / "tiny" / "verdicts" / "org--name" / "base.jsonl")
+        root / "data" / "tiny" / "verdicts" / "org--name" / "base.jsonl"
+    )
 
 
 def test_a_missing_file_is_named_with_the_notebooks_that_write_it():
-    assert made_by("answers", arm="dapt") == (
-        "04_infer.ipynb with arm dapt")
+    assert made_by("answers", arm="dapt") == ("04_infer.ipynb with arm dapt")
     with pytest.raises(BadInput, match=r"data/tiny/queries.jsonl is missing: run 01_annotate"):
         load("tiny", "queries")
     assert load("tiny", "scores", optional=True, arm="base") == []

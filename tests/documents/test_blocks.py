@@ -44,11 +44,20 @@ def spans_in(block) -> list:
 
 def test_a_document_is_cut_into_its_blocks_in_order():
     assert [block.kind for block in parse(MANUAL)] == [
-        "front-matter", "heading", "prose", "heading", "table", "prose", "list", "code", "html"]
+        "front-matter",
+        "heading",
+        "prose",
+        "heading",
+        "table",
+        "prose",
+        "list",
+        "code",
+        "html",
+    ]
 
 
 def only(source: str, kind: str):
-    found, = [block for block in parse(source) if block.kind == kind]
+    (found,) = [block for block in parse(source) if block.kind == kind]
     return found
 
 
@@ -58,54 +67,99 @@ def texts(table) -> list[list[str]]:
 
 def test_an_item_below_one_without_text_keeps_its_depth():
     items = only("- ```\n  x\n  ```\n  - a\n    - b\n- c\n", "list").items
-    assert [(item.text, item.depth) for item in items] == [
-        ("a", 1), ("b", 2), ("c", 0)]
+    assert [(item.text, item.depth) for item in items] == [("a", 1), ("b", 2), ("c", 0)]
 
 
 def test_footnotes_are_paragraphs_of_their_own_and_their_marks_no_text():
-    source = ("The flow[^1] is low[^b].\n\n[^1]: Measured at 20 °C.\n[^b]: https://example.org\n"
-              "\n    Second paragraph.\n\nEnd.\n")
+    source = (
+        "The flow[^1] is low[^b].\n\n[^1]: Measured at 20 °C.\n[^b]: https://example.org\n"
+        "\n    Second paragraph.\n\nEnd.\n"
+    )
     blocks = parse(source)
     assert [block.text for block in blocks] == [
-        "The flow is low.", "Measured at 20 °C.", "https://example.org", "Second paragraph.",
-        "End."]
-    assert source[blocks[1].start:blocks[1].end] == "Measured at 20 °C."
+        "The flow is low.",
+        "Measured at 20 °C.",
+        "https://example.org",
+        "Second paragraph.",
+        "End.",
+    ]
+    assert source[blocks[1].start : blocks[1].end] == "Measured at 20 °C."
     assert parse("Use `[^1]`.\n\n```\n[^1]: code\n```\n")[0].text == "Use [^1]."
     assert parse("```\n[^1]: code\n```\n")[0].text == "[^1]: code\n"
 
 
-@pytest.mark.parametrize("source", [
-    '!!! note "Mind"\n\n    The lid is hot.\n\n    - one\n\nEnd.\n',
-    '=== "Tab"\n    The lid is hot.\n\n    - one\n\nEnd.\n',
-    ":::tip Mind\nThe lid is hot.\n\n- one\n:::\nEnd.\n",
-    '{% hint style="info" %}\nThe lid is hot.\n\n- one\n{% endhint %}\nEnd.\n'])
+@pytest.mark.parametrize(
+    "source",
+    [
+        '!!! note "Mind"\n\n    The lid is hot.\n\n    - one\n\nEnd.\n',
+        '=== "Tab"\n    The lid is hot.\n\n    - one\n\nEnd.\n',
+        ":::tip Mind\nThe lid is hot.\n\n- one\n:::\nEnd.\n",
+        '{% hint style="info" %}\nThe lid is hot.\n\n- one\n{% endhint %}\nEnd.\n',
+    ],
+)
 def test_the_marks_of_a_box_are_no_text_and_what_is_in_it_is_no_code(source):
     blocks = parse(source)
     assert [(block.kind, block.text) for block in blocks] == [
-        ("prose", "The lid is hot."), ("list", "- one"), ("prose", "End.")]
-    assert [source[block.start:block.end] for block in blocks] == [
-        "The lid is hot.", "- one", "End."]
+        ("prose", "The lid is hot."),
+        ("list", "- one"),
+        ("prose", "End."),
+    ]
+    assert [source[block.start : block.end] for block in blocks] == [
+        "The lid is hot.",
+        "- one",
+        "End.",
+    ]
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("One. Two.", ["One.", "Two."]),
-    ("By J. Smith, e.g. Oslo. Next.", ["By J. Smith, e.g. Oslo.", "Next."]),
-    ("It draws 4 W. The fan is off.", ["It draws 4 W.", "The fan is off."]),
-    ("Version 2.1 is out. See `x.y`.", ["Version 2.1 is out.", "See x.y."]),
-    ("Note:\nOpen it. Done", ["Note:", "Open it.", "Done"]),
-    ("Ratio: High or low?", ["Ratio: High or low?"]),
-    ("It said “no.” Élan is set.", ["It said “no.”", "Élan is set."]),
-    ("弁を開く。次に待つ！終わり", ["弁を開く。", "次に待つ！", "終わり"]),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two.", ["One.", "Two."]),
+        ("By J. Smith, e.g. Oslo. Next.", ["By J. Smith, e.g. Oslo.", "Next."]),
+        ("It draws 4 W. The fan is off.", ["It draws 4 W.", "The fan is off."]),
+        ("Version 2.1 is out. See `x.y`.", ["Version 2.1 is out.", "See x.y."]),
+        ("Note:\nOpen it. Done", ["Note:", "Open it.", "Done"]),
+        ("Ratio: High or low?", ["Ratio: High or low?"]),
+        ("It said “no.” Élan is set.", ["It said “no.”", "Élan is set."]),
+        ("弁を開く。次に待つ！終わり", ["弁を開く。", "次に待つ！", "終わり"]),
+    ],
+)
 def test_sentences_end_where_a_reader_ends_them(text, expected):
     assert [sentence.text for sentence in sentences(text, 0, len(text))] == expected
 
 
-@given(st.lists(st.sampled_from([
-    "# T\n", "word ", "\n", "- a\n", "  - b\n", "1. c\n", "| a | b |\n", "|---|---|\n", "```\n",
-    "> q\n", "**x** ", "\r\n", "    ", "\\|", "é", "\t", "[^1]: n\n", "!!! note\n", "{% x %}\n",
-    ":::\n", "<table><tr><td>a</td><td>b\n", "</td></tr></table>", "<br>"]),
-    max_size=40).map("".join))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "# T\n",
+                "word ",
+                "\n",
+                "- a\n",
+                "  - b\n",
+                "1. c\n",
+                "| a | b |\n",
+                "|---|---|\n",
+                "```\n",
+                "> q\n",
+                "**x** ",
+                "\r\n",
+                "    ",
+                "\\|",
+                "é",
+                "\t",
+                "[^1]: n\n",
+                "!!! note\n",
+                "{% x %}\n",
+                ":::\n",
+                "<table><tr><td>a</td><td>b\n",
+                "</td></tr></table>",
+                "<br>",
+            ]
+        ),
+        max_size=40,
+    ).map("".join)
+)
 def test_every_span_holds_the_text_that_it_names(source):
     blocks = parse(source)
     starts = [block.start for block in blocks if block.kind in ("heading", "prose", "list")]
@@ -114,7 +168,7 @@ def test_every_span_holds_the_text_that_it_names(source):
         assert 0 <= block.start <= block.end <= len(source)
         for part in spans_in(block):
             assert block.start <= part.start <= part.end <= block.end, (block, part)
-            assert plain(source[part.start:part.end]) or not part.text
+            assert plain(source[part.start : part.end]) or not part.text
         if block.kind in CONTENT and block.end > block.start:
             holding = [one for one in blocks if one.start <= block.start and block.end <= one.end]
             smallest = min(one.end - one.start for one in holding)
@@ -126,7 +180,7 @@ def test_every_span_holds_the_text_that_it_names(source):
 @given(st.text(st.sampled_from("Ab. ?:\n*`(e)9。「」と"), max_size=60))
 def test_sentences_lose_no_character_but_whitespace(source):
     spans = sentences(source, 0, len(source))
-    left = "".join(source[span.start:span.end] for span in spans)
+    left = "".join(source[span.start : span.end] for span in spans)
     assert "".join(left.split()) == "".join(source.split())
     assert all(first.end <= second.start for first, second in zip(spans, spans[1:], strict=False))
 
@@ -136,7 +190,11 @@ def test_cells_and_items_of_real_documents_are_where_their_spans_say(path):
     source = path.read_bytes().decode()
     blocks = parse(source)
     code = [block.start for block in blocks if block.kind == "code"]
-    checked = [part for block in blocks for part in spans_in(block)
-               if not any(part.start <= start < part.end for start in code)]  # without code
+    checked = [
+        part
+        for block in blocks
+        for part in spans_in(block)
+        if not any(part.start <= start < part.end for start in code)
+    ]  # without code
     assert len(checked) > 5
-    assert all(plain(source[part.start:part.end]) == part.text for part in checked)
+    assert all(plain(source[part.start : part.end]) == part.text for part in checked)

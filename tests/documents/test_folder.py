@@ -31,25 +31,36 @@ def ids(folder: Path) -> list[str]:
     return [document.document_id for document in read_folder(folder).documents]
 
 
-@pytest.mark.parametrize(("text", "title"), [
-    ("intro\n\n# First *one*\n\n## Second\n\ntext", "First one"),
-    ("# Installation\n\ntext\n\n# Quick start\n\ntext", "guide to pumps"),
-    ("---\nlayout: page\ntitle: \"Front\"\n---\n\ntext", "Front"),
-    ("---\ntitle: Front\n---\n\n# Heading\n\ntext", "Heading"),
-    ("only text", "guide to pumps"),
-    ("```\n# a comment\n```\n\ntext", "guide to pumps")])
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("intro\n\n# First *one*\n\n## Second\n\ntext", "First one"),
+        ("# Installation\n\ntext\n\n# Quick start\n\ntext", "guide to pumps"),
+        ('---\nlayout: page\ntitle: "Front"\n---\n\ntext', "Front"),
+        ("---\ntitle: Front\n---\n\n# Heading\n\ntext", "Heading"),
+        ("only text", "guide to pumps"),
+        ("```\n# a comment\n```\n\ntext", "guide to pumps"),
+    ],
+)
 def test_the_title_is_a_heading_the_front_matter_or_the_file_name(tmp_path, text, title):
     (tmp_path / "guide_to-pumps.txt").write_text(text)
     assert read_folder(tmp_path).documents[0].title == title
 
 
-@pytest.mark.parametrize(("content", "reason"), [
-    (b"", "empty"), (b" \n\t\n", "empty"), (b"\xef\xbb\xbf", "empty"),
-    (b"text\0text", "zero bytes"), ("caf\xe9".encode("latin-1"), "save it as UTF-8"),
-    (b"# Title\n\n```\nx = 1\n```\n", "only code, heading"),
-    (b"---\ntitle: a\n---\n", "only front-matter"),
-    (b"x" * (MAX_DOCUMENT_BYTES + 1), "over the limit of 5"),
-    (TEXT.replace("\n", "\r\n").encode(), "same content as good.md")])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "empty"),
+        (b" \n\t\n", "empty"),
+        (b"\xef\xbb\xbf", "empty"),
+        (b"text\0text", "zero bytes"),
+        ("caf\xe9".encode("latin-1"), "save it as UTF-8"),
+        (b"# Title\n\n```\nx = 1\n```\n", "only code, heading"),
+        (b"---\ntitle: a\n---\n", "only front-matter"),
+        (b"x" * (MAX_DOCUMENT_BYTES + 1), "over the limit of 5"),
+        (TEXT.replace("\n", "\r\n").encode(), "same content as good.md"),
+    ],
+)
 def test_a_bad_file_is_listed_with_its_reason_and_the_others_are_read(tmp_path, content, reason):
     put(tmp_path, good=TEXT, zbad=content)
     reading = read_folder(tmp_path)
@@ -70,11 +81,13 @@ def test_pipes_and_loops_do_not_hang_and_links_out_of_the_folder_are_refused(tmp
     reading = read_folder(tmp_path)
     assert ids(tmp_path) == ["a/good.md"]
     assert {row.item: row.reason for row in reading.rejected} == {
-        name: "missing, or not an ordinary file" for name in ("gone.md", "pipe.md")}
+        name: "missing, or not an ordinary file" for name in ("gone.md", "pipe.md")
+    }
     assert {row.item: row.reason for row in reading.skipped} == {
         "a/up": "link to a folder",
         "out": "a link that leaves the folder: put the file itself there",
-        "secret.md": "a link that leaves the folder: put the file itself there"}
+        "secret.md": "a link that leaves the folder: put the file itself there",
+    }
 
 
 def test_a_name_that_is_not_utf8_can_be_written_down(tmp_path):
@@ -110,14 +123,18 @@ def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
         file.truncate(MAX_FILE_BYTES + 1)
     reading = read_folder(tmp_path)
     assert [(one.document_id, one.title) for one in reading.documents] == [
-        ("a/page.HTML", "Valve"), ("b.md", "Orval gate")]
+        ("a/page.HTML", "Valve"),
+        ("b.md", "Orval gate"),
+    ]
     assert reading.documents[0].text == "# Valve\n\nIt opens at 3 bar.\n"
     assert {row.item: row.reason for row in reading.rejected} == {
         "bad.docx": "not a DOCX file, or cut off (File is not a zip file)",
         "big.pdf": "50.0 MB, over the limit of 50: split it",
         "gone.docx": "missing, or not an ordinary file",
-        "link.html": "same content as a/page.HTML", "pipe.pdf": "missing, or not an ordinary file",
-        "twin.md": "same content as a/page.HTML"}
+        "link.html": "same content as a/page.HTML",
+        "pipe.pdf": "missing, or not an ordinary file",
+        "twin.md": "same content as a/page.HTML",
+    }
     assert reading.tokens["a/page.HTML"] == {"heading": 2, "prose": 5}
 
 
@@ -128,8 +145,7 @@ def test_what_was_converted_is_written_and_old_files_go(tmp_path):
     put(target, **{"old.pdf": "words"})
     write_converted(target, read_folder(source))
     assert [path.relative_to(target).as_posix() for path in target.rglob("*.md")] == ["b/c.html.md"]
-    assert (target / "b" / "c.html.md").read_text() == (
-        "# Valve\n\nIt opens.\n")
+    assert (target / "b" / "c.html.md").read_text() == ("# Valve\n\nIt opens.\n")
 
 
 def test_the_fingerprint_follows_names_and_contents_only(tmp_path):

@@ -7,18 +7,18 @@ from lib.documents.language import language_of
 
 TEXTS = {
     "en": "The pump is switched off by the controller when the pressure in the line falls below "
-          "two bar. It can only be started again after the valve has been opened by hand.",
+    "two bar. It can only be started again after the valve has been opened by hand.",
     "de": "Die Pumpe wird von der Steuerung abgeschaltet, wenn der Druck in der Leitung unter zwei "
-          "Bar fällt. Sie kann erst wieder gestartet werden, wenn das Ventil mit der Hand "
-          "geöffnet ist.",
+    "Bar fällt. Sie kann erst wieder gestartet werden, wenn das Ventil mit der Hand "
+    "geöffnet ist.",
     "fr": "La pompe est arrêtée par la commande quand la pression dans la conduite est trop "
-          "basse. Elle ne peut être remise en marche que si la vanne est ouverte à la main par un "
-          "technicien.",
+    "basse. Elle ne peut être remise en marche que si la vanne est ouverte à la main par un "
+    "technicien.",
     "ja": "配管の圧力が２バールを下回ると、ポンプはコントローラによって停止します。"
-          "再起動するには、手でバルブを開ける必要があります。",
+    "再起動するには、手でバルブを開ける必要があります。",
     "ru": "Насос отключается контроллером, если давление в линии падает ниже двух бар. Его можно "
-          "снова запустить только после того, как клапан будет открыт вручную. Перед обслуживанием "
-          "отключите питание и подождите десять минут.",
+    "снова запустить только после того, как клапан будет открыт вручную. Перед обслуживанием "
+    "отключите питание и подождите десять минут.",
 }
 
 
@@ -30,9 +30,11 @@ def test_a_text_is_in_its_language(language):
 @pytest.mark.parametrize("language", TEXTS)
 def test_code_tables_links_and_tags_do_not_count(language):
     english = " ".join(TEXTS["en"].split()[:30])
-    noise = (f"```\n{english}\n{english}\n```\n\n"
-             f"| {english} | b |\n|---|---|\n| {english} | 2 |\n\n<div>{english}</div>\n\n"
-             "[x](https://example.org/the-and-of) `if it is not in the`\n")
+    noise = (
+        f"```\n{english}\n{english}\n```\n\n"
+        f"| {english} | b |\n|---|---|\n| {english} | 2 |\n\n<div>{english}</div>\n\n"
+        "[x](https://example.org/the-and-of) `if it is not in the`\n"
+    )
     assert language_of(parse(f"{TEXTS[language]}\n\n{noise}")) == language
 
 

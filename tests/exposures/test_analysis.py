@@ -22,14 +22,24 @@ def rows_of(bases=6, seed=1, spread=0.05) -> pd.DataFrame:
                 for exposures in (0, *EXPOSURES):
                     x = np.log2(max(exposures, 0.5)) - SHIFT[structure] * (1 + own)
                     chance = 1 / (1 + np.exp(2 - x))
-                    found.append({
-                        "base": base, "arm": "raw", "rotation": rotation, "exposures": exposures,
-                        "product": f"p{fact // 9}", "attribute": f"a{fact % 9}",
-                        "structure": structure, "is_named": fact % 2,
-                        "question": -2 - SHIFT[structure] * (0.1 + own / 10), "record": -1.0,
-                        "answered": int(rng.random() < chance),
-                        "stored": int(rng.random() < chance),
-                        "learning_rate": 1e-3, "replay_share": 0.25})
+                    found.append(
+                        {
+                            "base": base,
+                            "arm": "raw",
+                            "rotation": rotation,
+                            "exposures": exposures,
+                            "product": f"p{fact // 9}",
+                            "attribute": f"a{fact % 9}",
+                            "structure": structure,
+                            "is_named": fact % 2,
+                            "question": -2 - SHIFT[structure] * (0.1 + own / 10),
+                            "record": -1.0,
+                            "answered": int(rng.random() < chance),
+                            "stored": int(rng.random() < chance),
+                            "learning_rate": 1e-3,
+                            "replay_share": 0.25,
+                        }
+                    )
     return pd.DataFrame(found)
 
 
@@ -57,8 +67,12 @@ def test_effects_have_two_primary_rows_holm_and_equivalence(rows):
     assert (first.measure, second.unit) == ("question", analysis.DOUBLINGS)
     assert first.p_flips == pytest.approx(2 / 2**6) and first.p_holm >= first.p_flips
     assert first.p_equivalent < 0.01  # -0.1 is within 0.15
-    assert analysis.effects(rows, 0.05, ("question", "answered"))[
-        table.is_primary].p_equivalent.dropna().item() > 0.5
+    assert (
+        analysis.effects(rows, 0.05, ("question", "answered"))[table.is_primary]
+        .p_equivalent.dropna()
+        .item()
+        > 0.5
+    )
     text = analysis.answer(table)
     assert text.startswith("Over 6 bases") and "-0.1" in text and "nan" not in text
     one = analysis.effects(rows[rows.base == 0], 0.07, ("question", "answered"))
@@ -75,17 +89,34 @@ def test_gains_of_arms_are_on_the_same_facts_in_the_same_rotation(rows):
 
 
 def test_what_is_forgotten_is_the_fall_from_exposure_0():
-    kept = pd.DataFrame([{"base": base, "arm": "raw", "rotation": 0, "exposures": exposures,
-                          "public_answered": 0.9 - 0.04 * exposures - base / 100,
-                          "learning_rate": 1e-3, "replay_share": 0.1, "parameters": 10}
-                         for base in range(3) for exposures in (2, 0, 1)])
+    kept = pd.DataFrame(
+        [
+            {
+                "base": base,
+                "arm": "raw",
+                "rotation": 0,
+                "exposures": exposures,
+                "public_answered": 0.9 - 0.04 * exposures - base / 100,
+                "learning_rate": 1e-3,
+                "replay_share": 0.1,
+                "parameters": 10,
+            }
+            for base in range(3)
+            for exposures in (2, 0, 1)
+        ]
+    )
     found = analysis.retained(kept)
     assert found.estimate.item() == pytest.approx(8.0) and found.n.item() == 3
 
 
 def test_bases_whose_vocabularies_differ_a_bit_are_of_one_size():
-    rows, kept = (pd.DataFrame({"base": range(3), **more}) for more in (
-        {"learning_rate": 1e-3, "replay_share": 0.1}, {"parameters": [3431936, 3438336, 1046000]}))
+    rows, kept = (
+        pd.DataFrame({"base": range(3), **more})
+        for more in (
+            {"learning_rate": 1e-3, "replay_share": 0.1},
+            {"parameters": [3431936, 3438336, 1046000]},
+        )
+    )
     assert set(analysis.commonest(analysis.sized(rows, kept)).base) == {0, 1}
 
 
@@ -101,7 +132,8 @@ def test_figures_are_drawn_with_every_structure(rows):
     assert len(drawn.axes) == 3 and set(plotted.structure) == set(STRUCTURES)
     labels = [text.get_text() for text in drawn.subfigs[0].legends[0].get_texts()]
     assert labels == ["prose", "list", "table"]
-    sizes = analysis.by_size([part.assign(parameters=size)
-                              for part, size in ((rows, 10**6), (rows_of(4, 2), 10**7))])
+    sizes = analysis.by_size(
+        [part.assign(parameters=size) for part, size in ((rows, 10**6), (rows_of(4, 2), 10**7))]
+    )
     assert set(analysis.slope(sizes).bases) == {10}
     assert figures.draw_scale(analysis.scale(sizes))[0].axes

@@ -35,8 +35,9 @@ def model():
 def test_each_exposure_states_every_fact_once_with_all_of_its_value(arm):
     for exposure in (0, 1, N_PARAPHRASES, N_PARAPHRASES + 1):
         texts = ARMS[arm].write(DOCUMENTS, FACTS, exposure)
-        places = {name: one.text[start:end] for one in texts
-                  for name, (start, end) in one.places.items()}
+        places = {
+            name: one.text[start:end] for one in texts for name, (start, end) in one.places.items()
+        }
         assert len(places) == len(FACTS) == sum(len(one.places) for one in texts)
         for fact in FACTS:
             said = places[fact.fact_id]
@@ -47,11 +48,16 @@ def test_each_exposure_states_every_fact_once_with_all_of_its_value(arm):
 
 def test_rewriting_keeps_the_records_words_and_adds_only_a_name_that_is_missing():
     texts = {one.document_id: one.text for one in DOCUMENTS}
-    rewritten, alone = (dict(pair for one in ARMS[arm].write(DOCUMENTS, FACTS, 0) for pair in [
-        (name, one.text[start:end]) for name, (start, end) in one.places.items()])
-        for arm in ("normalized", "rewritten-structures"))
+    rewritten, alone = (
+        dict(
+            pair
+            for one in ARMS[arm].write(DOCUMENTS, FACTS, 0)
+            for pair in [(name, one.text[start:end]) for name, (start, end) in one.places.items()]
+        )
+        for arm in ("normalized", "rewritten-structures")
+    )
     for fact in FACTS:
-        raw = texts[fact.document_id][fact.start:fact.end]
+        raw = texts[fact.document_id][fact.start : fact.end]
         if fact.structure == "natural":
             assert alone[fact.fact_id] == raw
             assert (rewritten[fact.fact_id] == raw) == (fact.entity in raw)
@@ -61,8 +67,10 @@ def test_rewriting_keeps_the_records_words_and_adds_only_a_name_that_is_missing(
 
 
 def test_paraphrases_differ_from_the_record_and_from_each_other():
-    texts = [ARMS["paraphrase-8"].write(DOCUMENTS, FACTS, turn)[0].text
-             for turn in range(N_PARAPHRASES + 1)]
+    texts = [
+        ARMS["paraphrase-8"].write(DOCUMENTS, FACTS, turn)[0].text
+        for turn in range(N_PARAPHRASES + 1)
+    ]
     assert len(set(texts)) == N_PARAPHRASES + 1 and texts[0] == DOCUMENTS[0].text
 
 
@@ -72,7 +80,7 @@ def test_blocks_show_every_record_once_an_exposure_amid_the_wanted_share_of_publ
     assert len(updates) == 4 and len(blocks) == 2 * updates[-1]
     begin, titles = 0, [f"# {product.name}\n" for product in PRODUCTS]
     for end in updates:
-        read = "".join(TOKENIZER.decode(ids) for ids in blocks.input_ids[2 * begin:2 * end])
+        read = "".join(TOKENIZER.decode(ids) for ids in blocks.input_ids[2 * begin : 2 * end])
         assert Counter(title for title in titles if read.count(title) == 1).total() == 6
         begin = end
     private = 4 * sum(len(ids) for ids in TOKENIZER(own)["input_ids"])
@@ -95,13 +103,15 @@ def test_answered_is_what_greedy_decoding_answers_and_scores_are_those_of_each_t
         value = TOKENIZER(f" {listed(fact.value)}", add_special_tokens=False)["input_ids"]
         ids = torch.tensor([prompt + value])
         logits = model(ids).logits[0].log_softmax(-1)
-        alone = sum(logits[len(prompt) + place - 1, token].item()
-                    for place, token in enumerate(value)) / len(value)
+        alone = sum(
+            logits[len(prompt) + place - 1, token].item() for place, token in enumerate(value)
+        ) / len(value)
         assert one.loglik == pytest.approx(alone, abs=1e-4) and one.n_tokens == len(value)
     for one in PUBLIC[:1]:
         fact = next(fact for fact in WORLD.facts if fact.entity == one.name)
-        (greedy,) = continuations(model, TOKENIZER, [TOKENIZER(prompt_for(question(fact)))[
-            "input_ids"]], [12])
+        (greedy,) = continuations(
+            model, TOKENIZER, [TOKENIZER(prompt_for(question(fact)))["input_ids"]], [12]
+        )
         answered = fact.model_copy(update={"value": [TOKENIZER.decode(greedy.tokens).strip()]})
         (own,) = after_question(model, TOKENIZER, [answered])
         value = TOKENIZER(f" {answered.value[0]}", add_special_tokens=False)["input_ids"]
@@ -110,12 +120,18 @@ def test_answered_is_what_greedy_decoding_answers_and_scores_are_those_of_each_t
 
 def test_a_list_s_items_are_scored_without_the_marks_between_them(model):
     texts = ARMS["raw"].write(DOCUMENTS, FACTS, 0)
-    by_id = dict(zip([fact.fact_id for fact in FACTS],
-                     after_record(model, TOKENIZER, texts, FACTS), strict=True))
+    by_id = dict(
+        zip(
+            [fact.fact_id for fact in FACTS],
+            after_record(model, TOKENIZER, texts, FACTS),
+            strict=True,
+        )
+    )
     several = [fact for fact in FACTS if fact.value[1:]]
     for fact in several:
-        own = sum(len(TOKENIZER(f" {item}", add_special_tokens=False)["input_ids"])
-                  for item in fact.value)
+        own = sum(
+            len(TOKENIZER(f" {item}", add_special_tokens=False)["input_ids"]) for item in fact.value
+        )
         assert abs(by_id[fact.fact_id].n_tokens - own) <= len(fact.value)
     assert {fact.structure for fact in several} == set(STRUCTURES)
 
@@ -142,7 +158,11 @@ def test_a_run_learns_and_equal_runs_are_equal(model, tmp_path):
 
 def test_raw_text_is_trained_in_every_rotation_and_other_arms_in_the_bases_own():
     assert [run[:2] for run in runs_of(["raw", "normalized"], [], [{}], 20)] == [
-        ("raw", 0), ("raw", 1), ("raw", 2), ("normalized", 2)]
+        ("raw", 0),
+        ("raw", 1),
+        ("raw", 2),
+        ("normalized", 2),
+    ]
     assert len(runs_of(["raw"], [0], [{}, {}], 20)) == 2
     with pytest.raises(ValueError, match="'row' is unknown; choose among raw"):
         arm_named("row")

@@ -16,24 +16,42 @@ from lib.tasks.answering import remove_partial
 from lib.train.packing import pack
 from lib.train.trainer import Recipe, train
 
-ANSWERS = {"Orbit": "8443", "Comet": "1701\n\nQuestion", "Atlas": "red\nblue",
-           "Lotus of the north": "9092",
-           "Ingot": "a very long answer that goes on and on without an end in sight for a while"}
-QUERIES = [Query(query_id=str(number), document_id="d", question=f"What is the port of {name}?",
-                 answer=value, structure="natural", source_reference="", start=0, end=0,
-                 entity_count=None, block_type="prose")
-           for number, (name, value) in enumerate(ANSWERS.items())]
+ANSWERS = {
+    "Orbit": "8443",
+    "Comet": "1701\n\nQuestion",
+    "Atlas": "red\nblue",
+    "Lotus of the north": "9092",
+    "Ingot": "a very long answer that goes on and on without an end in sight for a while",
+}
+QUERIES = [
+    Query(
+        query_id=str(number),
+        document_id="d",
+        question=f"What is the port of {name}?",
+        answer=value,
+        structure="natural",
+        source_reference="",
+        start=0,
+        end=0,
+        entity_count=None,
+        block_type="prose",
+    )
+    for number, (name, value) in enumerate(ANSWERS.items())
+]
 TAGGED = "<question>\nWhich?\n</question>\n<answer>"  # a ready-made prompt that opens a tag
-READY = [QUERIES[0].model_copy(update={"query_id": "tagged", "context": TAGGED}),
-         QUERIES[1].model_copy(update={"query_id": "open",
-                                       "context": prompt_for(QUERIES[1].question)})]
+READY = [
+    QUERIES[0].model_copy(update={"query_id": "tagged", "context": TAGGED}),
+    QUERIES[1].model_copy(update={"query_id": "open", "context": prompt_for(QUERIES[1].question)}),
+]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a model that knows ANSWERS by heart, and one ready-made prompt, and then continues."""
-    texts = [*(f"{prompt_for(query.question)} {query.answer}" for query in QUERIES),
-             f"{TAGGED}12\n\n34\n</answer>\n\nQuestion: one more?"]
+    texts = [
+        *(f"{prompt_for(query.question)} {query.answer}" for query in QUERIES),
+        f"{TAGGED}12\n\n34\n</answer>\n\nQuestion: one more?",
+    ]
     tokenizer = train_tokenizer(texts, 320)
     model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)
     output = tmp_path_factory.mktemp("models") / "base"
@@ -48,8 +66,9 @@ def loaded(folder):
 
 
 def answers(loaded, queries=QUERIES, **decoding):
-    return answer(*loaded, queries, "base",
-                  **{"max_answer_tokens": 24, "batch_size": 2, **decoding})
+    return answer(
+        *loaded, queries, "base", **{"max_answer_tokens": 24, "batch_size": 2, **decoding}
+    )
 
 
 def test_shuffled_queries_in_any_batches_have_the_same_answers(loaded):
@@ -70,7 +89,8 @@ def test_a_run_resumes_after_the_last_complete_line_of_a_killed_one(folder, tmp_
     partial.write_bytes(b"\n".join([kept, second, third[:9]]))
     rows = answer_from(str(folder), QUERIES, "base", how, tmp_path)
     assert sum(row.truncated for row in rows) == 1 + sum(row.truncated for row in expected), (
-        "an answer that is kept is not made again")
+        "an answer that is kept is not made again"
+    )
     assert [row.answer for row in rows] == [row.answer for row in expected]
     other = answer_from(str(folder), QUERIES, "base", Decoding(max_answer_tokens=1), tmp_path)
     assert other != expected, "another run's file is not resumed"
@@ -94,7 +114,8 @@ def test_an_answer_to_a_ready_made_prompt_keeps_blank_lines_and_ends_with_its_ta
 
 
 def test_a_trained_arm_answers_when_its_training_has_ended_and_others_with_the_base(
-        tmp_path, monkeypatch):
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     assert source_of("s", "base", "org/model") == "org/model"
     own = tmp_path / "data" / "s" / "models" / "dapt@2"
@@ -110,7 +131,7 @@ def test_near_ties_fall_the_same_way_in_any_batch(loaded):
     model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=256, seed=3).eval()
     weights = model.lm_head.weight.data  # made of pairs that are almost equal
     pairs = torch.nextafter(weights[0::2], torch.tensor(torch.inf))
-    weights[1::2] = pairs[:len(weights[1::2])]
+    weights[1::2] = pairs[: len(weights[1::2])]
     drawn = random.Random(5)
     prompts = [[drawn.randrange(8, 300) for _ in range(drawn.randint(3, 40))] for _ in range(32)]
     together = [row.tokens for row in continuations(model, tokenizer, prompts, [16] * 32)]

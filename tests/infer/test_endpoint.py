@@ -10,16 +10,34 @@ from lib.llm.calls import Calls
 from tests.llm_server import Server
 
 COUNTS = {"Orbit": None, "Comet": 1, "Atlas": None}
-QUERIES = [Query(query_id=name, document_id="d", question=f"What is the port of {name}?",
-                 answer="1", source_reference="", start=0, end=0, entity_count=count,
-                 block_type="prose") for name, count in COUNTS.items()]
+QUERIES = [
+    Query(
+        query_id=name,
+        document_id="d",
+        question=f"What is the port of {name}?",
+        answer="1",
+        source_reference="",
+        start=0,
+        end=0,
+        entity_count=count,
+        block_type="prose",
+    )
+    for name, count in COUNTS.items()
+]
 LONG = "8443\n\nQuestion: another?"
 
 
 def choice(content: str | None, finish: str = "stop", n_tokens: int = 1, **message: str) -> dict:
-    return {"choices": [{"index": 0, "finish_reason": finish, "message": {
-        "role": "assistant", "content": content, **message}}],
-        "usage": {"prompt_tokens": 9, "completion_tokens": n_tokens}}
+    return {
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": finish,
+                "message": {"role": "assistant", "content": content, **message},
+            }
+        ],
+        "usage": {"prompt_tokens": 9, "completion_tokens": n_tokens},
+    }
 
 
 FLAWED = {  # by question: what the server sends, then answer, flaw and whether it is truncated
@@ -29,7 +47,8 @@ FLAWED = {  # by question: what the server sends, then answer, flaw and whether 
     "cut?": (choice("the port of", "length"), ("the port of", "cut", True)),
     "ended in time?": (choice("8443\nQuestion: Why?", "length"), ("8443", "", False)),
     "thoughts?": (choice("<think>80? No.</think>\n8443"), ("8443", "", False)),
-    "only thoughts?": (choice("<think>80? No", "length"), ("", "cut", True))}
+    "only thoughts?": (choice("<think>80? No", "length"), ("", "cut", True)),
+}
 
 
 def reply(body: dict) -> str | dict:
@@ -40,8 +59,15 @@ def reply(body: dict) -> str | dict:
     if prompt.startswith("echo:"):
         return prompt.split(":")[1]
     if "Atlas" in prompt:
-        return {"choices": [{"index": 0, "finish_reason": "length",
-                             "message": {"role": "assistant", "content": "a port of"}}]}
+        return {
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "length",
+                    "message": {"role": "assistant", "content": "a port of"},
+                }
+            ]
+        }
     return LONG if "Orbit" in prompt else f"{body.get('max_tokens')}"
 
 
@@ -57,7 +83,10 @@ def test_an_endpoint_answers_in_order_with_the_budget_of_each_structure_and_once
     how = Decoding(max_list_tokens=77)
     rows, failed = answer_over_endpoint("m", QUERIES, "dapt", how, Calls(tmp_path / "c"))
     assert [(row.query_id, row.arm, row.truncated) for row in rows] == [
-        ("Orbit", "dapt", False), ("Comet", "dapt", False), ("Atlas", "dapt", True)]
+        ("Orbit", "dapt", False),
+        ("Comet", "dapt", False),
+        ("Atlas", "dapt", True),
+    ]
     assert [row.answer for row in rows] == ["8443", "77", "a port of"] and not failed
     assert [row.flaw for row in rows] == ["", "", "cut"]
     assert all(call.stop == ["\nQuestion:"] for call in server.log)
@@ -74,24 +103,26 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
     ready = QUERIES[0].model_copy(update={"query_id": "ready", "context": text})
     other = ready.model_copy(update={"query_id": "other", "context": "A text."})
     how = Decoding(prompt_style=style, max_read_tokens=99)
-    rows, _ = answer_over_endpoint("m", [ready, QUERIES[0], other], "base", how,
-                                   Calls(tmp_path / "c"))
+    rows, _ = answer_over_endpoint(
+        "m", [ready, QUERIES[0], other], "base", how, Calls(tmp_path / "c")
+    )
     write = prompt_for if style == "plain" else chat_prompt_for
     assert {call.prompt for call in server.log} == {text, "A text.", write(QUERIES[0].question)}
     is_plain = style == "plain"
-    assert [row.answer for row in rows] == [LONG + "</answer>" * is_plain,
-                                            "8443", "99"]
+    assert [row.answer for row in rows] == [LONG + "</answer>" * is_plain, "8443", "99"]
     stops = {call.prompt: call.stop for call in server.log}
     assert stops[text] == (["</answer>"] if is_plain else None) and stops["A text."] is None
 
 
 def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):
-    queries = [QUERIES[0].model_copy(update={"query_id": name, "question": name})
-               for name in FLAWED]
+    queries = [
+        QUERIES[0].model_copy(update={"query_id": name, "question": name}) for name in FLAWED
+    ]
     calls = Calls(tmp_path / "c")
     rows, failed = answer_over_endpoint("m", queries, "base", Decoding(max_answer_tokens=10), calls)
     assert {row.query_id: (row.answer, row.flaw, row.truncated) for row in rows} == {
-        name: expected for name, (_, expected) in FLAWED.items()} and not failed
+        name: expected for name, (_, expected) in FLAWED.items()
+    } and not failed
     n_empty = sum("\nempty?" in f"\n{call.prompt}" for call in server.log)
     assert (len(server.log), n_empty) == (len(FLAWED) + 1, 2), "an empty reply is asked for again"
     assert "1 empty" in str(calls) and "3 cut" in str(calls) and "1 refused" in str(calls)

@@ -21,23 +21,42 @@ from lib.train.packing import pack
 from lib.train.trainer import Recipe, train
 
 PORTS = {"Orbit": "8443", "Comet": "1701", "Atlas": "9092", "Ingot": "5150"}
-RECORDS = {name: f"# {name}\n\nThe port of {name} is {port}.\n\n- red\n- deep blue\n"
-           for name, port in PORTS.items()}
+RECORDS = {
+    name: f"# {name}\n\nThe port of {name} is {port}.\n\n- red\n- deep blue\n"
+    for name, port in PORTS.items()
+}
 
 
 def query(name: str, **fields: object) -> Query:
     source = f"The port of {name} is {PORTS[name]}."
     start = RECORDS[name].index(source)
-    return Query(**{"query_id": name, "document_id": name, "answer": PORTS[name],
-                    "question": f"What is the port of {name}?", "structure": "natural",
-                    "source_reference": source, "start": start, "end": start + len(source),
-                    "entity_count": None, "block_type": "prose", **fields})
+    return Query(
+        **{
+            "query_id": name,
+            "document_id": name,
+            "answer": PORTS[name],
+            "question": f"What is the port of {name}?",
+            "structure": "natural",
+            "source_reference": source,
+            "start": start,
+            "end": start + len(source),
+            "entity_count": None,
+            "block_type": "prose",
+            **fields,
+        }
+    )
 
 
 def colors(answer: str = "red\ndeep blue") -> Query:
-    return query("Orbit", answer=answer, structure="entity-list", entity_count=2,
-                 source_reference="- red\n- deep blue", question="Which colors?",
-                 start=RECORDS["Orbit"].index("- red"))
+    return query(
+        "Orbit",
+        answer=answer,
+        structure="entity-list",
+        entity_count=2,
+        source_reference="- red\n- deep blue",
+        question="Which colors?",
+        start=RECORDS["Orbit"].index("- red"),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +66,15 @@ def loaded(tmp_path_factory):
     tokenizer = train_tokenizer([*texts, "Question: What is the port of it?\nAnswer: none"], 330)
     model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)
     output = tmp_path_factory.mktemp("models") / "base"
-    train(model, tokenizer, pack(texts, tokenizer, 64, "document"), None,
-          Recipe(80, 4, 4, 5e-3, 5, 0.0, seed=1, precision="fp32"), output, {})
+    train(
+        model,
+        tokenizer,
+        pack(texts, tokenizer, 64, "document"),
+        None,
+        Recipe(80, 4, 4, 5e-3, 5, 0.0, seed=1, precision="fp32"),
+        output,
+        {},
+    )
     return load(str(output))
 
 
@@ -60,10 +86,15 @@ def test_a_likelihood_is_the_sum_of_the_scored_tokens_log_probabilities(loaded):
         (found,) = likelihoods(model, [Sequence(tokens, scored)], 8, "")
         by_hand = sum(expected[place - 1, tokens[place]].item() for place in scored)
         assert math.isclose(found.loglik, by_hand, rel_tol=1e-4) and found.n_tokens == len(scored)
-        assert found.is_argmax == all(expected[place - 1].argmax() == tokens[place]
-                                      for place in scored)
-    (whole,) = losses(model, tokenizer, [Document(document_id="d", title="", path="",
-                                                  text=RECORDS["Orbit"])], "base")
+        assert found.is_argmax == all(
+            expected[place - 1].argmax() == tokens[place] for place in scored
+        )
+    (whole,) = losses(
+        model,
+        tokenizer,
+        [Document(document_id="d", title="", path="", text=RECORDS["Orbit"])],
+        "base",
+    )
     assert whole.loglik == pytest.approx(found.loglik, rel=1e-4)
 
 
@@ -71,14 +102,20 @@ def test_what_was_read_and_never_asked_is_stored_and_not_answered(loaded):
     queries = [query(name) for name in PORTS]
     rows = score(*loaded, queries, RECORDS, "dapt", batch_size=3)
     assert [row.query_id for row in rows] == list(PORTS)
-    assert all(row.cloze_argmax and row.cloze_loglik > math.log(0.5) and not row.cloze_missing
-               and not row.question_argmax and row.question_loglik < row.cloze_loglik
-               for row in rows)
+    assert all(
+        row.cloze_argmax
+        and row.cloze_loglik > math.log(0.5)
+        and not row.cloze_missing
+        and not row.question_argmax
+        and row.question_loglik < row.cloze_loglik
+        for row in rows
+    )
     table = storage_table(queries, rows)
     columns = ["n", "question_argmax", "cloze_argmax", "stored_only"]
     assert table.loc["all", columns].tolist() == [4, 0, 1, 1]
     assert table.loc["natural", "cloze_loglik"] == pytest.approx(
-        sum(row.cloze_loglik / row.cloze_tokens for row in rows) / len(rows))
+        sum(row.cloze_loglik / row.cloze_tokens for row in rows) / len(rows)
+    )
 
 
 def scored_text(tokenizer, sequence: Sequence) -> str:
@@ -90,7 +127,9 @@ def test_an_entity_list_is_scored_in_lines_and_in_prose_and_the_more_likely_coun
     asked = colors()
     layouts = after_question(tokenizer, asked, encoded(tokenizer, [asked])[0], "auto")
     assert [scored_text(tokenizer, layout) for layout in layouts] == [
-        " red\ndeep blue", " red and deep blue"]
+        " red\ndeep blue",
+        " red and deep blue",
+    ]
     each = likelihoods(model, layouts, 1, "")
     (row,) = score(model, tokenizer, [asked], {}, "base", batch_size=4)
     assert row.question_loglik == pytest.approx(max(one.loglik for one in each), abs=1e-3)

@@ -8,22 +8,35 @@ from lib.infer.prompts import chat_prompt_for, encoded, prompt_for
 from lib.lab.base_model import train_tokenizer
 from lib.train.packing import pack
 
-LLAMA_3 = ("{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}</s>"
-           "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}")
+LLAMA_3 = (
+    "{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}</s>"
+    "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
 READY = " Read {{ it }}:\n<text>\n\ta <s>\n</text>\n\nWho?\n<answer>\n"
 
 
 def query(question: str = "Who?", context: str = "") -> Query:
-    return Query(query_id="q", document_id="d", question=question, answer="a",
-                 structure="natural", source_reference="", start=0, end=0, entity_count=None,
-                 block_type="prose", context=context)
+    return Query(
+        query_id="q",
+        document_id="d",
+        question=question,
+        answer="a",
+        structure="natural",
+        source_reference="",
+        start=0,
+        end=0,
+        entity_count=None,
+        block_type="prose",
+        context=context,
+    )
 
 
 def tokenizer(single: str = "<s> $A", chat_template: str | None = None):
     """Return a laboratory's tokenizer that surrounds a text as `single` says."""
     made = train_tokenizer(["Question: Who is it?\nAnswer: nobody"], 300)
     made.backend_tokenizer.post_processor = processors.TemplateProcessing(
-        single=single, special_tokens=[("<s>", 0), ("</s>", 1)])
+        single=single, special_tokens=[("<s>", 0), ("</s>", 1)]
+    )
     made.chat_template = chat_template
     return made
 
@@ -41,7 +54,7 @@ def test_a_prompt_begins_as_a_training_block_does():
     made = tokenizer()
     (prompt,) = encoded(made, [query()])
     block = pack([prompt_for("Who?")], made, 64, "document").input_ids[0]
-    assert block[:len(prompt)] == prompt
+    assert block[: len(prompt)] == prompt
 
 
 @pytest.mark.parametrize("chat_template", [None, LLAMA_3])
@@ -56,10 +69,10 @@ def test_control_tokens_spelled_out_in_a_question_are_letters(chat_template):
 @pytest.mark.parametrize("chat_template", [LLAMA_3, LLAMA_3.replace("{{ bos_token }}", "")])
 def test_a_chat_prompt_has_one_bos_whether_or_not_its_template_writes_it(chat_template):
     made = tokenizer(chat_template=chat_template)
-    found = [made.decode(prompt)
-             for prompt in encoded(made, [query(), query(context=READY)])]
-    assert found == [f"<s><|user|>\n{text}</s><|assistant|>\n"
-                     for text in (chat_prompt_for("Who?"), READY)]
+    found = [made.decode(prompt) for prompt in encoded(made, [query(), query(context=READY)])]
+    assert found == [
+        f"<s><|user|>\n{text}</s><|assistant|>\n" for text in (chat_prompt_for("Who?"), READY)
+    ]
 
 
 def test_a_chat_template_that_writes_bos_twice_is_refused():

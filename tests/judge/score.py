@@ -25,8 +25,10 @@ def summary(found: list[tuple[str, str, str]]) -> str:
     accepted, refused = n["incorrect", "correct"], n["correct", "incorrect"]
     scored = sum(count for (_, verdict), count in n.items() if verdict != "unscored")
     right = sum(count for (expected, _), count in n.items() if expected == "correct")
-    return (f"scored {scored}/{len(found)}; wrong accepted {accepted}/{len(found) - right}; "
-            f"right refused {refused}/{right}; wrong verdicts {accepted + refused}/{scored}")
+    return (
+        f"scored {scored}/{len(found)}; wrong accepted {accepted}/{len(found) - right}; "
+        f"right refused {refused}/{right}; wrong verdicts {accepted + refused}/{scored}"
+    )
 
 
 if __name__ == "__main__":
@@ -35,6 +37,15 @@ if __name__ == "__main__":
     results = verdicts(pairs)
     for pair, (expected, verdict, reason) in zip(pairs, results, strict=True):
         if "-v" in sys.argv and verdict != expected:
-            print(verdict, "|", pair["question"], "|", repr(pair["reference"]), "|",
-                  repr(pair["answer"]), "|", reason)
+            print(
+                verdict,
+                "|",
+                pair["question"],
+                "|",
+                repr(pair["reference"]),
+                "|",
+                repr(pair["answer"]),
+                "|",
+                reason,
+            )
     print(summary(results))

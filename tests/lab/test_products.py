@@ -28,11 +28,11 @@ def test_a_fact_is_at_its_span_in_its_structure_and_nowhere_else(records):
     blocks = {document_id: parse(text) for document_id, text in texts.items()}
     for fact in facts:
         text = texts[fact.document_id]
-        assert all(item in text[fact.start:fact.end] for item in fact.value), fact
+        assert all(item in text[fact.start : fact.end] for item in fact.value), fact
         inside = fact.end - 1  # a lead-in with bullets is two blocks and ends in the list
         found = block_at(blocks[fact.document_id], inside, fact.end).kind
         assert structure_of(found).name == fact.structure, fact
-        elsewhere = (text[:fact.start] + text[fact.end:]).lower()
+        elsewhere = (text[: fact.start] + text[fact.end :]).lower()
         assert fact.attribute not in elsewhere, fact
 
 
@@ -45,9 +45,9 @@ def test_over_the_rotations_each_fact_has_each_structure_in_the_same_words_and_p
         assert Counter(fact.structure for fact in facts) == dict.fromkeys(STRUCTURES, 90)
         for fact in facts:
             text = texts[fact.document_id]
-            words = re.findall(r"[\w/.-]+", text[fact.start:fact.end].lower().rstrip("."))
+            words = re.findall(r"[\w/.-]+", text[fact.start : fact.end].lower().rstrip("."))
             said = [word for word in words if word not in ("the", "is", "are", "and", "-", "---")]
-            before = re.findall(r"(?m)^## .*", text[:fact.start])
+            before = re.findall(r"(?m)^## .*", text[: fact.start])
             of_fact[fact.fact_id].append((fact.structure, said, before))
     for found in of_fact.values():
         structures, words, headings = zip(*found, strict=True)
@@ -58,11 +58,14 @@ def test_over_the_rotations_each_fact_has_each_structure_in_the_same_words_and_p
 def test_half_of_the_records_repeat_the_name_and_few_have_the_questions_words():
     documents, facts = make_records(make_products(60, seed=1), 1, public=False)
     texts = {document.document_id: document.text for document in documents}
-    said = {fact.fact_id: texts[fact.document_id][fact.start:fact.end].lower() for fact in facts}
+    said = {fact.fact_id: texts[fact.document_id][fact.start : fact.end].lower() for fact in facts}
     named = [fact for fact in facts if fact.entity.lower() in said[fact.fact_id]]
     assert len({fact.entity for fact in named}) == 30 and len(named) == 30 * len(ATTRIBUTES)
-    as_asked = Counter(fact.structure for fact in named
-                       if f"{fact.attribute} of {fact.entity}".lower() in said[fact.fact_id])
+    as_asked = Counter(
+        fact.structure
+        for fact in named
+        if f"{fact.attribute} of {fact.entity}".lower() in said[fact.fact_id]
+    )
     assert all(10 < as_asked[name] < 45 for name in STRUCTURES)  # of 90; a quarter is expected
 
 
@@ -71,13 +74,17 @@ def test_a_base_reads_the_wanted_share_of_words_in_tables(share):
     words = Counter()
     for documents, facts in public_records(make_products(40, seed=1), 1, 4, share):
         for document in documents:
-            own = {fact.start: fact.structure for fact in facts
-                   if fact.document_id == document.document_id}
+            own = {
+                fact.start: fact.structure
+                for fact in facts
+                if fact.document_id == document.document_id
+            }
             begin = 0
             for section in document.text.split("\n## ")[1:]:
                 begin = document.text.index(section, begin)
-                structure = next(name for start, name in own.items()
-                                 if begin <= start < begin + len(section))
+                structure = next(
+                    name for start, name in own.items() if begin <= start < begin + len(section)
+                )
                 words[structure] += len(re.findall(r"\d|[^\W\d]+|[^\w\s]", section))
     assert words["tabular"] / words.total() == pytest.approx(share, abs=0.02)
     assert words["natural"] == pytest.approx(words["entity-list"], rel=0.03)
@@ -109,9 +116,12 @@ def test_each_fact_is_stated_once_wherever_its_record_is_cut(records, limit):
     documents, facts = records
     tokenizer = train_tokenizer([document.text for document in documents], 400)
     rows = normalize(segment(documents, tokenizer, limit), documents, rewrite_facts(facts))
-    joined = {document.document_id: " ".join(
-        row.text for row in rows if row.document_id == document.document_id)
-        for document in documents}
+    joined = {
+        document.document_id: " ".join(
+            row.text for row in rows if row.document_id == document.document_id
+        )
+        for document in documents
+    }
     for fact in facts:
         text = joined[fact.document_id]
         assert all(text.count(item) >= 1 for item in fact.value) and "|" not in text, fact

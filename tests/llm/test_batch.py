@@ -58,8 +58,13 @@ class Halting(Server):
         self.halted: list[asyncio.Event] = []
 
     async def _answer(self, call, query, headers, body):
-        place = call.method, "/".join("N" if part[-1:].isdigit() and part != "v1" else part
-                                      for part in call.path.split("/"))
+        place = (
+            call.method,
+            "/".join(
+                "N" if part[-1:].isdigit() and part != "v1" else part
+                for part in call.path.split("/")
+            ),
+        )
         how = self.odd.get(place)
         if how not in ("before", "after", "held"):
             self.odd.pop(place, None)
@@ -89,12 +94,14 @@ class Halting(Server):
 @pytest.fixture
 def at(monkeypatch):
     """Start a server and point the environment to it: `with at(server):`."""
+
     @contextmanager
     def point(server: Server) -> Iterator[Server]:
         with server:
             monkeypatch.setenv("OPENAI_API_KEY", KEY)
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             yield server
+
     return point
 
 
@@ -139,9 +146,23 @@ def test_a_batch_gives_the_replies_of_direct_calls_at_half_the_price(tmp_path, a
 
 
 def test_every_kind_of_odd_line_reads_as_the_direct_call_does(tmp_path, at):
-    kinds = ["500 once", "400", "html once", "broken once", "empty once", "no-choices once",
-             "null-content", "length", "content-filter", "refusal", "no-usage", "half-character",
-             "parts", "error-200 once", "429-bare once"]
+    kinds = [
+        "500 once",
+        "400",
+        "html once",
+        "broken once",
+        "empty once",
+        "no-choices once",
+        "null-content",
+        "length",
+        "content-filter",
+        "refusal",
+        "no-usage",
+        "half-character",
+        "parts",
+        "error-200 once",
+        "429-bare once",
+    ]
     requests = prompts(20) + [Request.ask(f"fault:{kind}") for kind in kinds]
     with at(Server()):
         wanted = complete(requests, MODEL, direct(tmp_path))
@@ -154,9 +175,15 @@ def test_every_kind_of_odd_line_reads_as_the_direct_call_does(tmp_path, at):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize(("method", "path"), [
-    ("POST", "/v1/files"), ("POST", "/v1/batches"), ("GET", "/v1/batches/N"),
-    ("GET", "/v1/files/N/content")])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/files"),
+        ("POST", "/v1/batches"),
+        ("GET", "/v1/batches/N"),
+        ("GET", "/v1/files/N/content"),
+    ],
+)
 def test_a_run_killed_at_any_stage_pays_nothing_twice(tmp_path, at, method, path, when):
     with at(Halting()) as server:
         server.odd[method, path] = when
@@ -192,10 +219,12 @@ def test_an_interrupted_run_leaves_its_batch_to_the_next(tmp_path, at):
         assert set(n_paid(server).values()) == {1} and len(server.batches.batches) == 1
 
 
-@pytest.mark.parametrize(("place", "is_killed"), [
-    (("POST", "/v1/files"), False), (("GET", "/v1/batches/N"), True)])
+@pytest.mark.parametrize(
+    ("place", "is_killed"), [(("POST", "/v1/files"), False), (("GET", "/v1/batches/N"), True)]
+)
 def test_two_processes_send_one_batch_and_the_second_takes_over_if_the_first_is_killed(
-        tmp_path, at, place, is_killed):
+    tmp_path, at, place, is_killed
+):
     with at(Halting()) as server:
         server.odd[place] = "before" if is_killed else "held"
         with started(tmp_path) as one:
@@ -207,8 +236,10 @@ def test_two_processes_send_one_batch_and_the_second_takes_over_if_the_first_is_
                 if is_killed:
                     one.kill()
                     one.wait()  # a dead process that nobody waits for looks alive
-                lines = [child.communicate(timeout=60)[0].splitlines()[-1]
-                         for child in ([two] if is_killed else [one, two])]
+                lines = [
+                    child.communicate(timeout=60)[0].splitlines()[-1]
+                    for child in ([two] if is_killed else [one, two])
+                ]
         assert all(line.endswith(" 0") for line in lines)
         assert is_killed or "cached 12 / new 0" in lines[1]
         assert set(n_paid(server).values()) == {1} and len(server.batches.batches) == 1
@@ -227,9 +258,14 @@ def wait_for(words: str, child: subprocess.Popen) -> None:
 def started(path: Path, kill: str = "never") -> Iterator[subprocess.Popen]:
     """Start a process that sends the twelve prompts in a batch; kill it at the end."""
     command = [sys.executable, "-c", IN_A_PROCESS, str(path / "llm.sqlite"), kill]
-    with subprocess.Popen(command, cwd=REPOSITORY, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env={**os.environ, "OMP_NUM_THREADS": "1"}) as child:
+    with subprocess.Popen(
+        command,
+        cwd=REPOSITORY,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    ) as child:
         try:
             yield child
         finally:
@@ -275,17 +311,26 @@ def test_a_full_queue_at_the_provider_makes_batches_smaller(tmp_path, at):
     with at(Server(batch=BatchRules(queue_tokens=4 * one))) as server:
         calls = batched(tmp_path)
         assert texts(prompts(23), calls) == texts(prompts(23), direct(tmp_path))
-        sizes = [batch["request_counts"]["total"] for batch in server.batches.batches.values()
-                 if batch["status"] == "completed"]
+        sizes = [
+            batch["request_counts"]["total"]
+            for batch in server.batches.batches.values()
+            if batch["status"] == "completed"
+        ]
         assert sum(sizes) == 22 and max(sizes) <= 4 and set(n_paid(server).values()) == {2}
 
 
-@pytest.mark.parametrize(("settings", "most", "says"), [
-    ({}, None, "1 directly, then 1 batches"), ({}, 1500, "1 directly, then 5 batches"),
-    ({"max_cost_usd": 1.0}, None, "1 directly, then 1 batches"),
-    ({"max_cost_usd": 0.008}, None, "1 directly, then at least 4 batches")])
-def test_the_plan_has_the_batches_that_will_run(tmp_path, at, capsys, monkeypatch, settings, most,
-                                                says):
+@pytest.mark.parametrize(
+    ("settings", "most", "says"),
+    [
+        ({}, None, "1 directly, then 1 batches"),
+        ({}, 1500, "1 directly, then 5 batches"),
+        ({"max_cost_usd": 1.0}, None, "1 directly, then 1 batches"),
+        ({"max_cost_usd": 0.008}, None, "1 directly, then at least 4 batches"),
+    ],
+)
+def test_the_plan_has_the_batches_that_will_run(
+    tmp_path, at, capsys, monkeypatch, settings, most, says
+):
     if most:
         monkeypatch.setattr("lib.llm.batch.MOST_BYTES", most)
     with at(Server()) as server:
@@ -317,9 +362,11 @@ def test_an_endpoint_without_batches_stops_the_run_after_one_call(tmp_path, at):
         assert len(n_paid(server)) == 1
 
 
-TROUBLE = [("POST", "/v1/files", error(500, "overloaded")),
-           ("GET", "/v1/batches/N", error(429, "slow down", retry_after="0.1")),
-           ("GET", "/v1/files/N/content", error(502, "bad gateway"))]
+TROUBLE = [
+    ("POST", "/v1/files", error(500, "overloaded")),
+    ("GET", "/v1/batches/N", error(429, "slow down", retry_after="0.1")),
+    ("GET", "/v1/files/N/content", error(502, "bad gateway")),
+]
 
 
 @pytest.mark.parametrize(("method", "path", "answer"), TROUBLE)
@@ -331,13 +378,17 @@ def test_transient_errors_are_retried(tmp_path, at, method, path, answer):
         assert len(server.batches.batches) == 1
 
 
-UNSURE = [("POST", "/v1/batches", error(503, "overloaded")), ("POST", "/v1/batches", "dropped"),
-          ("GET", "/v1/batches/N", Answer(b"<html>sign in</html>", content_type="text/html"))]
+UNSURE = [
+    ("POST", "/v1/batches", error(503, "overloaded")),
+    ("POST", "/v1/batches", "dropped"),
+    ("GET", "/v1/batches/N", Answer(b"<html>sign in</html>", content_type="text/html")),
+]
 
 
 @pytest.mark.parametrize(("method", "path", "answer"), UNSURE)
 def test_a_run_that_cannot_know_its_batch_stops_and_the_next_pays_nothing_twice(
-        tmp_path, at, method, path, answer):
+    tmp_path, at, method, path, answer
+):
     with at(Halting()) as server:
         server.odd[method, path] = answer
         with pytest.raises(Stopped, match="the same command requests only the rest"):

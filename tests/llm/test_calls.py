@@ -40,10 +40,12 @@ print("done", sum(not reply.reason for reply in replies))
 @pytest.fixture
 def at(monkeypatch):
     """Point the environment to a server: at(server)."""
+
     def point(server: Server) -> Server:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         return server
+
     return point
 
 
@@ -77,9 +79,15 @@ def test_only_what_changed_is_requested_again(tmp_path, at):
         calls = Calls(tmp_path / "llm.sqlite")
         one = Request.ask("one")
         complete([one], "other", calls)
-        for request in (one, one, Request.ask("two"), Request.ask("one", max_tokens=9),
-                        Request.ask("one", temperature=1.0), Request.ask("one", attempt=1),
-                        one.then("reply to one", "again")):
+        for request in (
+            one,
+            one,
+            Request.ask("two"),
+            Request.ask("one", max_tokens=9),
+            Request.ask("one", temperature=1.0),
+            Request.ask("one", attempt=1),
+            one.then("reply to one", "again"),
+        ):
             complete([request], "m", calls)
         assert len(server.log) == 7 and calls.tally.cached == 1
 
@@ -121,8 +129,13 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, at, monkeyp
         complete(prompts(2), "m", Calls(tmp_path / "data" / "s" / "llm.sqlite"))
     main(["export", "s", str(tmp_path / "x.jsonl")])
     good = (tmp_path / "x.jsonl").read_text().splitlines()
-    for bad in ("{", "{}", "[]", good[0].replace("question", "other", 1)[:-3],
-                json.dumps(json.loads(good[0]) | {"raw": "<html>"})):
+    for bad in (
+        "{",
+        "{}",
+        "[]",
+        good[0].replace("question", "other", 1)[:-3],
+        json.dumps(json.loads(good[0]) | {"raw": "<html>"}),
+    ):
         (tmp_path / "x.jsonl").write_text("\n".join([good[0], bad]) + "\n")
         with pytest.raises(SystemExit, match="2"):
             main(["import", "lab", str(tmp_path / "x.jsonl")])
@@ -147,16 +160,18 @@ def fifty(path: Path, n: int = 50) -> list[str]:
 def test_after_kill_9_only_what_was_in_flight_is_requested_again(tmp_path, at):
     with Server(reply=echo, latency=0.05) as server:
         at(server)
-        killed = subprocess.Popen(fifty(tmp_path), cwd=REPOSITORY, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.DEVNULL)
+        killed = subprocess.Popen(
+            fifty(tmp_path), cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         deadline = time.monotonic() + 60
         while len(server.log) < 23 and time.monotonic() < deadline:
             time.sleep(0.005)
         os.kill(killed.pid, signal.SIGKILL)
         killed.wait()
         time.sleep(0.2)
-        ended = subprocess.run(fifty(tmp_path), cwd=REPOSITORY, capture_output=True, text=True,
-                               timeout=120, check=True)
+        ended = subprocess.run(
+            fifty(tmp_path), cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=True
+        )
         assert "done 50" in ended.stdout
         assert 50 <= len(server.log) <= 55 and len(n_paid(server)) == 50
 
@@ -164,8 +179,16 @@ def test_after_kill_9_only_what_was_in_flight_is_requested_again(tmp_path, at):
 def test_two_processes_with_one_cache_share_the_work_and_pay_nothing_twice(tmp_path, at):
     with Server(reply=echo, latency=0.05) as server:
         at(server)
-        both = [subprocess.Popen(fifty(tmp_path, 40), cwd=REPOSITORY, stdout=subprocess.PIPE,
-                                 text=True, stderr=subprocess.DEVNULL) for _ in range(2)]
+        both = [
+            subprocess.Popen(
+                fifty(tmp_path, 40),
+                cwd=REPOSITORY,
+                stdout=subprocess.PIPE,
+                text=True,
+                stderr=subprocess.DEVNULL,
+            )
+            for _ in range(2)
+        ]
         assert all("done 40" in process.communicate(timeout=120)[0] for process in both)
         assert list(n_paid(server).values()) == [1] * 40
 
@@ -202,11 +225,15 @@ def test_money_stops_the_stage_before_the_limit_and_what_was_paid_is_kept(tmp_pa
         assert more.tally.usd_others == pytest.approx(spent), "the limit is for all runs"
         asked = len(server.log)
         with pytest.raises(Stopped, match="Nothing was spent"):
-            complete([Request.ask("word " * 90_000)], "gpt-4o-mini",
-                     Calls(tmp_path / "llm.sqlite", max_cost_usd=0.001))
+            complete(
+                [Request.ask("word " * 90_000)],
+                "gpt-4o-mini",
+                Calls(tmp_path / "llm.sqlite", max_cost_usd=0.001),
+            )
         with pytest.raises(Stopped, match="no price"):
-            complete([Request.ask("x")], "my-own-model",
-                     Calls(tmp_path / "llm.sqlite", max_cost_usd=1))
+            complete(
+                [Request.ask("x")], "my-own-model", Calls(tmp_path / "llm.sqlite", max_cost_usd=1)
+            )
         assert len(server.log) == asked
 
 
@@ -215,15 +242,18 @@ def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     assert endpoint() is None
-    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-in-file\n"
-                                   "OPENAI_BASE_URL=http://localhost:8000/v1/\n")
+    (tmp_path / ".env").write_text(
+        "OPENAI_API_KEY=sk-in-file\nOPENAI_BASE_URL=http://localhost:8000/v1/\n"
+    )
     assert (endpoint().key, endpoint().url) == ("sk-in-file", "http://localhost:8000/v1")
     assert "OPENAI_API_KEY" not in os.environ
     monkeypatch.setenv("OPENAI_API_KEY", "sk-in-environment\n")
     assert endpoint().key == "sk-in-environment"
-    for name, value in (("OPENAI_API_KEY", "sk-two words"),
-                        ("OPENAI_BASE_URL", "http://user:pass@localhost:8000/v1"),
-                        ("OPENAI_BASE_URL", "localhost:8000-x")):
+    for name, value in (
+        ("OPENAI_API_KEY", "sk-two words"),
+        ("OPENAI_BASE_URL", "http://user:pass@localhost:8000/v1"),
+        ("OPENAI_BASE_URL", "localhost:8000-x"),
+    ):
         with monkeypatch.context() as wrong:
             wrong.setenv(name, value)
             with pytest.raises(BadStudy, match=name) as raised:
@@ -238,10 +268,14 @@ def damage(path: Path) -> None:
     path.write_bytes(raw[:4096] + b"x" * (len(raw) - 4096))
 
 
-@pytest.mark.parametrize(("spoil", "says"), [
-    (lambda path: path.write_text("not a database" * 500), "file is not a database; restore"),
-    (damage, "malformed; restore .* away"),
-    (lambda path: (path.unlink(), path.mkdir()), "unable to open .* move it away")])
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda path: path.write_text("not a database" * 500), "file is not a database; restore"),
+        (damage, "malformed; restore .* away"),
+        (lambda path: (path.unlink(), path.mkdir()), "unable to open .* move it away"),
+    ],
+)
 def test_a_cache_that_cannot_be_read_is_named_with_what_to_do(tmp_path, at, spoil, says):
     path = tmp_path / "llm.sqlite"
     with Server() as server:
@@ -253,11 +287,16 @@ def test_a_cache_that_cannot_be_read_is_named_with_what_to_do(tmp_path, at, spoi
         assert len(server.log) == 30
 
 
-@pytest.mark.parametrize(("how", "most_lost"), [
-    (lambda path: shutil.rmtree(path.parent), 0),  # 24: stored or in flight before
-    (lambda path: os.replace(shutil.copy(path, path.with_name("copy")), path), 24)])
+@pytest.mark.parametrize(
+    ("how", "most_lost"),
+    [
+        (lambda path: shutil.rmtree(path.parent), 0),  # 24: stored or in flight before
+        (lambda path: os.replace(shutil.copy(path, path.with_name("copy")), path), 24),
+    ],
+)
 def test_a_cache_that_is_removed_or_replaced_while_in_use_loses_no_later_reply(
-        tmp_path, at, capsys, how, most_lost):
+    tmp_path, at, capsys, how, most_lost
+):
     path = tmp_path / "data" / "llm.sqlite"
 
     def spoil(body: dict) -> str:
@@ -302,8 +341,13 @@ def test_a_study_whose_replies_are_all_there_is_read_from_a_read_only_checkout(t
         with closing(Cache(path)) as cache:
             if log == "open":
                 cache.renew(1)
-            ran = subprocess.run([*mounted, command + f"{sys.executable} -c '{READ}' {path}"],
-                                 cwd=REPOSITORY, capture_output=True, text=True, check=False)
+            ran = subprocess.run(
+                [*mounted, command + f"{sys.executable} -c '{READ}' {path}"],
+                cwd=REPOSITORY,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
     first, *_, last = ran.stdout.splitlines()
     assert first.startswith("cached 20 / new 0 / failed 0"), ran.stderr
     assert "llm.sqlite: attempt to write a readonly database; make" in last and "STUDY_ROOT" in last
@@ -328,9 +372,16 @@ def test_arms_that_run_at_the_same_time_share_the_limit_of_their_stage(tmp_path,
     path = tmp_path / "llm.sqlite"
     with Server(reply=lambda body: "word " * 100, latency=0.02) as server:
         at(server)
-        arms = [subprocess.Popen([sys.executable, "-c", ARM, path, arm], cwd=REPOSITORY,
-                                 stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
-                for arm in ("base", "dapt")]
+        arms = [
+            subprocess.Popen(
+                [sys.executable, "-c", ARM, path, arm],
+                cwd=REPOSITORY,
+                stdout=subprocess.PIPE,
+                text=True,
+                stderr=subprocess.DEVNULL,
+            )
+            for arm in ("base", "dapt")
+        ]
         assert all("max_cost_usd" in arm.communicate(timeout=120)[0] for arm in arms)
         with closing(Cache(path)) as cache:
             spent = cache.spent("05_judge")
@@ -355,8 +406,16 @@ for n in range(100):
 
 
 def test_stages_that_start_at_once_open_a_new_cache_together(tmp_path):
-    stages = [subprocess.Popen([sys.executable, "-c", OPEN, tmp_path], cwd=REPOSITORY, text=True,
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)]
+    stages = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPEN, tmp_path],
+            cwd=REPOSITORY,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(3)
+    ]
     assert [stage.stdout.readline() for stage in stages] == ["ready\n"] * 3
     start = str(time.time() + 0.1)
     for stage in stages:
@@ -388,8 +447,12 @@ def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path, capsys
     cache = Cache(tmp_path / "llm.sqlite")
 
     def holder(seconds: int) -> subprocess.Popen:
-        return subprocess.Popen([sys.executable, "-c", HOLD, cache.path, str(seconds)],
-                                cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            [sys.executable, "-c", HOLD, cache.path, str(seconds)],
+            cwd=REPOSITORY,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     assert holder(0).communicate()[0].startswith("True")
     assert cache.claim("k", 1000)  # it has ended
@@ -398,8 +461,9 @@ def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path, capsys
         assert (said, int(pid)) == ("False", process.pid)  # ours is alive
 
         def claimed_after(holder: str) -> bool:
-            cache.database.execute("insert or replace into claims values ('k', ?, ?)",
-                                   (holder, time.time() + 1000))
+            cache.database.execute(
+                "insert or replace into claims values ('k', ?, ?)", (holder, time.time() + 1000)
+            )
             return cache.claim("k", 1000)
 
         assert not claimed_after(f"{machine} {pid} {start}")
@@ -418,8 +482,9 @@ def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path, capsys
 def test_an_interrupt_stops_new_calls_and_keeps_replies_that_were_in_flight(tmp_path, at, sent):
     with Server(reply=echo, latency=0.5) as server:
         at(server)
-        running = subprocess.Popen(fifty(tmp_path), cwd=REPOSITORY, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)
+        running = subprocess.Popen(
+            fifty(tmp_path), cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
         interrupt(running, server, sent)
         assert b"KeyboardInterrupt" in running.communicate(timeout=60)[1]
         asked = len(server.log)

@@ -18,15 +18,18 @@ from tests.llm_server import Server
 @pytest.fixture
 def at(monkeypatch):
     """Point the environment to a server: at(server)."""
+
     def point(server: Server) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "a-key-for-tests")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
     return point
 
 
 @pytest.mark.parametrize("fault", ["400", "403"])  # a gateway filters one prompt with 403
 def test_a_stage_with_a_few_permanent_failures_completes_however_often_it_is_run(
-        tmp_path, at, fault):
+    tmp_path, at, fault
+):
     prompts = [f"question {n}" + f" fault:{fault}" * (n % 14 == 0) for n in range(1, 309)]
     random.Random(1).shuffle(prompts)
     prompts.sort(key="question 1".__ne__)  # the first is served
@@ -40,8 +43,11 @@ def test_a_stage_with_a_few_permanent_failures_completes_however_often_it_is_run
         assert all(asked[prompt] == (2 if "fault" in prompt else 1) for prompt in prompts)
 
 
-FEW = {"at its beginning": range(35), "in a cluster": range(20, 55),
-       "faster than replies": range(0, 490, 14)}
+FEW = {
+    "at its beginning": range(35),
+    "in a cluster": range(20, 55),
+    "faster than replies": range(0, 490, 14),
+}
 
 
 @pytest.mark.parametrize("place", FEW)
@@ -61,16 +67,22 @@ def test_prompts_that_fail_stop_no_stage_that_may_have_as_many(tmp_path, at, pla
             assert (calls.tally.failed, len(server.log) - n_before) == (35, n_sent)
 
 
-@pytest.mark.parametrize(("fault", "says"), [
-    ("400", "21 of 200 calls failed"), ("503", "20 of the first 20 calls failed")])
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [("400", "21 of 200 calls failed"), ("503", "20 of the first 20 calls failed")],
+)
 def test_a_stage_in_which_every_call_fails_stops_when_it_cannot_pass_or_nothing_is_served(
-        tmp_path, at, monkeypatch, fault, says):
+    tmp_path, at, monkeypatch, fault, says
+):
     monkeypatch.setattr("lib.llm.faults.MOST_TRIES", 2)
     with Server(faults=lambda number, body: fault) as server:
         at(server)
         with pytest.raises(Stopped, match=says):
-            complete([Request.ask(f"question {n}") for n in range(200)], "m",
-                     Calls(tmp_path / "llm.sqlite", concurrency=10))
+            complete(
+                [Request.ask(f"question {n}") for n in range(200)],
+                "m",
+                Calls(tmp_path / "llm.sqlite", concurrency=10),
+            )
         assert len(server.log) <= 60
 
 
@@ -93,7 +105,8 @@ def test_a_run_in_which_the_limit_cuts_every_reply_stops_unless_all_may_fail(tmp
 
 @pytest.mark.parametrize("fault", ["html", "broken", "empty", "no-choices"])
 def test_an_unreadable_reply_with_status_200_is_paid_twice_and_again_only_by_retry(
-        tmp_path, at, fault):
+    tmp_path, at, fault
+):
     with Server() as server:
         at(server)
         calls = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
@@ -109,8 +122,12 @@ def test_an_unreadable_reply_with_status_200_is_paid_twice_and_again_only_by_ret
         assert len(server.log) == 3
 
 
-KINDS = {"empty": "null-content", "refused": "refusal", "filtered": "content-filter",
-         "cut": "length"}
+KINDS = {
+    "empty": "null-content",
+    "refused": "refusal",
+    "filtered": "content-filter",
+    "cut": "length",
+}
 
 
 @pytest.mark.parametrize(("kind", "fault"), KINDS.items())

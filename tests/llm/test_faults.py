@@ -26,18 +26,24 @@ from tests.llm_server_faults import (
 )
 
 KEY = "sk-proj-Zx81QmfT0rN5vKbW"
-STOPS = {"401": "OPENAI_API_KEY", "403": "choose another model or key",
-         "404": "does not have the model 'm'", "429-quota": "add credit"}
+STOPS = {
+    "401": "OPENAI_API_KEY",
+    "403": "choose another model or key",
+    "404": "does not have the model 'm'",
+    "429-quota": "add credit",
+}
 
 
 @pytest.fixture
 def ask(monkeypatch, tmp_path):
     """Return replies and settings, with one cache per test: ask(server, prompts)."""
+
     def run(server: Server, prompts: list[str], **settings) -> tuple[list[Reply], Calls]:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         calls = Calls(tmp_path / "llm.sqlite", **settings)
         return complete([Request.ask(prompt) for prompt in prompts], "m", calls), calls
+
     return run
 
 
@@ -48,8 +54,12 @@ def intact(prompt: str) -> Reply:
 
 def mixed(faults: Sequence[str], how: str = "", n: int = 2) -> list[str]:
     """Return prompts that request a fault, each `n` times, alternating with harmless ones."""
-    return [prompt for number in range(n) for fault in faults
-            for prompt in (f"{number} fault:{fault}{how}", f"{number} next to {fault}")]
+    return [
+        prompt
+        for number in range(n)
+        for fault in faults
+        for prompt in (f"{number} fault:{fault}{how}", f"{number} next to {fault}")
+    ]
 
 
 def questions(n: int) -> list[str]:
@@ -72,8 +82,9 @@ def test_transient_faults_are_retried_and_every_row_has_its_own_text(ask):
         assert (calls.tally.new, calls.tally.failed) == (len(prompts), 0)
         asked = Counter(call.prompt for call in server.log)
         assert all(asked[prompt] >= 2 for prompt in prompts if "fault:" in prompt)
-        n_paid = Counter(call.prompt for call in server.log
-                         if call.status == 200 and not call.fault)
+        n_paid = Counter(
+            call.prompt for call in server.log if call.status == 200 and not call.fault
+        )
         assert n_paid == Counter(prompts)  # no reply that could be read was asked for again
 
 
@@ -164,11 +175,24 @@ def test_neither_key_nor_address_is_in_anything_that_a_run_writes(tmp_path):
     with Server() as nobody:
         pass
     with Server() as server:
-        environment = {**os.environ, "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url,
-                       "NOBODY": nobody.url, "OPENAI_LOG": "debug", "STUDY_ROOT": str(tmp_path)}
-        ran = subprocess.run([sys.executable, "-X", "dev", "-c", RUN], cwd=REPOSITORY, text=True,
-                             capture_output=True, input=json.dumps(prompts), timeout=300,
-                             check=False, env=environment)
+        environment = {
+            **os.environ,
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": server.url,
+            "NOBODY": nobody.url,
+            "OPENAI_LOG": "debug",
+            "STUDY_ROOT": str(tmp_path),
+        }
+        ran = subprocess.run(
+            [sys.executable, "-X", "dev", "-c", RUN],
+            cwd=REPOSITORY,
+            text=True,
+            capture_output=True,
+            input=json.dumps(prompts),
+            timeout=300,
+            check=False,
+            env=environment,
+        )
         assert KEY not in str(server.log) and len(server.log) > len(prompts)
     assert "ended" in ran.stdout and "no connection" in ran.stdout, ran.stderr
     assert "refuses the key" in ran.stderr, ran.stderr
@@ -178,5 +202,8 @@ def test_neither_key_nor_address_is_in_anything_that_a_run_writes(tmp_path):
     hosts = [url.split("/")[2] for url in (server.url, nobody.url)]
     addresses = [*hosts, *(host.replace(":", "', ") for host in hosts)]
     for secret in (KEY, KEY[:12], KEY[-4:], *addresses):
-        assert [(name, content[max(0, at - 300):at + 300]) for name, content in written.items()
-                if (at := content.find(secret.encode())) >= 0] == []
+        assert [
+            (name, content[max(0, at - 300) : at + 300])
+            for name, content in written.items()
+            if (at := content.find(secret.encode())) >= 0
+        ] == []

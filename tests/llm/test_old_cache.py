@@ -14,11 +14,20 @@ def test_replies_paid_for_at_the_tag_are_read_without_a_key(tmp_path, monkeypatc
     shutil.copy(REPOSITORY / "tests" / "data" / "cache-everything-2026-11.sqlite", path)
     asked = [
         Request.ask("Name the port of the spindle."),
-        Request((("system", "Answer briefly."), ("user", "Which bolt holds the cover?")),
-                max_tokens=64, temperature=0.7, attempt=1, stop=("\n\n",)),
-        Request.ask("Grade the answer.", max_tokens=16).then("maybe", "Reply with one word.")]
+        Request(
+            (("system", "Answer briefly."), ("user", "Which bolt holds the cover?")),
+            max_tokens=64,
+            temperature=0.7,
+            attempt=1,
+            stop=("\n\n",),
+        ),
+        Request.ask("Grade the answer.", max_tokens=16).then("maybe", "Reply with one word."),
+    ]
     calls = Calls(path, "05_judge")
     replies = complete(asked, "gpt-4o-2024-08-06", calls)
     assert [reply.text for reply in replies] == [
-        "reply 3f0eb6547063df51", "reply a8f3a0b9ea3b0953", "reply e22b5257166f38cc"]
+        "reply 3f0eb6547063df51",
+        "reply a8f3a0b9ea3b0953",
+        "reply e22b5257166f38cc",
+    ]
     assert str(calls).startswith("cached 3 / new 0") and not any(reply.reason for reply in replies)

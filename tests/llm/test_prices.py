@@ -10,42 +10,62 @@ from hypothesis import strategies as st
 from lib.llm.prices import cost_usd, price_of
 from lib.llm.request import ESTIMATE, counter, upper_bound
 
-HEAD = ("model,input_usd_per_million,cache_write_usd_per_million,output_usd_per_million,"
-        "batch_factor,context_tokens,max_output_tokens,as_of,source\n")
+HEAD = (
+    "model,input_usd_per_million,cache_write_usd_per_million,output_usd_per_million,"
+    "batch_factor,context_tokens,max_output_tokens,as_of,source\n"
+)
 
 
-@pytest.mark.parametrize(("model", "n_in", "n_out", "is_batch", "dollars"), [
-    ("gpt-4o-mini", 1, 0, False, 0.00000015),  # no integer of microdollars
-    ("gpt-4o-mini", 0, 1, False, 0.0000006),
-    ("gpt-4o-mini", 4_000_000, 1_000_000, False, 1.2),
-    ("gpt-4.1", 1_000, 500, False, 0.006),
-    ("gpt-4.1", 1_000, 500, True, 0.003),
-    ("gpt-4o-2024-08-06", 6_000 * 1_200, 6_000 * 300, True, 18.0),
-    ("gpt-5.6-luna", 1_000_000, 1_000_000, False, 1.45),  # cache write: 0.25, not 0.20
-    ("mistral-large-2512", 1_000_000, 0, True, 0.5),  # no batch price is known: in full
-])
+@pytest.mark.parametrize(
+    ("model", "n_in", "n_out", "is_batch", "dollars"),
+    [
+        ("gpt-4o-mini", 1, 0, False, 0.00000015),  # no integer of microdollars
+        ("gpt-4o-mini", 0, 1, False, 0.0000006),
+        ("gpt-4o-mini", 4_000_000, 1_000_000, False, 1.2),
+        ("gpt-4.1", 1_000, 500, False, 0.006),
+        ("gpt-4.1", 1_000, 500, True, 0.003),
+        ("gpt-4o-2024-08-06", 6_000 * 1_200, 6_000 * 300, True, 18.0),
+        ("gpt-5.6-luna", 1_000_000, 1_000_000, False, 1.45),  # cache write: 0.25, not 0.20
+        ("mistral-large-2512", 1_000_000, 0, True, 0.5),  # no batch price is known: in full
+    ],
+)
 def test_dollars_are_exact_to_the_token(model, n_in, n_out, is_batch, dollars) -> None:
     assert cost_usd(price_of(model), n_in, n_out, batch=is_batch) == dollars
 
 
-@pytest.mark.parametrize("model", [
-    "gpt-4o-", "gpt-4o-mini-2099-01-01", "gpt-4o-audio-preview", "gpt", "", "GPT-4O",
-    "ft:gpt-4o-mini-2024-07-18:mine::1", "my-own-llama"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gpt-4o-",
+        "gpt-4o-mini-2099-01-01",
+        "gpt-4o-audio-preview",
+        "gpt",
+        "",
+        "GPT-4O",
+        "ft:gpt-4o-mini-2024-07-18:mine::1",
+        "my-own-llama",
+    ],
+)
 def test_a_model_without_a_row_has_no_price(model: str) -> None:
     assert price_of(model) is None
 
 
-@pytest.mark.parametrize(("rows", "complaint"), [
-    ("a,1,,2,,,,2026-11-21,s\n# a comment\nb,one,,2,,,,2026-11-21,s",
-     r"row 'b': (?s:.*)input_usd_per_million\n.*'one'"),
-    ("a,1,,,,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
-    ("a,-1,,2,,,,2026-11-21,s", "input_usd_per_million\n.*'-1'"),
-    ("a,nan,,2,,,,2026-11-21,s", "input_usd_per_million\n.*'nan'"),
-    ("a,1,,2,50,,,2026-11-21,s", "batch_factor\n.*'50'"),
-    ("a,1,,2,,,,yesterday,s", "as_of\n.*'yesterday'"),
-    ("a,1,2,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
-    ("a,1,,2,,,,2026-11-21,s\na,1,,2,,,,2026-11-21,s", "'a' has two rows"),
-])
+@pytest.mark.parametrize(
+    ("rows", "complaint"),
+    [
+        (
+            "a,1,,2,,,,2026-11-21,s\n# a comment\nb,one,,2,,,,2026-11-21,s",
+            r"row 'b': (?s:.*)input_usd_per_million\n.*'one'",
+        ),
+        ("a,1,,,,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
+        ("a,-1,,2,,,,2026-11-21,s", "input_usd_per_million\n.*'-1'"),
+        ("a,nan,,2,,,,2026-11-21,s", "input_usd_per_million\n.*'nan'"),
+        ("a,1,,2,50,,,2026-11-21,s", "batch_factor\n.*'50'"),
+        ("a,1,,2,,,,yesterday,s", "as_of\n.*'yesterday'"),
+        ("a,1,2,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
+        ("a,1,,2,,,,2026-11-21,s\na,1,,2,,,,2026-11-21,s", "'a' has two rows"),
+    ],
+)
 def test_a_bad_row_is_an_error_that_names_its_column(tmp_path: Path, rows, complaint) -> None:
     table = tmp_path / "prices.csv"
     table.write_text(HEAD + rows + "\n")
@@ -60,8 +80,11 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
     tokenizer.train_from_iterator(
-        ["the price of a token of a table"] * 20, tokenizers.trainers.BpeTrainer(
-            vocab_size=300, initial_alphabet=alphabet, show_progress=False))
+        ["the price of a token of a table"] * 20,
+        tokenizers.trainers.BpeTrainer(
+            vocab_size=300, initial_alphabet=alphabet, show_progress=False
+        ),
+    )
     tokenizer.enable_truncation(5)
     folder = tmp_path_factory.mktemp("model")
     tokenizer.save(str(folder / "tokenizer.json"))

@@ -19,8 +19,10 @@ from tests.conftest import run_cells
 
 KEY, MODEL = "sk-key-of-the-served-test", REPOSITORY / "data/base/SmolLM2-135M-Instruct"
 STARTS = ("## OpenMetrics Text Format", "# containerd Mounts")  # of two short records
-SERVERS = {"transformers": (f"{sys.prefix}/bin/transformers", "serve", MODEL, "--device", "cpu"),
-           "llama-server": ("--ctx-size", "16384", "--parallel", "2", "--alias", MODEL, "--model")}
+SERVERS = {
+    "transformers": (f"{sys.prefix}/bin/transformers", "serve", MODEL, "--device", "cpu"),
+    "llama-server": ("--ctx-size", "16384", "--parallel", "2", "--alias", MODEL, "--model"),
+}
 CALL = r"POST /v1/chat|slot launch_slot_"  # in the log of each server
 pytestmark = pytest.mark.slow
 
@@ -40,8 +42,11 @@ def log(request, tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     address, path = f"http://localhost:{port}/v1", tmp_path / "server.log"
-    for name, value in (("OPENAI_API_KEY", KEY), ("STUDY_ROOT", str(tmp_path)),
-                        ("OPENAI_BASE_URL", address)):
+    for name, value in (
+        ("OPENAI_API_KEY", KEY),
+        ("STUDY_ROOT", str(tmp_path)),
+        ("OPENAI_BASE_URL", address),
+    ):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("lib.llm.calls.MAX_COST_USD", None)
     until = time.monotonic() + 120
@@ -66,9 +71,15 @@ def is_up(address: str) -> bool:
 
 def test_a_served_model_annotates_answers_and_judges_and_is_asked_once(tmp_path, log):
     folder, seen = REPOSITORY / "data" / "technical", []
-    write_records(tmp_path / "data" / "s" / "documents.jsonl", [
-        one.model_copy(update={"text": one.text[one.text.index(start):][:1200]})
-        for one in read_folder(folder).documents for start in STARTS if start in one.text])
+    write_records(
+        tmp_path / "data" / "s" / "documents.jsonl",
+        [
+            one.model_copy(update={"text": one.text[one.text.index(start) :][:1200]})
+            for one in read_folder(folder).documents
+            for start in STARTS
+            if start in one.text
+        ],
+    )
     for _ in range(2):  # the second run reads the cache
         try:
             run_cells("01_annotate", study="s", max_queries=1, annotator=str(MODEL))
@@ -81,6 +92,7 @@ def test_a_served_model_annotates_answers_and_judges_and_is_asked_once(tmp_path,
         seen.append((answers, judged["verdicts"], len(re.findall(CALL, log.read_text()))))
     assert seen[0] == seen[1] and seen[0][-1] >= 4
     assert {row.query_id for row in answers} | {row.item for row in failed if row.reason} == {
-        query.query_id for query in inferred["queries"]}
+        query.query_id for query in inferred["queries"]
+    }
     assert {row.verdict for row in judged["verdicts"]} <= {"correct", "incorrect", "unscored"}
     assert not [path for path in tmp_path.rglob("*.*") if KEY.encode() in path.read_bytes()]

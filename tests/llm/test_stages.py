@@ -34,18 +34,25 @@ WRITTEN: dict[str, int] = {}  # part of a document -> pairs that the played mode
 def play(body: dict) -> str:
     """Play the model of all stages: annotate as the rules do, rewrite verbatim, judge by words."""
     prompt = body["messages"][-1]["content"]
-    if record := re.search(r"The record is called: ([^\n]*)\n.*?<record>\n(.*)\n</record>",
-                           prompt, re.S):
+    if record := re.search(
+        r"The record is called: ([^\n]*)\n.*?<record>\n(.*)\n</record>", prompt, re.S
+    ):
         document = Document(document_id=record[1], title=record[1], path="", text=record[2])
-        pairs = [{"question": query.question, "answer": query.answer,
-                  "source_reference": query.source_reference,
-                  "source_reference_type": query.structure,
-                  **({"entity_list_length": query.entity_count} if query.entity_count else {})}
-                 for query in annotate([document], by_rules)[0]]
+        pairs = [
+            {
+                "question": query.question,
+                "answer": query.answer,
+                "source_reference": query.source_reference,
+                "source_reference_type": query.structure,
+                **({"entity_list_length": query.entity_count} if query.entity_count else {}),
+            }
+            for query in annotate([document], by_rules)[0]
+        ]
         WRITTEN[record[2]] = len(pairs)
         return f"Here are the pairs:\n```json\n{json.dumps(pairs, indent=1)}\n```"
-    if answer := re.search(r"<reference>\n(.*?)\n</reference>\n+<answer>\n(.*?)\n</answer>",
-                           prompt, re.S):
+    if answer := re.search(
+        r"<reference>\n(.*?)\n</reference>\n+<answer>\n(.*?)\n</answer>", prompt, re.S
+    ):
         is_equal = answer[1] == answer[2]
         return f"They {'agree' if is_equal else 'differ'}.\n[[{is_equal}]]"
     part = re.search(r"<part>\n(.*)\n</part>", prompt, re.S)[1]
@@ -66,8 +73,11 @@ class Echoing(Server):
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
     """Return three of the real documents that the repository carries."""
-    return [one for one in read_folder(REPOSITORY / "data/records/documents/b").documents
-            if one.document_id.startswith("px4-")][:3]
+    return [
+        one
+        for one in read_folder(REPOSITORY / "data/records/documents/b").documents
+        if one.document_id.startswith("px4-")
+    ][:3]
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +90,29 @@ def root(tmp_path_factory, documents) -> Path:
 
 
 def started(root: Path, server: Server, stage: str, **given: object) -> subprocess.Popen:
-    command = [sys.executable, "-m", "lib.run.notebook", stage, "--name", stage, "-y",
-               json.dumps({"study": "s", **given})]
-    environment = os.environ | {"STUDY_ROOT": str(root), "OPENAI_API_KEY": KEY,
-                                "OPENAI_BASE_URL": server.url}
-    return subprocess.Popen(command, cwd=REPOSITORY, env=environment, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = [
+        sys.executable,
+        "-m",
+        "lib.run.notebook",
+        stage,
+        "--name",
+        stage,
+        "-y",
+        json.dumps({"study": "s", **given}),
+    ]
+    environment = os.environ | {
+        "STUDY_ROOT": str(root),
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": server.url,
+    }
+    return subprocess.Popen(
+        command,
+        cwd=REPOSITORY,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def run(root: Path, server: Server, stage: str, **given: object) -> str:
@@ -127,7 +154,7 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
         assert len(queries) >= len(documents), [row.reason for row in rejected]
         texts = {document.document_id: document.text for document in documents}
         for query in queries:
-            source = texts[query.document_id][query.start:query.end]
+            source = texts[query.document_id][query.start : query.end]
             assert source == query.source_reference
 
         printed = run(root, server, "02_normalize", normalizer=MODEL, base_model="base")
@@ -135,9 +162,16 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
         assert "failed 0" in printed and "99.4%" in printed
         assert sum(not row.dropped for row in rewritten) >= 0.95 * len(rewritten) > 0
 
-        answers = [Answer(query_id=query.query_id, arm="base", n_tokens=1, truncated=False,
-                          answer=query.answer if number % 2 else "another thing")
-                   for number, query in enumerate(queries)]
+        answers = [
+            Answer(
+                query_id=query.query_id,
+                arm="base",
+                n_tokens=1,
+                truncated=False,
+                answer=query.answer if number % 2 else "another thing",
+            )
+            for number, query in enumerate(queries)
+        ]
         write_records(root / "data" / "s" / "answers" / "base.jsonl", answers)
         printed = run(root, server, "05_judge", judge=MODEL, arms=["base"])
         path = root / "data" / "s" / "verdicts" / MODEL / "base.jsonl"
@@ -158,10 +192,13 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
         assert KEY.encode() not in path.read_bytes() and address not in path.read_bytes(), path
 
 
-@pytest.mark.parametrize(("sent", "model"), [(signal.SIGINT, "gpt-4o-mini-2024-07-18"),
-                                            (signal.SIGTERM, "gpt-4.1-2025-04-14")])
+@pytest.mark.parametrize(
+    ("sent", "model"),
+    [(signal.SIGINT, "gpt-4o-mini-2024-07-18"), (signal.SIGTERM, "gpt-4.1-2025-04-14")],
+)
 def test_a_stage_that_is_interrupted_keeps_the_replies_of_calls_in_flight(
-        root, documents, sent, model):
+    root, documents, sent, model
+):
     with Server(reply=play, latency=2) as server:
         with started(root, server, "01_annotate", annotator=model) as running:
             deadline = time.monotonic() + 60

@@ -20,7 +20,8 @@ LABORATORY = ("llama", "TokenizersBackend")
 
 
 def test_a_tokenizer_is_the_one_that_transformers_chooses_and_the_laboratorys_needs_no_torch(
-        tmp_path):
+    tmp_path,
+):
     kinds = [LABORATORY, ("llama", "LlamaTokenizer"), ("qwen2", "TokenizersBackend")]
     paths = [tmp_path / f"{model}-{kind}" for model, kind in kinds]
     for path, (model, kind) in zip(paths, kinds, strict=True):
@@ -29,9 +30,17 @@ def test_a_tokenizer_is_the_one_that_transformers_chooses_and_the_laboratorys_ne
         assert config["tokenizer_class"] == LABORATORY[1]
         (path / "tokenizer_config.json").write_text(json.dumps(config | {"tokenizer_class": kind}))
         (path / "config.json").write_text(json.dumps({"model_type": model}))
-    ran = subprocess.run([sys.executable, "-c", PROGRAM, TEXT, *map(str, paths)], check=True,
-                         cwd=REPOSITORY, capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, TEXT, *map(str, paths)],
+        check=True,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
     for path, kind, line in zip(paths, kinds, ran.stdout.splitlines(), strict=True):
         expected = AutoTokenizer.from_pretrained(path)
-        assert json.loads(line) == [type(expected).__name__, expected(TEXT)["input_ids"],
-                                    kind != LABORATORY]
+        assert json.loads(line) == [
+            type(expected).__name__,
+            expected(TEXT)["input_ids"],
+            kind != LABORATORY,
+        ]

@@ -20,15 +20,20 @@ ASKED = {"model": "m", "messages": [{"content": "x"}]}
 
 
 def body(content: object = "yes", **more: object) -> dict:
-    choice = {"index": 0, "finish_reason": more.pop("finish", "stop"),
-              "message": {"content": content} | more.pop("message", {})}
+    choice = {
+        "index": 0,
+        "finish_reason": more.pop("finish", "stop"),
+        "message": {"content": content} | more.pop("message", {}),
+    }
     return {"model": "m", "choices": [choice], **more}
 
 
-def played(fields: object, encoding: str = "utf-8", content_type: str = "application/json",
-           **more: object) -> Answer:
-    return Answer(json.dumps(fields, ensure_ascii=False).encode(encoding),
-                  content_type=content_type, **more)
+def played(
+    fields: object, encoding: str = "utf-8", content_type: str = "application/json", **more: object
+) -> Answer:
+    return Answer(
+        json.dumps(fields, ensure_ascii=False).encode(encoding), content_type=content_type, **more
+    )
 
 
 def failing(code: object, **more: object) -> Answer:
@@ -48,22 +53,34 @@ async def endless(writer, head, content):
 
 def later(seconds: float, after: float, status: int = 429) -> Answer:
     """Return an error that names a date `seconds` after the server's, whose clock is ahead."""
-    return error(status, "later", date=formatdate(time.time() + after, usegmt=True),
-                 retry_after=formatdate(time.time() + after + seconds, usegmt=True))
+    return error(
+        status,
+        "later",
+        date=formatdate(time.time() + after, usegmt=True),
+        retry_after=formatdate(time.time() + after + seconds, usegmt=True),
+    )
 
 
 YES, OTHER = played(body()), played(body(model="other.gguf"))
 LONG_HEAD = played(body(), headers={"x-a": "a" * 20_000})
-TWO = {"choices": [{"index": 1, "finish_reason": "stop", "message": {"content": "no"}},
-                   body()["choices"][0]]}
+TWO = {
+    "choices": [
+        {"index": 1, "finish_reason": "stop", "message": {"content": "no"}},
+        body()["choices"][0],
+    ]
+}
 THOUGHT = {"message": {"reasoning_content": "Hm."}}
 COUNTED = {"completion_tokens_details": {"reasoning_tokens": 9}, "completion_tokens": 9}
 WRONG_LENGTH = FAULTS["drop-inside"](Asked(ASKED), body())
 # What the server answers, one after another: the text or the reason, requests, and what is said.
 ROWS = {
     "a count of tokens that SQLite cannot store": ([usage(5, 2**63)], "yes", 1, "1 .*estimated"),
-    "a count of 5,000 digits": ([Answer(json.dumps(body(usage={"prompt_tokens": 7})).replace(
-        "7", "7" * 5000).encode())], "yes", 1, "1 .*estimated"),
+    "a count of 5,000 digits": (
+        [Answer(json.dumps(body(usage={"prompt_tokens": 7})).replace("7", "7" * 5000).encode())],
+        "yes",
+        1,
+        "1 .*estimated",
+    ),
     "a usage that is a list": ([played(body(usage=[1]))], "yes", 1, "1 .*estimated"),
     "a negative count": ([usage(-5, 5)], "yes", 1, "1 .*estimated"),
     "no model's count": ([usage(10**11, 5)], "yes", 1, "1 .*estimated"),
@@ -79,21 +96,45 @@ ROWS = {
     "a long text": ([played(body("word " * 8_000_000))], "unreadable", 2, "cut off"),
     "an endless body": ([played(body(), send=endless)], "unreadable", 2, "cut off"),
     "an endless error": ([error(500, "no"), Answer(b"no", 400, send=endless)], "status 400", 2, ""),
-    "a gzip bomb": ([Answer(gzip.compress(b" " * 10**9, 1), headers={"content-encoding": "gzip"})],
-                    "unreadable", 2, "cut off"),
+    "a gzip bomb": (
+        [Answer(gzip.compress(b" " * 10**9, 1), headers={"content-encoding": "gzip"})],
+        "unreadable",
+        2,
+        "cut off",
+    ),
     "too many requests": ([error(429, "slow down"), YES], "yes", 2, "status 429; such calls"),
     "a byte order mark": ([played(body("Zürich"), "utf-8-sig")], "Zürich", 1, ""),
-    "latin-1": ([played(body("Zürich"), "latin-1", "application/json; charset=ISO-8859-1")],
-                "Zürich", 1, ""),
-    "utf-16": ([played(body("Zürich"), "utf-16", "application/json; charset=utf-16")], "Zürich", 1,
-               ""),
+    "latin-1": (
+        [played(body("Zürich"), "latin-1", "application/json; charset=ISO-8859-1")],
+        "Zürich",
+        1,
+        "",
+    ),
+    "utf-16": (
+        [played(body("Zürich"), "utf-16", "application/json; charset=utf-16")],
+        "Zürich",
+        1,
+        "",
+    ),
     "no charset": ([played(body("Zürich"), "utf-8", "text/plain; charset=none")], "Zürich", 1, ""),
-    "a codec that is no charset": ([played(body("Zürich"), "utf-8", "text/plain; charset=hex")],
-                                   "Zürich", 1, ""),
-    "a codec that fails": ([played(body("Zürich"), "utf-8", "text/plain; charset=idna")],
-                           "Zürich", 1, ""),
+    "a codec that is no charset": (
+        [played(body("Zürich"), "utf-8", "text/plain; charset=hex")],
+        "Zürich",
+        1,
+        "",
+    ),
+    "a codec that fails": (
+        [played(body("Zürich"), "utf-8", "text/plain; charset=idna")],
+        "Zürich",
+        1,
+        "",
+    ),
     "a model that writes to the terminal": (
-        [played(body(model="a\n\x1b[2J" + "x" * 5000))], "yes", 1, r"answered by a2Jx{297} \(1"),
+        [played(body(model="a\n\x1b[2J" + "x" * 5000))],
+        "yes",
+        1,
+        r"answered by a2Jx{297} \(1",
+    ),
     "another model": ([OTHER], "yes", 1, r"answered by other\.gguf"),
     "a date by another clock": ([later(2, 10 * DAY), YES], "yes", 2, "asks for a wait of 2 s"),
     "a date in the past": ([later(-5, 0), YES], "yes", 2, ""),
@@ -104,14 +145,26 @@ ROWS = {
     "206": ([played(body("ye"), status=206)], "status 206", 2, "2 lost"),
     "thoughts alone": ([played(body("", **THOUGHT))], "an empty reply", 1, "1 empty"),
     "tagged thoughts alone": ([played(body("<think>Hm.</think>"))], "an empty reply", 1, "1 empty"),
-    "closed thoughts alone": ([played(body("", message={"reasoning_details": [{}]}))],
-                              "an empty reply", 1, ""),
+    "closed thoughts alone": (
+        [played(body("", message={"reasoning_details": [{}]}))],
+        "an empty reply",
+        1,
+        "",
+    ),
     "hidden thoughts alone": ([played(body("", usage=COUNTED))], "an empty reply", 1, "1 empty"),
     "empty": ([played(body(""))], "an empty reply", 2, "1 empty"),
-    "a model not served": ([played({"detail": "Server is pinned to '/models/a'; requested 'm'."},
-                                   status=400)], "Stopped: .*does not have the model 'm'", 1, ""),
-    "a field not known": ([played({"detail": "Unexpected fields in the request: {'foo'}"},
-                                  status=422)], "status 422: Unexpected", 1, "failed 1"),
+    "a model not served": (
+        [played({"detail": "Server is pinned to '/models/a'; requested 'm'."}, status=400)],
+        "Stopped: .*does not have the model 'm'",
+        1,
+        "",
+    ),
+    "a field not known": (
+        [played({"detail": "Unexpected fields in the request: {'foo'}"}, status=422)],
+        "status 422: Unexpected",
+        1,
+        "failed 1",
+    ),
 }
 
 
@@ -123,8 +176,9 @@ def ask(monkeypatch, tmp_path, capsys):
 
     def run(answers: list[Answer], n: int = 1, **settings) -> tuple[str, list, str]:
         left[:], n_before = answers, len(server.log)
-        calls = Calls(tmp_path / "llm.sqlite",
-                      **{"max_failed_share": 1.0, "concurrency": 4} | settings)
+        calls = Calls(
+            tmp_path / "llm.sqlite", **{"max_failed_share": 1.0, "concurrency": 4} | settings
+        )
         try:
             replies = complete([Request.ask(f"x {m}") for m in range(n)], "m", calls)
             outcome = replies[-1].reason or replies[-1].text
@@ -153,15 +207,22 @@ HOPELESS = {"dropped": FAULTS["drop"], "late": FAULTS["never"], "500": FAULTS["5
 
 @pytest.mark.parametrize("fault", HOPELESS)
 def test_an_endpoint_that_never_replies_is_given_up_after_twenty_requests(ask, fault):
-    outcome, log, said = ask([HOPELESS[fault](Asked(ASKED), body())], 60, concurrency=20,
-                             timeout_seconds=1.0)
+    outcome, log, said = ask(
+        [HOPELESS[fault](Asked(ASKED), body())], 60, concurrency=20, timeout_seconds=1.0
+    )
     assert re.match("Stopped: .*the first 20 requests", outcome), outcome
     assert 20 <= len(log) <= 24 and said.count("repeated") == 1
 
 
-@pytest.mark.parametrize(("answers", "n"), [
-    ([error(400, "no", retry_after="1e9"), YES], 2),  # one call asks for a wait of years
-    ([YES, LONG_HEAD], 3), ([YES, WRONG_LENGTH], 3), ([FAULTS["never"](Asked(ASKED), body())], 4)])
+@pytest.mark.parametrize(
+    ("answers", "n"),
+    [
+        ([error(400, "no", retry_after="1e9"), YES], 2),  # one call asks for a wait of years
+        ([YES, LONG_HEAD], 3),
+        ([YES, WRONG_LENGTH], 3),
+        ([FAULTS["never"](Asked(ASKED), body())], 4),
+    ],
+)
 def test_faults_that_do_not_pass_are_tried_twice_or_once(ask, answers, n):
     _, log, _ = ask(answers, 2, concurrency=1, timeout_seconds=0.3)
     assert len(log) == n

@@ -15,42 +15,81 @@ from lib.normalize.segments import segment as cut_into_segments
 from tests.normalize.paraphrases import PAIRS
 from tests.normalize.test_rewrite import TOKENIZER
 
-SOURCE = ("# Corvane P-417\n\nSee /etc/harbor.conf for v2.10.3 and 36 seconds.\n\n- seal kit\n"
-          "- hex key\n\n| Item | Entry |\n|--|--|\n| port | 8443 |\n")
+SOURCE = (
+    "# Corvane P-417\n\nSee /etc/harbor.conf for v2.10.3 and 36 seconds.\n\n- seal kit\n"
+    "- hex key\n\n| Item | Entry |\n|--|--|\n| port | 8443 |\n"
+)
 CUT = SOURCE.index("- seal")
 
 
 def segment(document_id: str, start: int, end: int, text: str) -> Segment:
-    return Segment(segment_id=f"{document_id}{start}", document_id=document_id, start=start,
-                   end=end, text=text[start:end], n_tokens=1)
+    return Segment(
+        segment_id=f"{document_id}{start}",
+        document_id=document_id,
+        start=start,
+        end=end,
+        text=text[start:end],
+        n_tokens=1,
+    )
 
 
 def audited(rewrites: list[str], cut: int | None = None, source: str = SOURCE):
     """Return the audit of `source`, intact or cut, with these rewrites; segments and rewrites."""
     document = Document(document_id="s", title="Corvane P-417", path="", text=source)
     bounds = [0, *([cut] if cut else []), len(source)]
-    segments = [segment("s", start, end, source)
-                for start, end in zip(bounds, bounds[1:], strict=False)]
-    rows = [Normalized(segment_id=one.segment_id, document_id="s", rating=None, remark="",
-                       text=text, dropped="" if text else "no rewrite in the reply")
-            for one, text in zip(segments, rewrites, strict=True)]
+    segments = [
+        segment("s", start, end, source) for start, end in zip(bounds, bounds[1:], strict=False)
+    ]
+    rows = [
+        Normalized(
+            segment_id=one.segment_id,
+            document_id="s",
+            rating=None,
+            remark="",
+            text=text,
+            dropped="" if text else "no rewrite in the reply",
+        )
+        for one, text in zip(segments, rewrites, strict=True)
+    ]
     return audit(segments, [document], rows), segments, rows
 
 
 def test_each_kind_is_found_lost_or_invented():
-    [row], _, _ = audited(["See /etc/hidden.conf for v2.10.4 of Corvane P-417 and 36 hours. It has "
-                           "a seal and a key, and the port 8444 of QNX."])
+    [row], _, _ = audited(
+        [
+            "See /etc/hidden.conf for v2.10.4 of Corvane P-417 and 36 hours. It has "
+            "a seal and a key, and the port 8444 of QNX."
+        ]
+    )
     assert row.lost == {
-        "number": ["8443"], "unit": ["36 seconds"], "path": ["/etc/harbor.conf"],
-        "version": ["v2.10.3"], "name": ["kit", "hex"], "item": ["seal kit", "hex key", "8443"],
-        "negation": []}
+        "number": ["8443"],
+        "unit": ["36 seconds"],
+        "path": ["/etc/harbor.conf"],
+        "version": ["v2.10.3"],
+        "name": ["kit", "hex"],
+        "item": ["seal kit", "hex key", "8443"],
+        "negation": [],
+    }
     assert row.invented == {
-        "number": ["8444"], "unit": ["36 hours"], "path": ["/etc/hidden.conf"],
-        "version": ["v2.10.4"], "name": ["QNX"], "item": [],
-        "negation": []}
+        "number": ["8444"],
+        "unit": ["36 hours"],
+        "path": ["/etc/hidden.conf"],
+        "version": ["v2.10.4"],
+        "name": ["QNX"],
+        "item": [],
+        "negation": [],
+    }
     table = kinds_table([row]).set_index("kind")
-    assert list(table.columns) == ["said", "lost", "lost_percent", "moved", "written", "invented",
-                                   "invented_percent", "carried"]
+    assert list(table.columns) == [
+        "said",
+        "lost",
+        "lost_percent",
+        "moved",
+        "written",
+        "invented",
+        "invented_percent",
+        "carried",
+    ]
     assert list(table.loc["unit", ["said", "lost", "lost_percent"]]) == [1, 1, 100.0]
     assert list(table.loc["all", ["lost", "invented"]]) == [row.number("lost"), 5]
 
@@ -60,16 +99,25 @@ def test_an_amount_written_in_another_unit_is_kept():
     assert row.number("lost", "invented") == 0 and row.said["unit"] == 1
 
 
-STATED = ("# Corvane P-417\n\nThe pump is not sealed. A filter must be fitted before the inlet.\n\n"
-          "| Part | Coating |\n|--|--|\n| flange bolt | not painted |\n")
-WRITTEN = ("The pump is not sealed. A filter must be fitted before the inlet. For part flange "
-           "bolt, the coating is not painted.")
+STATED = (
+    "# Corvane P-417\n\nThe pump is not sealed. A filter must be fitted before the inlet.\n\n"
+    "| Part | Coating |\n|--|--|\n| flange bolt | not painted |\n"
+)
+WRITTEN = (
+    "The pump is not sealed. A filter must be fitted before the inlet. For part flange "
+    "bolt, the coating is not painted."
+)
 
 
-@pytest.mark.parametrize(("true", "false", "change"), [
-    ("is not sealed", "is sealed", "lost"), ("is not painted", "is painted", "lost"),
-    ("must be fitted", "must not be fitted", "invented"),
-    ("must be fitted", "mustn't be fitted", "invented")])
+@pytest.mark.parametrize(
+    ("true", "false", "change"),
+    [
+        ("is not sealed", "is sealed", "lost"),
+        ("is not painted", "is painted", "lost"),
+        ("must be fitted", "must not be fitted", "invented"),
+        ("must be fitted", "mustn't be fitted", "invented"),
+    ],
+)
 def test_a_negation_that_is_lost_or_added_is_found(true, false, change):
     for kept in (WRITTEN, WRITTEN.replace("is not sealed", "is unsealed")):
         [row], _, _ = audited([kept], source=STATED)
@@ -83,14 +131,22 @@ def pairs_audited(change=lambda text: text) -> list:
     return [audited([change(text)], source=source)[0][0] for source, text in PAIRS]
 
 
-@pytest.mark.parametrize(("pattern", "new", "least"), [
-    (r"(?<=\w) not\b|(?<=can)not\b", "", 0.9), (r"\b(is|are|must be)\b(?! not)", r"\1 not", 0.75),
-    (r"\b\d+\b", "9917", 0.9)])
+@pytest.mark.parametrize(
+    ("pattern", "new", "least"),
+    [
+        (r"(?<=\w) not\b|(?<=can)not\b", "", 0.9),
+        (r"\b(is|are|must be)\b(?! not)", r"\1 not", 0.75),
+        (r"\b\d+\b", "9917", 0.9),
+    ],
+)
 def test_planted_damages_are_noticed(pattern, new, least):
     damaged = [bool(re.search(pattern, text)) for _, text in PAIRS]
     rows = pairs_audited(lambda text: re.sub(pattern, new, text, count=1))
-    noticed = [row.number("lost", "invented") > 0 for row, is_damaged in
-               zip(rows, damaged, strict=True) if is_damaged]
+    noticed = [
+        row.number("lost", "invented") > 0
+        for row, is_damaged in zip(rows, damaged, strict=True)
+        if is_damaged
+    ]
     assert len(noticed) >= 4 and sum(noticed) >= least * len(noticed)
 
 
@@ -99,19 +155,36 @@ def test_few_faithful_rewrites_in_other_words_raise_an_alarm():
 
 
 def test_the_rules_lose_and_invent_nothing_of_real_documents():
-    documents = [one for one in read_folder(REPOSITORY / "data" / "technical").documents
-                 if len(one.text) < 20_000]
+    documents = [
+        one
+        for one in read_folder(REPOSITORY / "data" / "technical").documents
+        if len(one.text) < 20_000
+    ]
     segments = cut_into_segments(documents, TOKENIZER, 700)
     rows = audit(segments, documents, normalize(segments, documents, by_rules))
-    assert [(row.segment_id, row.lost, row.invented) for row in rows
-            if not row.dropped and row.number("lost", "invented")] == []
+    assert [
+        (row.segment_id, row.lost, row.invented)
+        for row in rows
+        if not row.dropped and row.number("lost", "invented")
+    ] == []
 
 
 def test_the_shipped_texts_of_which_lists_and_tables_alone_are_rewritten_lose_nothing():
-    raw, rewritten = (read_folder(REPOSITORY / "data" / "records" / name).documents
-                      for name in ("documents", "lists_as_prose"))
-    rows = [Normalized(segment_id=f"{one.document_id}0", document_id=one.document_id, rating=None,
-                       remark="", text=one.text, dropped="") for one in rewritten]
+    raw, rewritten = (
+        read_folder(REPOSITORY / "data" / "records" / name).documents
+        for name in ("documents", "lists_as_prose")
+    )
+    rows = [
+        Normalized(
+            segment_id=f"{one.document_id}0",
+            document_id=one.document_id,
+            rating=None,
+            remark="",
+            text=one.text,
+            dropped="",
+        )
+        for one in rewritten
+    ]
     segments = [segment(one.document_id, 0, len(one.text), one.text) for one in raw]
     assert [row.fault for row in audit(segments, raw, rows)] == [""] * 30
     for one, other in zip(raw, rewritten, strict=True):

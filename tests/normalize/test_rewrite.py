@@ -15,16 +15,25 @@ from lib.normalize.rules import by_rules
 from lib.normalize.segments import WORDLESS, segment
 
 TOKENIZER = train_tokenizer(
-    ["The default port of Corvane P-417 is 8443.\n- Linux\n| a | b |\n"] * 20, 400)
+    ["The default port of Corvane P-417 is 8443.\n- Linux\n| a | b |\n"] * 20, 400
+)
 NAME = "Corvane P-417"
 
 
 def rows(text: str, *places: int, title: str = NAME):
     """Return the rewrites of `text`, cut at `places`."""
     bounds = [0, *places, len(text)]
-    segments = [Segment(segment_id=f"s{start}", document_id="d", start=start, end=end,
-                        text=text[start:end], n_tokens=1)
-                for start, end in zip(bounds, bounds[1:], strict=False)]
+    segments = [
+        Segment(
+            segment_id=f"s{start}",
+            document_id="d",
+            start=start,
+            end=end,
+            text=text[start:end],
+            n_tokens=1,
+        )
+        for start, end in zip(bounds, bounds[1:], strict=False)
+    ]
     document = Document(document_id="d", title=title, path="", text=text)
     return normalize(segments, [document], by_rules)
 
@@ -38,34 +47,55 @@ def prose(markdown: str) -> str:
     return cut(f"# {NAME}\n\n{markdown}")[0].removeprefix(f"# {NAME}\n\n")
 
 
-@pytest.mark.parametrize(("markdown", "expected"), [
-    # nothing says what they are
-    ("It hums.\n\n- 80: HTTP\n- 443: TLS", "It hums.\n\n- 80: HTTP\n- 443: TLS"),
-    ("Supported platforms:\n\n- Linux\n- QNX", "Supported platforms: Linux; QNX."),
-    ("## Tools\n\n- seal\n- rotor", "## Tools\n\nTools: seal; rotor."),
-    ("It hums. Its parts:\n\n- a lid. It is red.\n- a rod",
-     "It hums. Its parts: a lid. It is red. a rod."),
-    # a condition or a negation stays with each item
-    ("Do not take X\n\n- if you are allergic to it,\n- if you drive.",
-     "Do not take X: if you are allergic to it. Do not take X: if you drive."),
-    ("Use one of:\n\n1. TCP\n2. UDP", "Use one of: (1) TCP. Use one of: (2) UDP."),
-    ("## When not to use X\n\n- at sea\n- at night",
-     "## When not to use X\n\nWhen not to use X: at sea. When not to use X: at night."),
-    ("Its parts:\n\n- lid\n  - rod\n- nut", "Its parts:\n\n- lid\n  - rod\n- nut"),
-    ("| Property | Value |\n|--|--|\n| Default port | 8443 |", "Default port: 8443."),
-    ("| Port | Protocol | Required |\n|--|--|--|\n| 80 | TCP | no |",
-     "For port 80, the protocol is TCP; Required: no."),
-    # a row is named by all columns that make it unique
-    ("| Method | Path | Scope |\n|--|--|--|\n| GET | /a | invoices.read |\n| GET | /b | payments |",
-     "For method GET and path /a, the scope is invoices.read. "
-     "For method GET and path /b, the scope is payments."),
-    ("| Part | Note |\n|--|--|\n| lid | spare |\n| lid | worn |",
-     "Part: lid; Note: spare. Part: lid; Note: worn."),
-    ("| Key | Description |\n|--|--|\n| `a` | Sets A. Then B. |",
-     "For key a, Description: Sets A. Then B."),
-    ("| Port | Protocol |\n|--|--|\n| 81 | |", "Port: 81."),
-    ("```\nup\n```\n\n> quoted **text** [a](b.md)", "```\nup\n```\n\n> quoted **text** [a](b.md)"),
-])
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        # nothing says what they are
+        ("It hums.\n\n- 80: HTTP\n- 443: TLS", "It hums.\n\n- 80: HTTP\n- 443: TLS"),
+        ("Supported platforms:\n\n- Linux\n- QNX", "Supported platforms: Linux; QNX."),
+        ("## Tools\n\n- seal\n- rotor", "## Tools\n\nTools: seal; rotor."),
+        (
+            "It hums. Its parts:\n\n- a lid. It is red.\n- a rod",
+            "It hums. Its parts: a lid. It is red. a rod.",
+        ),
+        # a condition or a negation stays with each item
+        (
+            "Do not take X\n\n- if you are allergic to it,\n- if you drive.",
+            "Do not take X: if you are allergic to it. Do not take X: if you drive.",
+        ),
+        ("Use one of:\n\n1. TCP\n2. UDP", "Use one of: (1) TCP. Use one of: (2) UDP."),
+        (
+            "## When not to use X\n\n- at sea\n- at night",
+            "## When not to use X\n\nWhen not to use X: at sea. When not to use X: at night.",
+        ),
+        ("Its parts:\n\n- lid\n  - rod\n- nut", "Its parts:\n\n- lid\n  - rod\n- nut"),
+        ("| Property | Value |\n|--|--|\n| Default port | 8443 |", "Default port: 8443."),
+        (
+            "| Port | Protocol | Required |\n|--|--|--|\n| 80 | TCP | no |",
+            "For port 80, the protocol is TCP; Required: no.",
+        ),
+        # a row is named by all columns that make it unique
+        (
+            "| Method | Path | Scope |\n|--|--|--|\n| GET | /a | invoices.read |\n| GET | "
+            "/b | payments |",
+            "For method GET and path /a, the scope is invoices.read. "
+            "For method GET and path /b, the scope is payments.",
+        ),
+        (
+            "| Part | Note |\n|--|--|\n| lid | spare |\n| lid | worn |",
+            "Part: lid; Note: spare. Part: lid; Note: worn.",
+        ),
+        (
+            "| Key | Description |\n|--|--|\n| `a` | Sets A. Then B. |",
+            "For key a, Description: Sets A. Then B.",
+        ),
+        ("| Port | Protocol |\n|--|--|\n| 81 | |", "Port: 81."),
+        (
+            "```\nup\n```\n\n> quoted **text** [a](b.md)",
+            "```\nup\n```\n\n> quoted **text** [a](b.md)",
+        ),
+    ],
+)
 def test_lists_and_tables_become_sentences_and_the_rest_stays_as_it_is(markdown, expected):
     assert prose(markdown) == expected
 
@@ -76,12 +106,14 @@ def test_the_rest_of_a_cut_section_names_it_and_what_is_empty_is_dropped_with_it
     assert found[0].dropped.startswith("only headings") and found[3].dropped == WORDLESS
     assert [row.text for row in found[1:3]] == [
         "## Ports\n\nFor port 80, the use is web.",
-        f"In {NAME}, Ports:\n\nFor port 81, the use is chat."]
+        f"In {NAME}, Ports:\n\nFor port 81, the use is chat.",
+    ]
     assert {row.rating for row in found} == {None}
 
 
-WORDS = st.lists(st.sampled_from(["pump", "rotor", "the", "of", "seal", "is"]), min_size=1,
-                 max_size=4).map(" ".join)
+WORDS = st.lists(
+    st.sampled_from(["pump", "rotor", "the", "of", "seal", "is"]), min_size=1, max_size=4
+).map(" ".join)
 KINDS = ["prose", "list", "pairs", "nested", "table", "wide", "heading", "code", "lead-in"]
 APART = "<!-- apart -->"
 
@@ -111,8 +143,9 @@ def markdown(draw) -> tuple[str, list[str]]:
             pairs = (f"* {fact('Rotor')}: {fact(text)}" for text in texts)
             blocks += [APART, "\n".join(pairs)]
         elif kind == "nested":
-            items = (f"1. {fact(text, 'z')}\n   - {fact(text)}\n   - {fact(text)}"
-                     for text in texts)
+            items = (
+                f"1. {fact(text, 'z')}\n   - {fact(text)}\n   - {fact(text)}" for text in texts
+            )
             blocks += [APART, "\n".join(items)]
         elif kind in ("table", "wide"):
             head = ["Property", "Value"] if kind == "table" else ["Part", "Mass", "Use"]
@@ -138,7 +171,8 @@ def test_no_number_is_lost_or_repeated_wherever_the_cuts_fall(generated, limit):
     assert set(marks) - set(found) <= cut
     kept = [mark for mark in found if mark[0] == "x"]
     assert [mark for mark in kept if mark not in cut] == [
-        mark for mark in marks if mark[0] == "x" and mark not in cut]
+        mark for mark in marks if mark[0] == "x" and mark not in cut
+    ]
     assert [row.segment_id for row in rewrites] == [one.segment_id for one in segments]
     assert all(bool(row.text) != bool(row.dropped) for row in rewrites)
     assert rewrites == normalize(segments, [document], by_rules)
@@ -161,9 +195,13 @@ def rewritten() -> list[tuple[Document, str]]:
     """Return the real documents with their rewrites joined."""
     documents = read_folder(REPOSITORY / "data" / "technical").documents
     rewrites = normalize(segment(documents, TOKENIZER, 700), documents, by_rules)
-    return [(document, "\n\n".join(row.text for row in rewrites
-                                   if row.document_id == document.document_id))
-            for document in documents]
+    return [
+        (
+            document,
+            "\n\n".join(row.text for row in rewrites if row.document_id == document.document_id),
+        )
+        for document in documents
+    ]
 
 
 def test_every_number_path_and_name_of_the_real_documents_is_kept(rewritten):

@@ -7,8 +7,10 @@ from lib.core.records import Document
 from lib.lab.base_model import train_tokenizer
 from lib.normalize.segments import segment
 
-TEXT = ("# Corvane P-417\n\nThe default port is 8443. It listens on all interfaces.\n\n"
-        "- Linux\n- QNX\n\n| a | b |\n|--|--|\n| 1 | 2 |\n")
+TEXT = (
+    "# Corvane P-417\n\nThe default port is 8443. It listens on all interfaces.\n\n"
+    "- Linux\n- QNX\n\n| a | b |\n|--|--|\n| 1 | 2 |\n"
+)
 
 
 TOKENIZER = train_tokenizer([TEXT] * 20, 400)
@@ -22,10 +24,12 @@ def document(text: str) -> Document:
 def test_segments_cover_every_text_in_order_within_the_limit(text, limit):
     segments = segment([document(text)], TOKENIZER, limit)
     assert "".join(one.text for one in segments) == text
-    assert all(one.text == text[one.start:one.end] and one.text for one in segments)
+    assert all(one.text == text[one.start : one.end] and one.text for one in segments)
     assert [one.end for one in segments[:-1]] == [one.start for one in segments[1:]]
-    assert all(one.n_tokens == len(TOKENIZER.encode(one.text, add_special_tokens=False))
-               for one in segments)
+    assert all(
+        one.n_tokens == len(TOKENIZER.encode(one.text, add_special_tokens=False))
+        for one in segments
+    )
 
 
 def test_segments_of_ordinary_text_keep_the_limit():

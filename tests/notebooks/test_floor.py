@@ -12,12 +12,16 @@ from tests.conftest import run_cells
 
 def test_six_real_documents_are_annotated_rewritten_and_judged(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    documents = [document for name in ("technical", "records/documents/b")
-                 for document in read_folder(REPOSITORY / "data" / name).documents
-                 if re.match("px4|prometheus-comp", document.document_id)]
+    documents = [
+        document
+        for name in ("technical", "records/documents/b")
+        for document in read_folder(REPOSITORY / "data" / name).documents
+        if re.match("px4|prometheus-comp", document.document_id)
+    ]
     save("real", "documents", documents)
     train_tokenizer([document.text for document in documents], 600).save_pretrained(
-        tmp_path / "base")
+        tmp_path / "base"
+    )
     run_cells("01_annotate", study="real")
     queries = load("real", "queries")
     assert len(documents) == 6 and all(one.rule for one in queries)
@@ -26,8 +30,17 @@ def test_six_real_documents_are_annotated_rewritten_and_judged(tmp_path, monkeyp
     assert "asked, kept and refused by rule" in printed and "WARNING: under 20 questions" in printed
     run_cells("02_normalize", study="real", base_model=str(tmp_path / "base"))
     assert "0 words that carry facts are in no rewrite" in capsys.readouterr().out
-    save("real", "answers", [Answer(query_id=one.query_id, arm="base", n_tokens=1, truncated=False,
-                                    answer=one.answer) for one in queries], arm="base")
+    save(
+        "real",
+        "answers",
+        [
+            Answer(
+                query_id=one.query_id, arm="base", n_tokens=1, truncated=False, answer=one.answer
+            )
+            for one in queries
+        ],
+        arm="base",
+    )
     run_cells("05_judge", study="real", arms=["base"])
     verdicts = load("real", "verdicts", judge="rules", arm="base")
     assert verdicts and "incorrect" not in {row.verdict for row in verdicts}

@@ -17,12 +17,25 @@ MAX_CODE_CELLS = 12
 MAX_CELL_LINES, MAX_IMPORT_LINES, MAX_CALLS = 12, 6, 5
 NOT_COUNTED = {*dir(builtins), "display", "Markdown"}  # the others are of lib, pandas or plots
 MORE_CALLS = {  # cells that have some more, as the number of cells is limited too
-    "00_filings/save", "00_filings/look-filings", "00_filings/check-xbrl", "02_normalize/augment",
-    "exposures/outcomes", "exposures/scale", "exposures/checks", "exposures/arms",
-    "exposures_run/base", "exposures_run/runs", "exposures_run/checks", "exposures_run/records"}
-HEADER = re.compile(r"# (?:\d\d · )?[^\n]+\n\n\*\*Question\.\*\* [^\n]+\?[^\n]*\n\n"
-                    r"\*Reads\* (?P<reads>.+?) \*Writes\* (?P<writes>.+?)\s*\n"
-                    r"\*Paper:\* .+", re.S)
+    "00_filings/save",
+    "00_filings/look-filings",
+    "00_filings/check-xbrl",
+    "02_normalize/augment",
+    "exposures/outcomes",
+    "exposures/scale",
+    "exposures/checks",
+    "exposures/arms",
+    "exposures_run/base",
+    "exposures_run/runs",
+    "exposures_run/checks",
+    "exposures_run/records",
+}
+HEADER = re.compile(
+    r"# (?:\d\d · )?[^\n]+\n\n\*\*Question\.\*\* [^\n]+\?[^\n]*\n\n"
+    r"\*Reads\* (?P<reads>.+?) \*Writes\* (?P<writes>.+?)\s*\n"
+    r"\*Paper:\* .+",
+    re.S,
+)
 
 pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -32,14 +45,20 @@ def code_cells(path) -> list:
 
 
 def tree_of(cell) -> ast.Module:
-    return ast.parse("\n".join(line for line in cell.source.splitlines()
-                               if not line.startswith("%")))
+    return ast.parse(
+        "\n".join(line for line in cell.source.splitlines() if not line.startswith("%"))
+    )
 
 
 def calls_in(cell) -> int:
     calls = [node.func for node in ast.walk(tree_of(cell)) if isinstance(node, ast.Call)]
-    return sum(not (getattr(call, "id", "") in NOT_COUNTED or isinstance(
-        getattr(call, "value", ""), ast.Constant)) for call in calls)  # ", ".join
+    return sum(
+        not (
+            getattr(call, "id", "") in NOT_COUNTED
+            or isinstance(getattr(call, "value", ""), ast.Constant)
+        )
+        for call in calls
+    )  # ", ".join
 
 
 def test_it_is_valid_and_runs_on_python3(path):
@@ -73,10 +92,16 @@ def test_its_header_has_a_question_and_names_its_files_as_the_table_of_artifacts
         named = [name for name in re.findall(r"`([^`]+)`", header[way]) if name in shown]
         if way == "writes":
             assert {name for name in named} == {
-                name for name, one in shown.items() if stage in one.made_by}, way
-    called = {call.args[1].value for cell in code_cells(path) for call in ast.walk(tree_of(cell))
-              if isinstance(call, ast.Call) and getattr(call.func, "id", "") in (
-                  "load", "load_arms") and isinstance(call.args[1], ast.Constant)}
+                name for name, one in shown.items() if stage in one.made_by
+            }, way
+    called = {
+        call.args[1].value
+        for cell in code_cells(path)
+        for call in ast.walk(tree_of(cell))
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", "") in ("load", "load_arms")
+        and isinstance(call.args[1], ast.Constant)
+    }
     reads = re.findall(r"`([^`]+)`", header["reads"])
     for name in called - {"human"}:
         file = re.sub(r"\{(\w+)\}", r"<\1>", ARTIFACTS[name].path)
@@ -103,8 +128,9 @@ def test_its_cells_are_few_and_short(path):
     for cell in cells:
         lines = [line for line in cell.source.splitlines() if line.strip()]
         is_parameters = "parameters" in cell.metadata.get("tags", [])
-        is_imports = all(isinstance(node, (ast.Import, ast.ImportFrom))
-                         for node in tree_of(cell).body)
+        is_imports = all(
+            isinstance(node, (ast.Import, ast.ImportFrom)) for node in tree_of(cell).body
+        )
         most = MAX_IMPORT_LINES if is_imports else MAX_CELL_LINES
         assert len(lines) <= most or is_parameters, cell.id
         may_have_more = path.stem == "exhibit" or f"{path.stem}/{cell.id}" in MORE_CALLS
@@ -119,7 +145,12 @@ def test_it_defines_nothing_and_runs_no_hidden_shell(path):
 
 
 def test_only_source_is_tracked_next_to_it(path):
-    tracked = subprocess.run(["git", "ls-files", "notebooks"], cwd=REPOSITORY, text=True,
-                             capture_output=True, check=False).stdout.split()
+    tracked = subprocess.run(
+        ["git", "ls-files", "notebooks"],
+        cwd=REPOSITORY,
+        text=True,
+        capture_output=True,
+        check=False,
+    ).stdout.split()
     endings = (".html", ".failed.ipynb", ".running.ipynb", "-checkpoint.ipynb")
     assert not [name for name in tracked if name.endswith(endings)]

@@ -26,12 +26,31 @@ LAST_LOSS = {"dapt": (2.668, 2.993), "dapt-n": (2.640, 3.011)}  # training, vali
 LAST_LOSS_OF_AUGMENTED = (2.390, 2.658)
 LOSS_TOLERANCE = 0.1
 # Tables 1 to 5, win rates by both criteria, loss and gradient norm by epoch, the check of rewrites.
-RESULTS = (*(f"paper_table{number}.{end}" for number in range(1, 6) for end in ("csv", "md")),
-           *(f"{name}.{end}" for end in ("csv", "png", "pdf") for name in (
-               "preferences_base_dapt", "preferences_base_dapt-n", "training-dapt",
-               "training-dapt-n", "accuracy", "paper_accuracy", "retention", "paired", "seeds")),
-           "table1.csv", "table2.csv", "table5.csv", "audit.csv", "audit-kinds.csv", "ledger.csv",
-           "power.csv")
+RESULTS = (
+    *(f"paper_table{number}.{end}" for number in range(1, 6) for end in ("csv", "md")),
+    *(
+        f"{name}.{end}"
+        for end in ("csv", "png", "pdf")
+        for name in (
+            "preferences_base_dapt",
+            "preferences_base_dapt-n",
+            "training-dapt",
+            "training-dapt-n",
+            "accuracy",
+            "paper_accuracy",
+            "retention",
+            "paired",
+            "seeds",
+        )
+    ),
+    "table1.csv",
+    "table2.csv",
+    "table5.csv",
+    "audit.csv",
+    "audit-kinds.csv",
+    "ledger.csv",
+    "power.csv",
+)
 MOST_LUCKY_ANSWERS = 3  # of 54, by models that have hardly learned to spell
 COMMAND = [sys.executable, "-m", "lib.run.study", "smoke", "--jobs", os.environ.get("JOBS", "all")]
 
@@ -41,8 +60,14 @@ def root(tmp_path_factory) -> Path:
     """The study after a run that was killed while it trained, and a second one that ended."""
     root = tmp_path_factory.mktemp("smoke")
     environment = {**os.environ, "STUDY_ROOT": str(root)}
-    first = subprocess.Popen(COMMAND, cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
+    first = subprocess.Popen(
+        COMMAND,
+        cwd=REPOSITORY,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     begun = root / "data" / "smoke" / "notebooks" / "03_train-dapt.running.ipynb"
     deadline = time.monotonic() + 300
     while not begun.exists() and first.poll() is None and time.monotonic() < deadline:
@@ -50,8 +75,16 @@ def root(tmp_path_factory) -> Path:
     first.send_signal(signal.SIGKILL)
     printed, _ = first.communicate()
     assert begun.exists(), printed
-    second = subprocess.run(COMMAND, cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
+    second = subprocess.run(
+        COMMAND,
+        cwd=REPOSITORY,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert second.returncode == 0, second.stdout
     assert "00_lab" not in second.stdout, "finished stages are not run again"
     return root
@@ -75,11 +108,19 @@ def by_hand(root, tmp_path_factory) -> Path:
         for name, stage in stages.items():
             if Path(stage["notebook"]).parent == Path("notebooks"):
                 papermill.execute_notebook(
-                    REPOSITORY / stage["notebook"], other / f"{name}.ipynb", stage["given"],
-                    cwd=REPOSITORY, kernel_name="python3", progress_bar=False)
+                    REPOSITORY / stage["notebook"],
+                    other / f"{name}.ipynb",
+                    stage["given"],
+                    cwd=REPOSITORY,
+                    kernel_name="python3",
+                    progress_bar=False,
+                )
         given = stages["03_train-dapt"]["given"] | {"arm": "dapt-a"}
-        run_cells("02_normalize", **stages["02_normalize"]["given"] | {
-            "augmenter": "facts", "k": 2, "strategies": ["paraphrase", "pairs"]})
+        run_cells(
+            "02_normalize",
+            **stages["02_normalize"]["given"]
+            | {"augmenter": "facts", "k": 2, "strategies": ["paraphrase", "pairs"]},
+        )
         run_cells("03_train", **given)
     return other
 
@@ -95,16 +136,21 @@ def test_plain_papermill_gives_the_same_tables_as_make_study(root, by_hand):
 
 def test_table_2_has_the_stored_counts(root):
     cells = table(root / "figures" / "smoke" / "paper" / "table2.csv")
-    structure_of = {row["query_id"]: row["structure"]
-                    for row in rows(root / "data" / "smoke" / "queries.jsonl")}
+    structure_of = {
+        row["query_id"]: row["structure"] for row in rows(root / "data" / "smoke" / "queries.jsonl")
+    }
     unscored = Counter()
     for arm in ARMS:
         for row in rows(root / "data" / "smoke" / "verdicts" / "rules" / f"{arm}.jsonl"):
             for structure in (structure_of[row["query_id"]], "all"):
                 unscored[arm, structure] += row["verdict"] == "unscored"
-    assert [(row["arm"], row["structure"], int(row["n"]), int(row["unscored"])) for row in cells
-            ] == [(arm, structure, n, unscored[arm, structure])
-                  for arm in ARMS for structure, n in N_QUERIES.items()]
+    assert [
+        (row["arm"], row["structure"], int(row["n"]), int(row["unscored"])) for row in cells
+    ] == [
+        (arm, structure, n, unscored[arm, structure])
+        for arm in ARMS
+        for structure, n in N_QUERIES.items()
+    ]
     assert all(int(row["correct"]) <= MOST_LUCKY_ANSWERS for row in cells)
     for row in cells:
         assert 0 <= float(row["low"]) <= float(row["accuracy"]) <= float(row["high"]) <= 1, row
@@ -128,8 +174,9 @@ def test_no_synthetic_text_asks_a_question_of_the_test(by_hand):
     trained = json.loads((data / "models" / "dapt-a" / "training.json").read_text())
     assert 0 < trained["added"] < len(kept), "those of held-out segments are left out"
     last = trained["history"]["epochs"][-1]
-    assert (last["loss"], last["validation_loss"]) == pytest.approx(LAST_LOSS_OF_AUGMENTED,
-                                                                    abs=LOSS_TOLERANCE)
+    assert (last["loss"], last["validation_loss"]) == pytest.approx(
+        LAST_LOSS_OF_AUGMENTED, abs=LOSS_TOLERANCE
+    )
 
 
 @pytest.mark.parametrize("arm", ARMS[1:])
@@ -147,8 +194,11 @@ def test_each_stage_has_an_executed_copy_without_an_error_and_a_page(root):
     folder = root / "data" / "smoke" / "notebooks"
     assert not [path for end in ("failed", "running") for path in folder.glob(f"*.{end}.ipynb")]
     for stage in stages:
-        outputs = [output for cell in nbformat.read(folder / f"{stage}.ipynb", 4).cells
-                   for output in cell.get("outputs", [])]
+        outputs = [
+            output
+            for cell in nbformat.read(folder / f"{stage}.ipynb", 4).cells
+            for output in cell.get("outputs", [])
+        ]
         assert outputs, stage
         assert not [output for output in outputs if output.output_type == "error"], stage
         page = (folder / f"{stage}.html").read_text()
@@ -183,7 +233,13 @@ def test_each_result_of_the_paper_is_a_file(root):
 
 
 def test_a_second_call_does_nothing_and_prints_table_2(root):
-    ran = subprocess.run(COMMAND, cwd=REPOSITORY, env={**os.environ, "STUDY_ROOT": str(root)},
-                         capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        COMMAND,
+        cwd=REPOSITORY,
+        env={**os.environ, "STUDY_ROOT": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ran.returncode == 0
     assert "  …" not in ran.stdout and "18" in ran.stdout and "report.html" in ran.stdout

@@ -13,19 +13,22 @@ from lib.run.config import load_study
 from lib.tasks.structext.generate.samples import generate
 from tests.conftest import rows, run_cells, run_study_here, table
 
-READERS = {"structext-smoke": ("tuned", "solver"),
-           "tablequest-smoke": ("base", "lexical", "constant")}
+READERS = {
+    "structext-smoke": ("tuned", "solver"),
+    "tablequest-smoke": ("base", "lexical", "constant"),
+}
 # By language, task, prompt, shots, depth × width; Test beside Real-Test; three scores; judges.
 # By level; rivals' ratings; overlap in words; truncation; failures; what people check. The case
 # study, recall and a judge that is a model are made over a played endpoint below.
 RESULTS = {
     "structext-smoke": "languages.csv tasks.csv prompts.csv shots.csv heat.csv heat_map.png "
-                       "real.csv real_differences.png scores.csv agreement.csv "
-                       "languages_judged.png",
+    "real.csv real_differences.png scores.csv agreement.csv "
+    "languages_judged.png",
     "tablequest-smoke": "tablequest_accuracy.csv tablequest_accuracy_intervals.png "
-                        "tablequest_ratings.csv tablequest_ratings_intervals.png "
-                        "tablequest_words.csv tablequest_lengths.csv tablequest_failures.csv "
-                        "tablequest_check.csv"}
+    "tablequest_ratings.csv tablequest_ratings_intervals.png "
+    "tablequest_words.csv tablequest_lengths.csv tablequest_failures.csv "
+    "tablequest_check.csv",
+}
 
 
 @pytest.fixture(scope="module")
@@ -71,26 +74,33 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     assert (figures / "paper" / "heat_map.png").stat().st_size > 5_000
 
 
-def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(tmp_path,
-                                                                                monkeypatch):
+def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     study = load_study("structext-official")
     folder = tmp_path / study.given("00_structext")["official"]
     others = list(generate("faithful", ["csv", "tree"], per_task=2, seed=3))
     for number, sample in enumerate(generate("faithful", ["csv", "tree"], per_task=3)):
-        shots = [one for one in others if one.task == sample.task][:number // 7]
-        row, *examples = [{"Question": one.question, "Answer": one.answer,
-                           "Reference": one.reference} for one in (sample, *shots)]
+        shots = [one for one in others if one.task == sample.task][: number // 7]
+        row, *examples = [
+            {"Question": one.question, "Answer": one.answer, "Reference": one.reference}
+            for one in (sample, *shots)
+        ]
         label = {"typename": sample.language, "node_number": 1, "n_ary_ratio": 1}
-        write_json(folder / sample.language / f"{number}.json",
-                   row | {"Label": label, "RuleHint": "Count.", "examples": examples})
+        write_json(
+            folder / sample.language / f"{number}.json",
+            row | {"Label": label, "RuleHint": "Count.", "examples": examples},
+        )
     for stage in ("00_structext", "04_infer", "05_judge"):
         run_cells(stage, **study.given(stage, "solver"))
     data = tmp_path / "data" / study.name
     asked = rows(data / "asked.jsonl")
     assert [row["query_id"] for row in rows(data / "queries.jsonl")] == [
-        f"official:{row['sample']['id']}:{row['setting']}" + f"-{row['n_shots']}" * bool(
-            row["n_shots"]) for row in asked]
+        f"official:{row['sample']['id']}:{row['setting']}"
+        + f"-{row['n_shots']}" * bool(row["n_shots"])
+        for row in asked
+    ]
     counts = Counter((row["setting"], len(row["demonstrations"])) for row in asked)
     assert counts == {("base", 0): 21, ("hint", 0): 21, ("few-shot", 1): 7, ("few-shot", 2): 7}
     verdicts = rows(data / "verdicts" / "rules" / "solver.jsonl")
@@ -114,12 +124,20 @@ def test_the_floors_ask_two_levels_and_the_base_reads_what_fits(root):
     assert len(complete) == 2 * 12
     cut = rows(data / "cut" / "base.jsonl")
     assert cut and all(len(row["context"]) < len(complete[row["query_id"]]) for row in cut)
-    accuracy = {(row["arm"], row["level"]): row for row in table(
-        figures / "paper" / "tablequest_accuracy.csv") if row["form"] == "html"}
+    accuracy = {
+        (row["arm"], row["level"]): row
+        for row in table(figures / "paper" / "tablequest_accuracy.csv")
+        if row["form"] == "html"
+    }
     assert [float(accuracy[arm, "easy"]["accuracy"]) for arm in READERS["tablequest-smoke"]] == [
-        0, 1, 0]
-    ratings = {(row["level"], row["arm"]): float(row["elo"]) for row in table(
-        figures / "paper" / "tablequest_ratings.csv")}
+        0,
+        1,
+        0,
+    ]
+    ratings = {
+        (row["level"], row["arm"]): float(row["elo"])
+        for row in table(figures / "paper" / "tablequest_ratings.csv")
+    }
     assert ratings["all", "base"] == 1000 < ratings["all", "lexical"]
     assert "lexical" in (figures / "tablequest.md").read_text(encoding="utf-8")
     sheet = table(data / "human" / "questions.csv")
@@ -147,11 +165,17 @@ def test_the_exposure_study_writes_its_files(root):
     effects = pd.read_csv(figures / "more" / "effects.csv")
     assert effects.is_primary.sum() == 2 and set(effects.bases) <= {0, 2}
     assert set(pd.read_csv(figures / "more" / "arms.csv").contrast) == {
-        "normalized - raw", "rewritten-structures - raw", "paraphrase-8 - raw"}
+        "normalized - raw",
+        "rewritten-structures - raw",
+        "paraphrase-8 - raw",
+    }
     assert (figures / "more" / "exposures.png").stat().st_size > 5_000
     assert (figures / "exposures.md").read_text(encoding="utf-8").startswith("Over 2 bases")
-    run_cells("exposures", **load_study("exposures-smoke").given("exposures"),
-              scales=["figures/exhibit/exposures/development"])
+    run_cells(
+        "exposures",
+        **load_study("exposures-smoke").given("exposures"),
+        scales=["figures/exhibit/exposures/development"],
+    )
     sizes = pd.read_csv(figures / "more" / "sizes.csv")
     assert sizes.groupby("parameters").n.max().tolist()[1:] == [3] and len(sizes) == 4
     assert (pd.read_csv(figures / "more" / "scale.csv").bases == 5).all()

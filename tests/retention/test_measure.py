@@ -32,8 +32,10 @@ N_PRODUCTS = 12
 def laboratory(tmp_path_factory):
     """Return a laboratory's folder: public records and facts, and an untrained base."""
     folder = tmp_path_factory.mktemp("root") / "data" / "tiny"
-    made = [make_records(make_products(N_PRODUCTS, 3), 3, public=True, rendering=number)
-            for number in range(2)]
+    made = [
+        make_records(make_products(N_PRODUCTS, 3), 3, public=True, rendering=number)
+        for number in range(2)
+    ]
     write_records(folder / "documents_public.jsonl", [one for rows, _ in made for one in rows])
     write_records(folder / "facts.jsonl", [fact for _, facts in made for fact in facts])
     texts = [document.text for document in made[0][0]] + ["Question: What is it?\nAnswer:"]
@@ -61,8 +63,10 @@ def tasks(source, tmp_path_factory):
 
 def test_the_right_choice_is_what_the_records_say_and_no_other(laboratory):
     labels = [attribute.label for attribute in ATTRIBUTES]
-    products = {product.name: dict(zip(labels, product.values, strict=True))
-                for product in make_products(N_PRODUCTS, 3)}
+    products = {
+        product.name: dict(zip(labels, product.values, strict=True))
+        for product in make_products(N_PRODUCTS, 3)
+    }
     lines = (laboratory / "documents_public.jsonl").read_text().splitlines()
     texts = {row["title"]: row["text"] for row in map(json.loads, reversed(lines))}
     items = lab_items(laboratory)
@@ -90,21 +94,27 @@ def likelihood(base, before: str, after: str) -> tuple[float, bool]:
     with torch.no_grad():
         logs = model(tokens).logits[0].log_softmax(-1)
     places = range(n_before - 1, tokens.shape[1] - 1)
-    return (sum(float(logs[place, tokens[0, place + 1]]) for place in places),
-            all(int(logs[place].argmax()) == int(tokens[0, place + 1]) for place in places))
+    return (
+        sum(float(logs[place, tokens[0, place + 1]]) for place in places),
+        all(int(logs[place].argmax()) == int(tokens[0, place + 1]) for place in places),
+    )
 
 
 @pytest.mark.parametrize("name, gap", [(CHOICE, " "), (CONTINUATION, "")])
 def test_a_choice_is_right_if_its_likelihood_by_hand_is_highest(
-        base, laboratory, tasks, monkeypatch, name, gap):
+    base, laboratory, tasks, monkeypatch, name, gap
+):
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("uses the network"))
     items = lab_items(laboratory)[name][:6]
     summary, rows = evaluated(*base, name, tasks.folder, limit=6, batch_size=4)
-    logs = [[likelihood(base, item["before"], gap + choice)[0] for choice in item["choices"]]
-            for item in items]
+    logs = [
+        [likelihood(base, item["before"], gap + choice)[0] for choice in item["choices"]]
+        for item in items
+    ]
     right = [row[item["gold"]] for row, item in zip(logs, items, strict=True)]
     assert [row["is_correct"] for row in rows] == [
-        own == max(all_four) for own, all_four in zip(right, logs, strict=True)]
+        own == max(all_four) for own, all_four in zip(right, logs, strict=True)
+    ]
     assert [row["loglik"] for row in rows] == pytest.approx(right, abs=1e-3)
     assert summary["chance"] == 1 / N_CHOICES and summary["n"] == 6
 
@@ -114,12 +124,14 @@ def test_general_questions_are_asked_with_choices_and_without(base, source, tmp_
     assert asked.names == ["general_choice", "general_recall"]
     items = [json.loads(line) for line in QUESTIONS.read_text().splitlines()[:3]]
     (choice, chosen), (recall, recalled) = (
-        evaluated(*base, name, asked.folder, limit=3, batch_size=4) for name in asked.names)
+        evaluated(*base, name, asked.folder, limit=3, batch_size=4) for name in asked.names
+    )
     assert (choice["chance"], recall["chance"]) == (0.25, None)
     for item, one, other in zip(items, chosen, recalled, strict=True):
         assert len(set(item["choices"])) == 4
-        loglik, is_greedy = likelihood(base, f"Question: {item['question']}\nAnswer:",
-                                       f" {item['choices'][item['gold']]}")
+        loglik, is_greedy = likelihood(
+            base, f"Question: {item['question']}\nAnswer:", f" {item['choices'][item['gold']]}"
+        )
         assert one["loglik"] == other["loglik"] == pytest.approx(loglik, abs=1e-3)
         assert other["is_correct"] == is_greedy
 
@@ -162,15 +174,26 @@ def test_a_measurement_names_the_weights_and_settings_that_determine_it(base, ta
 def hub(monkeypatch):
     """Serve a few rows of the hub's datasets in the form that lm-eval's own task files expect."""
     mmlu = {"choices": list("wxyz"), "subject": ""}
-    hellaswag = {"activity_label": "Run", "ctx_a": "He runs",
-                 "endings": ["home.", "away.", "up.", "down."]}
-    rows = {"cais/mmlu": [{**mmlu, "question": f"{n}?", "answer": n % 4} for n in range(5)],
-            "Rowan/hellaswag": [{**hellaswag, "ctx_b": f"fast {n}", "label": str(n % 4)}
-                                for n in range(5)],
-            "EleutherAI/lambada_openai": [{"text": f"He runs from a dog {n}"} for n in range(5)]}
+    hellaswag = {
+        "activity_label": "Run",
+        "ctx_a": "He runs",
+        "endings": ["home.", "away.", "up.", "down."],
+    }
+    rows = {
+        "cais/mmlu": [{**mmlu, "question": f"{n}?", "answer": n % 4} for n in range(5)],
+        "Rowan/hellaswag": [
+            {**hellaswag, "ctx_b": f"fast {n}", "label": str(n % 4)} for n in range(5)
+        ],
+        "EleutherAI/lambada_openai": [{"text": f"He runs from a dog {n}"} for n in range(5)],
+    }
     splits = {"cais/mmlu": ("test", "dev"), "Rowan/hellaswag": ("train", "validation")}
-    monkeypatch.setattr(datasets, "load_dataset", lambda path, **_: datasets.DatasetDict({
-        split: datasets.Dataset.from_list(rows[path]) for split in splits.get(path, ("test",))}))
+    monkeypatch.setattr(
+        datasets,
+        "load_dataset",
+        lambda path, **_: datasets.DatasetDict(
+            {split: datasets.Dataset.from_list(rows[path]) for split in splits.get(path, ("test",))}
+        ),
+    )
 
 
 @pytest.mark.slow  # lm_eval reads the files of MMLU's 57 tasks

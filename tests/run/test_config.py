@@ -29,48 +29,66 @@ def study_file(tmp_path, monkeypatch):
         path = tmp_path / "studies" / f"{name}.yaml"
         path.write_text(text, encoding="utf-8")
         return path
+
     return write
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, folder, replies"),
-    ("source: web", "source: 'web' is unknown; choose among lab, documents"),
-    ("source: [lab]", "source: ['lab'] is unknown; choose among lab, documents"),
-    ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
-    ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among retention"),
-    ("variants: ledger", "variants: 'ledger': Input should be a valid list"),
-    ("other_judges: [rules]", "other_judges: ['rules'] names a judge twice, or the judge itself"),
-    ("other_judges: [{}]", "other_judges, 0: {}: Input should be a valid string"),
-    ("notebooks: {agreement: {judges: [rules]}}", "judges is set by the study's own keys"),
-    ("seeds: 0", "seeds: 0: Input should be greater than 0"),
-    ("seeds: [1, 2]", "seeds: [1, 2]: Input should be a valid integer"),
-    ("arms: [base, dpt]", "arms: 'dpt' is neither base, nor trained (dapt-…)"),
-    ("arms: dapt", "arms: 'dapt': Input should be a valid dictionary"),
-    ("arms: [[dapt]]", "String should match pattern"),
-    ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
-    ("arms: {dapt: {03_train: {epochs: many}}}", "epochs: 'many' is not int"),
-    ("notebooks: {04_inver: {}}", "'04_inver' is unknown; choose among 00_lab, 01_annotate"),
-    ("notebooks: {00_documents: {}}", "'00_documents' is unknown"),
-    ("notebooks: {03_train: 5}", "notebooks, 03_train: 5: Input should be a valid dictionary"),
-    ("notebooks: {03_train: {arm: dapt}}", "03_train: arm is set by the study's own keys"),
-    ("notebooks: {03_train: {epoch: 3}}", "zero_stage. Did you mean epochs?"),
-    ("notebooks: {03_train: {learning_rate: 5e-6}}",
-     "'5e-6' is not float, but text: in YAML write 5.0e-6"),
-    ("notebooks: {03_train: {epochs: 2.5}}", "epochs: 2.5 is not int"),
-    ("notebooks: {03_train: {epochs: true}}", "epochs: True is not int"),
-    ("together: true\narms: {dapt: {04_infer: {batch_size: 2}}}", "set together to false"),
-    ("arms: {o: {04_infer: {reader: 'open-book:dapt'}}}", "needs together: true"),
-    ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
-    ("arms: {dapt: {03_train: {texts: mixd}}}", "name what 'dapt' learns, not 'mixd'"),
-    ("llm: {max_cost: 2}", "llm, max_cost: Unexpected keyword argument; choose among max_cost_usd"),
-    ("llm: {mode: slow}", "llm, mode: Input should be 'direct' or 'batch'"),
-    ("llm: {stages: {5_judge: {}}}", "llm, stages: '5_judge' is unknown; choose among 00_lab"),
-    ("notebooks: {", "wrong.yaml, line 2: not YAML: "),
-    ("arms: [base, dpat]", "wrong.yaml, line 2, arms: 'dpat' is neither base"),
-    ("arms: [base, dpat]", "Did you mean dapt?"),
-    ("notebooks:\n  01_annotate: {max_queries: 3}\n  03_train:\n    epochs: many",
-     "wrong.yaml, line 5: notebook 03_train, parameter epochs: 'many' is not int"),
-    ("seed: 1", "Did you mean seeds?")])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "sorce: lab",
+            "'sorce' is unknown; choose among source, minutes, notebooks, folder, replies",
+        ),
+        ("source: web", "source: 'web' is unknown; choose among lab, documents"),
+        ("source: [lab]", "source: ['lab'] is unknown; choose among lab, documents"),
+        ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
+        ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among retention"),
+        ("variants: ledger", "variants: 'ledger': Input should be a valid list"),
+        (
+            "other_judges: [rules]",
+            "other_judges: ['rules'] names a judge twice, or the judge itself",
+        ),
+        ("other_judges: [{}]", "other_judges, 0: {}: Input should be a valid string"),
+        ("notebooks: {agreement: {judges: [rules]}}", "judges is set by the study's own keys"),
+        ("seeds: 0", "seeds: 0: Input should be greater than 0"),
+        ("seeds: [1, 2]", "seeds: [1, 2]: Input should be a valid integer"),
+        ("arms: [base, dpt]", "arms: 'dpt' is neither base, nor trained (dapt-…)"),
+        ("arms: dapt", "arms: 'dapt': Input should be a valid dictionary"),
+        ("arms: [[dapt]]", "String should match pattern"),
+        ("arms: {dapt: {01_annotate: {}}}", "'01_annotate' is unknown; choose among 03_train"),
+        ("arms: {dapt: {03_train: {epochs: many}}}", "epochs: 'many' is not int"),
+        ("notebooks: {04_inver: {}}", "'04_inver' is unknown; choose among 00_lab, 01_annotate"),
+        ("notebooks: {00_documents: {}}", "'00_documents' is unknown"),
+        ("notebooks: {03_train: 5}", "notebooks, 03_train: 5: Input should be a valid dictionary"),
+        ("notebooks: {03_train: {arm: dapt}}", "03_train: arm is set by the study's own keys"),
+        ("notebooks: {03_train: {epoch: 3}}", "zero_stage. Did you mean epochs?"),
+        (
+            "notebooks: {03_train: {learning_rate: 5e-6}}",
+            "'5e-6' is not float, but text: in YAML write 5.0e-6",
+        ),
+        ("notebooks: {03_train: {epochs: 2.5}}", "epochs: 2.5 is not int"),
+        ("notebooks: {03_train: {epochs: true}}", "epochs: True is not int"),
+        ("together: true\narms: {dapt: {04_infer: {batch_size: 2}}}", "set together to false"),
+        ("arms: {o: {04_infer: {reader: 'open-book:dapt'}}}", "needs together: true"),
+        ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
+        ("arms: {dapt: {03_train: {texts: mixd}}}", "name what 'dapt' learns, not 'mixd'"),
+        (
+            "llm: {max_cost: 2}",
+            "llm, max_cost: Unexpected keyword argument; choose among max_cost_usd",
+        ),
+        ("llm: {mode: slow}", "llm, mode: Input should be 'direct' or 'batch'"),
+        ("llm: {stages: {5_judge: {}}}", "llm, stages: '5_judge' is unknown; choose among 00_lab"),
+        ("notebooks: {", "wrong.yaml, line 2: not YAML: "),
+        ("arms: [base, dpat]", "wrong.yaml, line 2, arms: 'dpat' is neither base"),
+        ("arms: [base, dpat]", "Did you mean dapt?"),
+        (
+            "notebooks:\n  01_annotate: {max_queries: 3}\n  03_train:\n    epochs: many",
+            "wrong.yaml, line 5: notebook 03_train, parameter epochs: 'many' is not int",
+        ),
+        ("seed: 1", "Did you mean seeds?"),
+    ],
+)
 def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, message):
     study_file(line if line.startswith("source") else f"source: lab\n{line}")
     with pytest.raises(BadStudy) as error:
@@ -78,34 +96,53 @@ def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, line, me
     assert "studies/wrong.yaml" in str(error.value) and message in str(error.value)
 
 
-@pytest.mark.parametrize(("lines", "message"), [
-    ("arms: {gpt: }", "nor an arm with a model of its own: gpt: {04_infer: {endpoint_model"),
-    ("arms: {'a/b': {04_infer: {reader: rules}}}", "String should match pattern"),
-    ("arms: {blind: {04_infer: {reader: rules}}}",
-     "'blind' is the floor that 06_structext computes"),
-    ("arms: {dapt: }", "'dapt' cannot be trained here; name it tuned-…"),
-    ("variants: [ledger]", "variants: 'ledger' is unknown")])
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("arms: {gpt: }", "nor an arm with a model of its own: gpt: {04_infer: {endpoint_model"),
+        ("arms: {'a/b': {04_infer: {reader: rules}}}", "String should match pattern"),
+        (
+            "arms: {blind: {04_infer: {reader: rules}}}",
+            "'blind' is the floor that 06_structext computes",
+        ),
+        ("arms: {dapt: }", "'dapt' cannot be trained here; name it tuned-…"),
+        ("variants: [ledger]", "variants: 'ledger' is unknown"),
+    ],
+)
 def test_an_arm_of_a_reading_study_says_what_answers(study_file, lines, message):
     study_file(f"source: structext\nbase_model: org/model\n{lines}")
     with pytest.raises(BadStudy) as error:
         load_study("wrong")
     assert message in str(error.value)
-    study_file("source: structext\nbase_model: org/model\n"
-               "arms: {gpt: {04_infer: {endpoint_model: gpt}}, base: }", "right")
+    study_file(
+        "source: structext\nbase_model: org/model\n"
+        "arms: {gpt: {04_infer: {endpoint_model: gpt}}, base: }",
+        "right",
+    )
     study = load_study("right")
     assert list(study.arms) == ["base", "gpt"]
     assert study.given("04_infer", "gpt")["endpoint_model"] == "gpt"
     assert study.given("04_infer", "gpt")["task"] == "structext"
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ("arms: [raw, rwa]", "arm 'rwa' is unknown; choose among raw, normalized"),
-    ("arms: [normalized]", "add raw, with which all others are compared"),
-    ("seeds: 0", "seeds: 0: Input should be greater"),
-    ("notebooks: {exposures_run: {seed: 3}}", "exposures_run: seed is set by the study's own"),
-    ("notebooks: {exposures_run: {arms: [raw]}}", "exposures_run: arms is set by the study's own"),
-    ("notebooks: {exposures_runs: {}}", "'exposures_runs' is unknown; choose among exposures_run"),
-    ("judge: rules", "'judge' is unknown; choose among source")])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("arms: [raw, rwa]", "arm 'rwa' is unknown; choose among raw, normalized"),
+        ("arms: [normalized]", "add raw, with which all others are compared"),
+        ("seeds: 0", "seeds: 0: Input should be greater"),
+        ("notebooks: {exposures_run: {seed: 3}}", "exposures_run: seed is set by the study's own"),
+        (
+            "notebooks: {exposures_run: {arms: [raw]}}",
+            "exposures_run: arms is set by the study's own",
+        ),
+        (
+            "notebooks: {exposures_runs: {}}",
+            "'exposures_runs' is unknown; choose among exposures_run",
+        ),
+        ("judge: rules", "'judge' is unknown; choose among source"),
+    ],
+)
 def test_a_wrong_file_of_an_exposure_study_is_refused(study_file, line, message):
     study_file(f"source: exposures\n{line}")
     with pytest.raises(BadStudy) as error:
@@ -133,11 +170,26 @@ def test_a_laboratorys_curve_is_of_its_own_base_by_the_recipe_of_the_exposure_st
     study = load_study("wrong")
     given = study.given("exposures_run", *study.arms_of("exposures_run"))
     assert (given["seed"], given["n_public"], given["base_model"]) == (5, 9, study.base_model)
-    lab, run = ({name: one.default for name, one in parameters_of(notebook_path(stage)).items()}
-                for stage in ("00_lab", "exposures_run"))
-    shared = run["base_recipe"] | run["size"] | {name: run[name] for name in (
-        "n_private", "n_public", "renderings", "question_repeats", "table_share", "vocabulary",
-        "block_size")}
+    lab, run = (
+        {name: one.default for name, one in parameters_of(notebook_path(stage)).items()}
+        for stage in ("00_lab", "exposures_run")
+    )
+    shared = (
+        run["base_recipe"]
+        | run["size"]
+        | {
+            name: run[name]
+            for name in (
+                "n_private",
+                "n_public",
+                "renderings",
+                "question_repeats",
+                "table_share",
+                "vocabulary",
+                "block_size",
+            )
+        }
+    )
     assert shared == {name: lab[name] for name in shared}
 
 
@@ -168,17 +220,24 @@ def test_an_arm_is_an_entry_of_the_study_file_with_its_texts(study_file):
 def test_arms_together_are_one_stage_of_the_notebooks_that_answer_judge_and_compare(study_file):
     study_file("source: lab\nseeds: 2\ntogether: true")
     study = load_study("wrong")
-    assert {stage: study.given(stage)["arms"] for stage in study.stages
-            if study.arms_of(stage) == [""] and stage in ("04_infer", "05_judge", "retention",
-                                                          "pairs")} == {
-        "04_infer": study.runs, "05_judge": study.runs, "retention": list(study.arms),
-        "pairs": ["dapt", "dapt-n"]}
+    assert {
+        stage: study.given(stage)["arms"]
+        for stage in study.stages
+        if study.arms_of(stage) == [""] and stage in ("04_infer", "05_judge", "retention", "pairs")
+    } == {
+        "04_infer": study.runs,
+        "05_judge": study.runs,
+        "retention": list(study.arms),
+        "pairs": ["dapt", "dapt-n"],
+    }
     assert study.arms_of("03_train") == study.trained == ["dapt", "dapt@2", "dapt-n", "dapt-n@2"]
 
 
 def test_arms_together_may_have_readers_and_examples_of_their_own(study_file):
-    study_file("source: tablequest\ntogether: true\narms: {base: , few: {04_infer: {shots: 2}}, "
-               "floor: {04_infer: {reader: rules}}}")
+    study_file(
+        "source: tablequest\ntogether: true\narms: {base: , few: {04_infer: {shots: 2}}, "
+        "floor: {04_infer: {reader: rules}}}"
+    )
     given = load_study("wrong").given("04_infer")
     assert given["reader"] == {"base": "model", "few": "model", "floor": "rules"}
     assert given["shots"] == {"base": 0, "few": 2, "floor": 0}
@@ -197,7 +256,11 @@ def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(stud
     study_file("source: lab\nllm: {max_cost_usd: 2.0, stages: {05_judge: {retry: [cut]}}}")
     study = load_study("wrong")
     assert study.given("pairs", "dapt") == {
-        "study": "wrong", "first_arm": "base", "arms": ["dapt"], "judge": "rules"}
+        "study": "wrong",
+        "first_arm": "base",
+        "arms": ["dapt"],
+        "judge": "rules",
+    }
     own = calls.calls_for("wrong", "05_judge")
     assert (own.max_cost_usd, own.retry, own.concurrency) == (2.0, ["cut"], 32)
     assert calls.calls_for("wrong/1010", "01_annotate").retry == ()
@@ -218,12 +281,17 @@ def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
         load_study("latin")
 
 
-@pytest.mark.parametrize(("folder", "message"), [
-    ("", ".epub files: make study STUDY=mine DOCUMENTS=path"),
-    ("nowhere", "nowhere does not exist: name a folder"),
-    ("studies", "or .epub file in studies")])
-def test_a_study_of_ones_own_documents_wants_a_folder_with_some(study_file, tmp_path, monkeypatch,
-                                                                folder, message):
+@pytest.mark.parametrize(
+    ("folder", "message"),
+    [
+        ("", ".epub files: make study STUDY=mine DOCUMENTS=path"),
+        ("nowhere", "nowhere does not exist: name a folder"),
+        ("studies", "or .epub file in studies"),
+    ],
+)
+def test_a_study_of_ones_own_documents_wants_a_folder_with_some(
+    study_file, tmp_path, monkeypatch, folder, message
+):
     monkeypatch.chdir(tmp_path)
     study_file("source: documents\nbase_model: org/model\n", "mine")
     with pytest.raises((BadStudy, BadInput)) as error:
@@ -266,7 +334,8 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     (folder / "good.md").write_text("The gate listens on 7001.\n")
     (folder / "bad.md").write_bytes(b"")
     (house.root / "studies" / "mine.yaml").write_text(
-        "source: documents\nbase_model: org/model\narms: [base]\nvariants: []\n")
+        "source: documents\nbase_model: org/model\narms: [base]\nvariants: []\n"
+    )
     ran = house.run("mine", "--documents", str(folder), "--jobs", "2")
     assert ran.returncode == 0, ran.stdout
     assert f"1 entries of {folder} were left out" in ran.stdout
@@ -274,11 +343,21 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     assert "report:       figures/mine/report.html" in ran.stdout
 
 
-@pytest.mark.parametrize(("annotation", "value", "fits"), [
-    ("int | None", None, True), ("int | None", 3, True), ("int | None", "3", False),
-    ("float", 1, True), ("float", float("nan"), False), ("list[str]", ["a"], True),
-    ("list[str]", ["a", 1], False), ("str", 1, False), ("bool", 1, False),
-    ("list[int] | None", [1], True)])
+@pytest.mark.parametrize(
+    ("annotation", "value", "fits"),
+    [
+        ("int | None", None, True),
+        ("int | None", 3, True),
+        ("int | None", "3", False),
+        ("float", 1, True),
+        ("float", float("nan"), False),
+        ("list[str]", ["a"], True),
+        ("list[str]", ["a", 1], False),
+        ("str", 1, False),
+        ("bool", 1, False),
+        ("list[int] | None", [1], True),
+    ],
+)
 def test_a_value_fits_its_annotation_or_is_refused(tmp_path, annotation, value, fits):
     path = tmp_path / "x.ipynb"
     nbformat.write(tiny_notebook(f"x: {annotation} = {[]!r}", []), path)
@@ -300,20 +379,37 @@ def test_every_committed_study_fits_its_notebooks(name, documents_folder):
     assert all(notebook_path(stage).exists() for stage in study.stages)
 
 
-@pytest.mark.parametrize("name", ["documents", "exposures-smoke", "structext",
-                                  "structext-official", "tablequest"])
-def test_the_graph_of_each_kind_of_study_has_every_stage(name, tmp_path, documents_folder,
-                                                         monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "name", ["documents", "exposures-smoke", "structext", "structext-official", "tablequest"]
+)
+def test_the_graph_of_each_kind_of_study_has_every_stage(
+    name, tmp_path, documents_folder, monkeypatch, capsys
+):
     study = loaded(name, documents_folder)
     own = [f"documents={documents_folder}"] if name == "documents" else []
     monkeypatch.chdir(tmp_path)  # the graph changes all three
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path / "root"))
     monkeypatch.setenv("STUDY_PARENT", "")
-    _, arguments = parse_args(["--snakefile", str(REPOSITORY / "Snakefile"), "--dry-run", "--cores",
-                               "2", "--quiet", "rules", "--config", f"study={name}", *own])
+    _, arguments = parse_args(
+        [
+            "--snakefile",
+            str(REPOSITORY / "Snakefile"),
+            "--dry-run",
+            "--cores",
+            "2",
+            "--quiet",
+            "rules",
+            "--config",
+            f"study={name}",
+            *own,
+        ]
+    )
     assert args_to_api(arguments, None)
-    counts = dict(line.split() for line in "".join(capsys.readouterr()).splitlines()
-                  if len(line.split()) == 2 and line[-1].isdigit())
+    counts = dict(
+        line.split()
+        for line in "".join(capsys.readouterr()).splitlines()
+        if len(line.split()) == 2 and line[-1].isdigit()
+    )
     if study.source == "exposures":
         assert int(counts["exposures_run"]) == len(study.runs) == 2
     else:

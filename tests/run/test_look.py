@@ -12,7 +12,8 @@ from lib.run.study import main as study_main
 def test_a_look_counts_tokens_questions_and_dollars_and_escapes_what_documents_say(tmp_path):
     (tmp_path / "pump.md").write_text(
         "# Orsa <script>alert(1)</script>\n\nThe supplier of the R-9 is <b>Lind</b> Metals.\n\n"
-        "| Model | Price |\n| --- | --- |\n| R-9 | 40 EUR |\n| R-8 | 30 EUR |\n")
+        "| Model | Price |\n| --- | --- |\n| R-9 | 40 EUR |\n| R-8 | 30 EUR |\n"
+    )
     (tmp_path / "old.doc").write_bytes(b"x")
     look = look_at(tmp_path, "gpt-4.1")
     assert look.structures.tokens.min() == 0 < look.structures.tokens["table"]
@@ -27,11 +28,14 @@ def test_a_look_counts_tokens_questions_and_dollars_and_escapes_what_documents_s
 
 
 def test_a_look_at_the_example_imports_neither_torch_nor_a_client(tmp_path, monkeypatch, capsys):
-    code = ("import sys; from lib.run.look import main; main([]); "
-            "print({'torch', 'transformers', 'openai'} & set(sys.modules))")
+    code = (
+        "import sys; from lib.run.look import main; main([]); "
+        "print({'torch', 'transformers', 'openai'} & set(sys.modules))"
+    )
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    ran = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True,
-                         text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
     assert ran.stdout.endswith("set()\n") and "6 of 6 files" in ran.stdout
     assert all(f"{name}, asked by a model:" in ran.stdout for name in ("prose", "list", "table"))
     assert (tmp_path / "figures" / "look" / "look.html").stat().st_size > 5_000

@@ -30,23 +30,30 @@ def study(tmp_path, monkeypatch):
     def loaded(keys: str) -> config.Study:
         (tmp_path / "studies" / "own.yaml").write_text(f"source: lab\n{keys}\n")
         return load_study("own")
+
     return loaded
 
 
 @pytest.fixture
 def point(monkeypatch):
     """Return a function that sets the environment to a server and a key."""
+
     def to(server: Server | SimpleNamespace, key: str = KEY) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", key)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
     return to
 
 
 def test_the_limit_and_price_of_every_stage_with_a_model_are_printed(study, point, capsys):
     with Server(key=KEY) as server:
         point(server)
-        announce(study("annotator: gpt-4o-mini\njudge: gpt-4o-mini\n"
-                       "llm: {stages: {05_judge: {max_cost_usd: null}}}"))
+        announce(
+            study(
+                "annotator: gpt-4o-mini\njudge: gpt-4o-mini\n"
+                "llm: {stages: {05_judge: {max_cost_usd: null}}}"
+            )
+        )
         first, second, third = capsys.readouterr().out.splitlines()
         assert [(call.method, call.path) for call in server.log] == [("GET", "/v1/models")]
         announce(study("llm: {concurrency: 3}"))
@@ -73,7 +80,8 @@ def test_committed_replies_stand_in_for_a_key(study, tmp_path, monkeypatch, caps
 
 
 def test_a_missing_key_or_price_or_a_dead_server_is_told_before_anything_runs(
-        study, point, capsys, monkeypatch):
+    study, point, capsys, monkeypatch
+):
     judged = study("judge: gpt-4o-mini")
     with Server(key=KEY) as server:
         point(server, "sk-another-key-000001")

@@ -51,8 +51,11 @@ def cluster(tmp_path_factory):
 def profile(folder: Path, threads: dict, **resources: dict) -> str:
     """Write profiles/slurm for this cluster to `folder`; return the folder."""
     settings = yaml.safe_load((REPOSITORY / "profiles/slurm/config.yaml").read_text())
-    settings |= {"slurm-init-seconds-before-status-checks": 2, "set-threads": threads,
-                 "set-resources": resources}
+    settings |= {
+        "slurm-init-seconds-before-status-checks": 2,
+        "set-threads": threads,
+        "set-resources": resources,
+    }
     settings["default-resources"] |= {"runtime": 10, "mem_mb": 4000}
     folder.mkdir()
     (folder / "config.yaml").write_text(yaml.safe_dump(settings))
@@ -72,14 +75,16 @@ def failed(tmp_path_factory, cluster):
     """A study of which three jobs ended before their time, and what it printed."""
     root = tmp_path_factory.mktemp("tiny")
     house = tiny(root / "house")
-    given = profile(root / "limits", {"lab_tiny": 2},
-                    train={"runtime": MINUTES, "mem_mb": MEGABYTES})
+    given = profile(
+        root / "limits", {"lab_tiny": 2}, train={"runtime": MINUTES, "mem_mb": MEGABYTES}
+    )
     ran = house.run("tiny", "--profile", given, **cluster, FAILS="1")
     return house, ran.stdout
 
 
-@pytest.mark.parametrize("rule, state", [
-    ("train", "OUT_OF_MEMORY"), ("train", "TIMEOUT"), ("infer", "CANCELLED")])
+@pytest.mark.parametrize(
+    "rule, state", [("train", "OUT_OF_MEMORY"), ("train", "TIMEOUT"), ("infer", "CANCELLED")]
+)
 def test_a_job_that_slurm_ends_is_named_by_its_rule_and_state(failed, rule, state):
     printed = failed[1]
     assert state in printed and f"rule_{rule}" in printed, printed
@@ -87,11 +92,11 @@ def test_a_job_that_slurm_ends_is_named_by_its_rule_and_state(failed, rule, stat
 
 
 def test_after_a_killed_run_its_jobs_are_named_and_without_them_the_table_is_the_local_one(
-        failed, cluster, tmp_path):
+    failed, cluster, tmp_path
+):
     house, _ = failed
     kept = house.times()
-    given = profile(tmp_path / "two", {"train": 2},
-                    analyze={"nodes": 2, "tasks": 2, "mpi": "srun"})
+    given = profile(tmp_path / "two", {"train": 2}, analyze={"nodes": 2, "tasks": 2, "mpi": "srun"})
     first = house.start("tiny", "--profile", given, **cluster, PAUSE="600")
     try:
         until(lambda: len(jobs(cluster, "--states=running")) == 2, 120)
@@ -118,22 +123,37 @@ def test_after_a_killed_run_its_jobs_are_named_and_without_them_the_table_is_the
 
 def jobs(cluster: dict[str, str], *options: str) -> set[str]:
     """Return the ids of the jobs that run or wait."""
-    listed = subprocess.run(["squeue", "--noheader", "--format=%i", *options], check=True,
-                            stdout=subprocess.PIPE, text=True, env={**os.environ, **cluster})
+    listed = subprocess.run(
+        ["squeue", "--noheader", "--format=%i", *options],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **cluster},
+    )
     return set(listed.stdout.split())
 
 
 def test_the_smoke_study_has_the_same_table_through_sbatch_as_locally(cluster, tmp_path):
-    given = profile(tmp_path / "profile", dict.fromkeys(
-        ("lab_smoke", "train", "infer", "retention"), 2), train={"mem_mb": 6000})
+    given = profile(
+        tmp_path / "profile",
+        dict.fromkeys(("lab_smoke", "train", "infer", "retention"), 2),
+        train={"mem_mb": 6000},
+    )
     tables = []
-    for name, options, reach in (("local", ["--jobs", "2"], {}),
-                                 ("slurm", ["--profile", given], cluster)):
+    for name, options, reach in (
+        ("local", ["--jobs", "2"], {}),
+        ("slurm", ["--profile", given], cluster),
+    ):
         root = tmp_path / name
-        ran = subprocess.run([sys.executable, "-m", "lib.run.study", "smoke", *options], text=True,
-                             cwd=REPOSITORY, check=False, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT,
-                             env={**os.environ, **reach, "STUDY_ROOT": str(root)})
+        ran = subprocess.run(
+            [sys.executable, "-m", "lib.run.study", "smoke", *options],
+            text=True,
+            cwd=REPOSITORY,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **reach, "STUDY_ROOT": str(root)},
+        )
         assert ran.returncode == 0, ran.stdout
         answers = sorted((root / "data/smoke/answers").glob("*.jsonl"))
         table = root / "figures/smoke/paper/table2.csv"
@@ -144,19 +164,37 @@ def test_the_smoke_study_has_the_same_table_through_sbatch_as_locally(cluster, t
 
 
 # The rendezvous is on the node where srun is called, as lib/train/README.md says.
-SRUN = f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --kill-on-bad-exit=1 {sys.executable} " \
+SRUN = (
+    f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --kill-on-bad-exit=1 {sys.executable} "
     "-m lib.train.agent --nnodes 2 --nproc-per-node 1"
+)
 
 
 def test_srun_trains_on_two_nodes_with_the_curve_of_one_process(cluster, tmp_path):
-    code = ("import json, sys; from pathlib import Path; "
-            "from tests.train.test_deepspeed import run, curve; root = Path(sys.argv[1]); "
-            "curves = [curve(run(root, str(n), processes=n)) for n in (1, 2)]; "
-            "(root / 'curves.json').write_text(json.dumps(curves))")
-    ran = subprocess.run(["salloc", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1",
-                          sys.executable, "-c", code, str(tmp_path)], cwd=REPOSITORY, text=True,
-                         check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         env={**os.environ, **cluster, "TRAINING_LAUNCHER": SRUN})
+    code = (
+        "import json, sys; from pathlib import Path; "
+        "from tests.train.test_deepspeed import run, curve; root = Path(sys.argv[1]); "
+        "curves = [curve(run(root, str(n), processes=n)) for n in (1, 2)]; "
+        "(root / 'curves.json').write_text(json.dumps(curves))"
+    )
+    ran = subprocess.run(
+        [
+            "salloc",
+            "--nodes=2",
+            "--ntasks=2",
+            "--ntasks-per-node=1",
+            sys.executable,
+            "-c",
+            code,
+            str(tmp_path),
+        ],
+        cwd=REPOSITORY,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **cluster, "TRAINING_LAUNCHER": SRUN},
+    )
     assert ran.returncode == 0, ran.stdout
     one, two = json.loads((tmp_path / "curves.json").read_text())
     assert two == pytest.approx(one, rel=1e-5)

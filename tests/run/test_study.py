@@ -47,9 +47,15 @@ def append(path: Path, text: str) -> None:
 
 
 def test_a_study_completes_every_stage(finished):
-    expected = {"00_lab", "01_annotate", "02_normalize", "03_train-dapt", "03_train-dapt-n",
-                "06_analyze", *(f"{stage}-{arm}" for stage in ("04_infer", "05_judge")
-                                for arm in ARMS)}
+    expected = {
+        "00_lab",
+        "01_annotate",
+        "02_normalize",
+        "03_train-dapt",
+        "03_train-dapt-n",
+        "06_analyze",
+        *(f"{stage}-{arm}" for stage in ("04_infer", "05_judge") for arm in ARMS),
+    }
     assert set(finished.times()) == expected
     copies = {path.name for path in (finished.root / "data" / "tiny" / "notebooks").iterdir()}
     assert copies == {f"{stage}{end}" for stage in expected for end in (".ipynb", ".html")}
@@ -58,8 +64,13 @@ def test_a_study_completes_every_stage(finished):
 def test_run_json_holds_what_the_numbers_come_from(finished):
     run = json.loads((finished.root / "data" / "tiny" / "run.json").read_text())
     train = run["stages"]["03_train-dapt-n"]
-    assert train["given"] == {"study": "tiny", "arm": "dapt-n", "learning_rate": 2e-3, "epochs": 3,
-                              "base_model": "data/tiny/models/base"}
+    assert train["given"] == {
+        "study": "tiny",
+        "arm": "dapt-n",
+        "learning_rate": 2e-3,
+        "epochs": 3,
+        "base_model": "data/tiny/models/base",
+    }
     assert train["defaulted"] == {"note": None, "seed": 42} and train["seconds"] > 0
     dapt = run["stages"]["03_train-dapt"]
     assert dapt["defaulted"] == {"epochs": 2, "note": None, "seed": 42}
@@ -99,19 +110,27 @@ def family(root: subprocess.Popen) -> dict[str, psutil.Process]:
     try:
         for process in [psutil.Process(root.pid), *psutil.Process(root.pid).children(True)]:
             command = " ".join(process.cmdline())
-            found |= {part: process for part, word in (
-                ("study", "lib.run.study"), ("snakemake", "-m snakemake"),
-                ("runner", "-m lib.run.notebook"), ("kernel", "ipykernel_launcher"))
-                if word in command and "python" in command.split(" -m ")[0]}
+            found |= {
+                part: process
+                for part, word in (
+                    ("study", "lib.run.study"),
+                    ("snakemake", "-m snakemake"),
+                    ("runner", "-m lib.run.notebook"),
+                    ("kernel", "ipykernel_launcher"),
+                )
+                if word in command and "python" in command.split(" -m ")[0]
+            }
     except psutil.NoSuchProcess:
         return {}
     return found if len(found) == 4 else {}
 
 
-@pytest.mark.parametrize("parts", [("study", "kernel"), pytest.param(
-    ("snakemake", "runner"), marks=pytest.mark.slow)])
-def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_numbers(finished,
-                                                                                       parts):
+@pytest.mark.parametrize(
+    "parts", [("study", "kernel"), pytest.param(("snakemake", "runner"), marks=pytest.mark.slow)]
+)
+def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_numbers(
+    finished, parts
+):
     uninterrupted = table(finished)
     (finished.root / "data" / "tiny" / "models" / "dapt-n" / "training.json").unlink()
     for part in parts:
@@ -124,27 +143,42 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
         time.sleep(1)  # into the cell that sleeps
         processes[part].kill()
         assert started.wait(timeout=30) != 0
-        alive = [one for one in psutil.wait_procs(processes.values(), timeout=5)[1]
-                 if one.status() != "zombie"]  # as it stays in a container without init
+        alive = [
+            one
+            for one in psutil.wait_procs(processes.values(), timeout=5)[1]
+            if one.status() != "zombie"
+        ]  # as it stays in a container without init
         assert not alive, f"{alive} outlived the {part}"
         folder = finished.root / "data" / "tiny" / "notebooks"
         assert {path.name for path in folder.glob("03_train-dapt-n*")} <= {
-            "03_train-dapt-n.failed.ipynb", "03_train-dapt-n.running.ipynb"}
+            "03_train-dapt-n.failed.ipynb",
+            "03_train-dapt-n.running.ipynb",
+        }
     assert rerun(finished) == AFTER_DAPT_N
     assert table(finished) == uninterrupted
 
 
-@pytest.mark.parametrize(("tell", "sent", "after"), [  # seconds: in a cell; while a kernel starts
-    (os.killpg, signal.SIGINT, 3.0), (os.kill, signal.SIGTERM, 3.0),
-    (os.killpg, signal.SIGINT, 0.9)])
+@pytest.mark.parametrize(
+    ("tell", "sent", "after"),
+    [  # seconds: in a cell; while a kernel starts
+        (os.killpg, signal.SIGINT, 3.0),
+        (os.kill, signal.SIGTERM, 3.0),
+        (os.killpg, signal.SIGINT, 0.9),
+    ],
+)
 def test_ctrl_c_and_sigterm_end_every_process_and_print_one_line(finished, tell, sent, after):
     (finished.root / "data/tiny/models/dapt-n/training.json").unlink(missing_ok=True)
-    with subprocess.Popen(finished.command("tiny"), cwd=finished.root, text=True,
-                          env=finished.environment(PAUSE="60"), start_new_session=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          # a shell's background job, as a test run may be, ignores it
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-                          ) as running:
+    with subprocess.Popen(
+        finished.command("tiny"),
+        cwd=finished.root,
+        text=True,
+        env=finished.environment(PAUSE="60"),
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        # a shell's background job, as a test run may be, ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as running:
         while "03_train-dapt-n" not in running.stdout.readline():
             assert running.poll() is None
         time.sleep(after)
@@ -154,16 +188,26 @@ def test_ctrl_c_and_sigterm_end_every_process_and_print_one_line(finished, tell,
     assert " ".join(said) == "interrupted; the same command resumes from here"
 
 
-def run_notebook(house: House, name: str, limit: int | None = None,
-                 given: str = '{"study": "tiny"}') -> subprocess.CompletedProcess:
+def run_notebook(
+    house: House, name: str, limit: int | None = None, given: str = '{"study": "tiny"}'
+) -> subprocess.CompletedProcess:
     """Run one notebook with no file larger than `limit` bytes: as a full disk does to a write."""
+
     def limited():
         if limit:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    return subprocess.run([sys.executable, "-m", "lib.run.notebook", name, "-y", given],
-                          cwd=house.root, env=house.environment(), preexec_fn=limited, text=True,
-                          timeout=120, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          check=False)
+
+    return subprocess.run(
+        [sys.executable, "-m", "lib.run.notebook", name, "-y", given],
+        cwd=house.root,
+        env=house.environment(),
+        preexec_fn=limited,
+        text=True,
+        timeout=120,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
 
 
 def left(house: House) -> set[str]:
@@ -172,8 +216,9 @@ def left(house: House) -> set[str]:
 
 
 def test_a_full_disk_while_records_are_written_is_said_and_leaves_nothing_of_them(house):
-    house.write_notebook("01_annotate", [
-        'write_text(data_path(study, "queries.jsonl"), "x" * 1_000_000)'])
+    house.write_notebook(
+        "01_annotate", ['write_text(data_path(study, "queries.jsonl"), "x" * 1_000_000)']
+    )
     ran = run_notebook(house, "01_annotate", limit=100_000)
     assert ran.returncode == 1
     assert "File too large while writing" in ran.stdout
@@ -186,7 +231,8 @@ def test_a_full_disk_while_the_page_is_written_leaves_only_a_failed_copy(house):
     ran = run_notebook(house, "00_lab", limit=16_000)  # the notebook fits, its HTML does not
     assert ran.returncode == 1 and "00_lab.html; the file was not kept" in ran.stdout
     assert {name for name in left(house) if name.startswith(("notebooks/", "stages/"))} == {
-        "notebooks/00_lab.failed.ipynb"}
+        "notebooks/00_lab.failed.ipynb"
+    }
 
 
 def test_a_full_disk_while_the_notebook_is_saved_says_what_could_not_be_written(house):
@@ -253,33 +299,54 @@ def test_a_parameter_that_the_notebook_lacks_is_refused(house):
     assert not (house.root / "data").exists()
 
 
-@pytest.mark.parametrize("stage", sorted({*STAGES, *KINDS["exposures"].stages} - {
-    "00_lab", "00_documents", "exposures_run", "00_filings", "00_structext", "06_analyze"}))
-def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(stage, tmp_path,
-                                                                              monkeypatch):
+@pytest.mark.parametrize(
+    "stage",
+    sorted(
+        {*STAGES, *KINDS["exposures"].stages}
+        - {"00_lab", "00_documents", "exposures_run", "00_filings", "00_structext", "06_analyze"}
+    ),
+)
+def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(
+    stage, tmp_path, monkeypatch
+):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     with pytest.raises(BadInput, match=r" is missing: run [a-z]*/?(0\d_|exposures_run)"):
         run_cells(stage, study="nowhere", base_model="data/absent/models/base")
 
 
 def test_make_shows_its_menu_and_refuses_to_clean_what_is_not_a_study():
-    menu = subprocess.run(["make", "help"], cwd=REPOSITORY, capture_output=True, text=True,
-                          check=True).stdout
+    menu = subprocess.run(
+        ["make", "help"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    ).stdout
     words = ("study", "lab", "base", "test", "test-all", "clean", "help")
     assert all(f"make {word}" in menu for word in words)
     for name in ("", "../lab", ".", "exhibit"):
-        ran = subprocess.run(["make", "clean", f"STUDY={name}"], cwd=REPOSITORY,
-                             capture_output=True, text=True, check=False)
+        ran = subprocess.run(
+            ["make", "clean", f"STUDY={name}"],
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert ran.returncode == 2 and "no study is called" in ran.stdout
         assert "rm -rf" not in ran.stdout
 
 
 def test_clean_keeps_what_a_person_has_labelled(tmp_path):
-    for name in ("data/smoke/human/sheet.csv", "data/smoke/answers/base.jsonl", "data/smoke/.x",
-                 "figures/smoke/a.png"):
+    for name in (
+        "data/smoke/human/sheet.csv",
+        "data/smoke/answers/base.jsonl",
+        "data/smoke/.x",
+        "figures/smoke/a.png",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
-    subprocess.run(["make", "clean", "STUDY=smoke"], cwd=REPOSITORY, check=True,
-                   capture_output=True, env={**os.environ, "STUDY_ROOT": str(tmp_path)})
+    subprocess.run(
+        ["make", "clean", "STUDY=smoke"],
+        cwd=REPOSITORY,
+        check=True,
+        capture_output=True,
+        env={**os.environ, "STUDY_ROOT": str(tmp_path)},
+    )
     kept = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
     assert kept == ["data/smoke/human/sheet.csv"]

@@ -6,9 +6,14 @@ import pytest
 from lib.run.verify import verify
 
 
-@pytest.mark.parametrize("shift, result", [
-    (0, "equal to the byte"), (9, "within the spread between bases"),
-    (60, "beyond the spread between bases")])
+@pytest.mark.parametrize(
+    "shift, result",
+    [
+        (0, "equal to the byte"),
+        (9, "within the spread between bases"),
+        (60, "beyond the spread between bases"),
+    ],
+)
 def test_a_fresh_table_is_equal_within_or_beyond_the_spread(tmp_path, monkeypatch, shift, result):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     folder = tmp_path / "figures" / "lab" / "paper"

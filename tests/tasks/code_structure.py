@@ -20,8 +20,14 @@ def ask(site):
     for pair in pairs_of(site.text, site.block):
         label = pair["key"].lower()
         verb = "are" if is_plural(label) else "is"
-        yield Candidate(f"{site.place()}what {verb} the {label}?", pair["value"], "code",
-                        pair.start("key"), pair.end(), rule="code")
+        yield Candidate(
+            f"{site.place()}what {verb} the {label}?",
+            pair["value"],
+            "code",
+            pair.start("key"),
+            pair.end(),
+            rule="code",
+        )
 
 
 def rewrite(site):
@@ -32,8 +38,12 @@ def rewrite(site):
 
 def write(facts, rng):
     """Write facts as the lines of a fenced block."""
-    return laid([f"{capitalised(fact.subject)}: {', '.join(fact.value)}" for fact in facts],
-                "```\n", "\n", "\n```")
+    return laid(
+        [f"{capitalised(fact.subject)}: {', '.join(fact.value)}" for fact in facts],
+        "```\n",
+        "\n",
+        "\n```",
+    )
 
 
 CODE = Structure("code", "code", "code", ask, rewrite, write)

@@ -43,9 +43,19 @@ def source(tmp_path_factory) -> Source:
 
 
 def query(query_id: str, context: str) -> Query:
-    return Query(query_id=query_id, document_id="f-p1", question="What were net sales in 2024?",
-                 answer="$12 million", structure="tabular", source_reference="", start=0, end=0,
-                 entity_count=None, block_type="table", context=context)
+    return Query(
+        query_id=query_id,
+        document_id="f-p1",
+        question="What were net sales in 2024?",
+        answer="$12 million",
+        structure="tabular",
+        source_reference="",
+        start=0,
+        end=0,
+        entity_count=None,
+        block_type="table",
+        context=context,
+    )
 
 
 def reply(query_id: str, text: str) -> Answer:
@@ -60,9 +70,16 @@ def judged(task, queries, replies, rows) -> tuple[list[Answer], dict[str, str], 
 
 def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_arm(source):
     (sample,) = generate(tasks=["tree.0"])
-    asked = [Prompted(sample=sample.model_copy(update={"id": f"q{n}", "reference": "word " * n}),
-                      setting="base", n_shots=0, demonstrations=(), prompt="")
-             for n in (5, 60, 300)]
+    asked = [
+        Prompted(
+            sample=sample.model_copy(update={"id": f"q{n}", "reference": "word " * n}),
+            setting="base",
+            n_shots=0,
+            demonstrations=(),
+            prompt="",
+        )
+        for n in (5, 60, 300)
+    ]
     queries = [query(one.query_id, one.sample.reference) for one in asked]
 
     def shown(by: Source, how: Decoding = HOW, window: int = 0):
@@ -85,10 +102,12 @@ def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_ar
 
 def test_structext_is_judged_by_its_final_answer_and_says_why_there_is_none():
     samples = list(generate(tasks=TASKS, per_task=3))
-    asked = [one for setting, n_shots in (("base", 0), ("self-cot", 0), ("few-shot", 1))
-             for one in prompts_for(samples, setting, n_shots)]
-    one = next(row for row in asked
-               if row.setting == "self-cot" and row.sample.task == "csv.0")
+    asked = [
+        one
+        for setting, n_shots in (("base", 0), ("self-cot", 0), ("few-shot", 1))
+        for one in prompts_for(samples, setting, n_shots)
+    ]
+    one = next(row for row in asked if row.setting == "self-cot" and row.sample.task == "csv.0")
     plain, shots = (row for row in asked if row.sample == one.sample and row != one)
     ids = [one.query_id, plain.query_id, shots.query_id]
     queries = [row for row in as_queries(asked) if row.query_id in ids]
@@ -132,25 +151,39 @@ def test_a_system_made_up_here_runs_through_the_chain_to_a_table(tmp_path, monke
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "spark"])
 def test_a_system_is_named_in_its_folder_and_in_the_registry_alone(system):
     lib = REPOSITORY / "lib"
-    others = [path for path in lib.rglob("*.py") if lib / "tasks" / system not in path.parents
-              and system in path.read_text(encoding="utf-8")]
+    others = [
+        path
+        for path in lib.rglob("*.py")
+        if lib / "tasks" / system not in path.parents and system in path.read_text(encoding="utf-8")
+    ]
     assert [path.relative_to(lib).as_posix() for path in others] == ["tasks/task.py"]
 
 
 def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the_record():
     text = "# T\n\nA pump has 3 valves.\n\n| part | n |\n| --- | --- |\n| seal | 5 |\n\nThe end.\n"
     start = text.index("| seal")
-    query = Query(query_id="q", document_id="d", question="How many seals?", answer="5",
-                  structure="tabular", source_reference="| seal | 5 |", start=start,
-                  end=start + 12, entity_count=None, block_type="table")
+    query = Query(
+        query_id="q",
+        document_id="d",
+        question="How many seals?",
+        answer="5",
+        structure="tabular",
+        source_reference="| seal | 5 |",
+        start=start,
+        end=start + 12,
+        entity_count=None,
+        block_type="table",
+    )
     rows = {"documents": [Document(document_id="d", title="T", path="", text=text)]}
     (asked,) = opened([query], rows)
     assert asked.context == (
-        "| part | n |\n| --- | --- |\n| seal | 5 |\n\nQuestion: How many seals?\nAnswer:")
+        "| part | n |\n| --- | --- |\n| seal | 5 |\n\nQuestion: How many seals?\nAnswer:"
+    )
     with pytest.raises(BadInput, match="have their text"):
         opened([asked], rows)
-    sources = sources_of("s", ["base", "open"], "org/model", "",
-                         {"base": "model", "open": "open-book"})
+    sources = sources_of(
+        "s", ["base", "open"], "org/model", "", {"base": "model", "open": "open-book"}
+    )
     assert sources["open"].name == "org/model" and sources["open"].is_open
     with pytest.raises(BadInput, match="models/dapt/training.json is missing"):
         sources_of("s", ["open-dapt"], "org/model", "", "open-book:dapt")

@@ -8,24 +8,41 @@ from lib.lab.base_model import train_tokenizer
 from lib.train.attention import MOST_TOKENS, NAME, ROWS, fastest_attention
 from lib.train.packing import pack
 
-TEXTS = [f"The default port of Ardwin {name} is {port}, and its supplier is {maker}."
-         for name, port, maker in (("Orbit", 8443, "Bauer"), ("Comet", 1701, "Costa"),
-                                   ("Atlas", 5060, "Silva"), ("Lotus", 9092, "Toth"))]
+TEXTS = [
+    f"The default port of Ardwin {name} is {port}, and its supplier is {maker}."
+    for name, port, maker in (
+        ("Orbit", 8443, "Bauer"),
+        ("Comet", 1701, "Costa"),
+        ("Atlas", 5060, "Silva"),
+        ("Lotus", 9092, "Toth"),
+    )
+]
 SIZE = 2 * ROWS + 7  # tokens per block: the last product has fewer rows than the others
 
 
 def small_llama(key_heads: int = 4, **more: object) -> PreTrainedModel:
     torch.manual_seed(3)
-    return LlamaForCausalLM(LlamaConfig(
-        vocab_size=320, hidden_size=64, intermediate_size=96, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=key_heads, use_cache=False,
-        initializer_range=0.2, **more))  # wide, so that attention matters
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=320,
+            hidden_size=64,
+            intermediate_size=96,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=key_heads,
+            use_cache=False,
+            initializer_range=0.2,
+            **more,
+        )
+    )  # wide, so that attention matters
 
 
 def packed(packing: str) -> dict[str, torch.Tensor]:
     blocks = pack(TEXTS * 3, train_tokenizer(TEXTS, 320), SIZE, packing)
-    return {name: torch.tensor(getattr(blocks, name)[:2])
-            for name in ("input_ids", "labels", "position_ids")}
+    return {
+        name: torch.tensor(getattr(blocks, name)[:2])
+        for name in ("input_ids", "labels", "position_ids")
+    }
 
 
 def padded() -> dict[str, torch.Tensor]:
@@ -46,8 +63,9 @@ def loss_and_gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]):
 
 
 @pytest.mark.parametrize("key_heads", [4, 2, 1])
-@pytest.mark.parametrize("batch", [packed("document"), packed("concat"), padded()],
-                         ids=["document", "concat", "padded"])
+@pytest.mark.parametrize(
+    "batch", [packed("document"), packed("concat"), padded()], ids=["document", "concat", "padded"]
+)
 def test_loss_and_gradients_are_those_of_sdpa(batch, key_heads):
     model = small_llama(key_heads)
     expected = loss_and_gradients(model, batch)

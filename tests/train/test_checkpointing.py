@@ -15,14 +15,16 @@ def run(output, recipe, callbacks=()):
     """Return the history, and how often the first layer's MLP was computed."""
     model, passes = new_model(), []
     model.model.layers[0].mlp.register_forward_pre_hook(lambda *_: passes.append(1))
-    history = train(model, TOKENIZER, blocks_of(TEXTS[:5]), blocks_of(TEXTS[5:]), recipe, output,
-                    {}, callbacks)
+    history = train(
+        model, TOKENIZER, blocks_of(TEXTS[:5]), blocks_of(TEXTS[5:]), recipe, output, {}, callbacks
+    )
     return history, len(passes)
 
 
 def test_layers_are_computed_twice_and_every_loss_and_weight_stays(tmp_path):
-    (plain, once), (again, twice) = (run(tmp_path / name, recipe) for name, recipe in
-                                     (("plain", RECIPE), ("again", AGAIN)))
+    (plain, once), (again, twice) = (
+        run(tmp_path / name, recipe) for name, recipe in (("plain", RECIPE), ("again", AGAIN))
+    )
     n_trained = 12 * 5  # forward passes of one block; the others check the model and validate
     assert twice - once == n_trained
     assert several.curve(again) == pytest.approx(several.curve(plain), rel=1e-5)

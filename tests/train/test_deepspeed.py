@@ -23,8 +23,16 @@ from lib.train.worker import JOB, deepspeed_config
 from tests.train.test_trainer import TEXTS, blocks_of, new_model, weights
 
 # 5 blocks in updates of 4: the last update of an epoch has one block for two processes.
-RECIPE = Recipe(epochs=6, global_batch_size=4, device_batch_size=1, learning_rate=3e-3,
-                warmup_steps=2, weight_decay=0.1, seed=1, precision="fp32")
+RECIPE = Recipe(
+    epochs=6,
+    global_batch_size=4,
+    device_batch_size=1,
+    learning_rate=3e-3,
+    warmup_steps=2,
+    weight_decay=0.1,
+    seed=1,
+    precision="fp32",
+)
 # Relative. Measured: 2e-7, by the order in which float32 numbers are added; 2e-4 for bf16 weights
 # compared with bf16 arithmetic.
 TOLERANCE, BF16_TOLERANCE = 1e-5, 5e-3
@@ -36,13 +44,22 @@ def run(root: Path, name: str, recipe: Recipe = RECIPE, **more):
     if not (root / "base").exists():
         new_model(tokenizer).save_pretrained(root / "base")
         tokenizer.save_pretrained(root / "base")
-    return train_arm(str(root / "base"), tokenizer, blocks_of(TEXTS[:5]), blocks_of(TEXTS[5:]),
-                     recipe, root / name, {"arm": name}, **more)
+    return train_arm(
+        str(root / "base"),
+        tokenizer,
+        blocks_of(TEXTS[:5]),
+        blocks_of(TEXTS[5:]),
+        recipe,
+        root / name,
+        {"arm": name},
+        **more,
+    )
 
 
 def curve(history) -> list[float]:
-    return [row[name] for row in history.epochs
-            for name in ("loss", "validation_loss", "gradient_norm")]
+    return [
+        row[name] for row in history.epochs for name in ("loss", "validation_loss", "gradient_norm")
+    ]
 
 
 @pytest.fixture
@@ -75,17 +92,21 @@ def alone(root):
     return run(root, "alone")
 
 
-@pytest.mark.parametrize("stage, precision, tolerance",
-                         [pytest.param(2, "bf16", BF16_TOLERANCE, marks=pytest.mark.slow),
-                          (3, "fp32", TOLERANCE)])
+@pytest.mark.parametrize(
+    "stage, precision, tolerance",
+    [pytest.param(2, "bf16", BF16_TOLERANCE, marks=pytest.mark.slow), (3, "fp32", TOLERANCE)],
+)
 def test_sharded_weights_have_the_curve_of_one_process_and_save_a_model_that_loads(
-        root, alone, stage, precision, tolerance, capfd):
+    root, alone, stage, precision, tolerance, capfd
+):
     recipe = replace(RECIPE, precision=precision, stop_epoch=2)
     history = run(root, "sharded", recipe, processes=2, zero_stage=stage)
     assert curve(history) == pytest.approx(curve(alone)[:6], rel=tolerance)
     assert weights(root / "sharded").keys() == weights(root / "alone").keys()
-    config, manifest = (json.loads((root / "sharded" / f"{name}.json").read_text())
-                        for name in ("deepspeed", "training"))
+    config, manifest = (
+        json.loads((root / "sharded" / f"{name}.json").read_text())
+        for name in ("deepspeed", "training")
+    )
     assert config["zero_optimization"]["stage"] == stage
     assert config["data_types"] == {"grad_accum_dtype": "fp32"}
     assert (manifest["processes"], manifest["zero_stage"]) == (2, stage)
@@ -138,10 +159,14 @@ def test_a_killed_process_ends_the_run_and_the_same_command_resumes(root, alone)
 
 
 def test_a_killed_node_ends_the_other_and_the_same_command_resumes_with_the_curve_of_one(
-        root, alone, two_nodes):
+    root, alone, two_nodes
+):
     reason = interrupted(root, "nodes", is_agent)
-    assert re.search(r"\nprocess \d stopped: .*Connection (?:closed|reset) by peer"
-                     r"|\ntorch\S*RendezvousConnectionError: ", reason), reason
+    assert re.search(
+        r"\nprocess \d stopped: .*Connection (?:closed|reset) by peer"
+        r"|\ntorch\S*RendezvousConnectionError: ",
+        reason,
+    ), reason
     history = run(root, "nodes", processes=2)
     assert 0 < history.resumed_at < history.updates
     assert curve(history) == pytest.approx(curve(alone), rel=TOLERANCE)
@@ -168,5 +193,11 @@ def test_a_batch_that_cannot_be_split_and_an_unknown_stage_are_errors():
 def test_nodes_meet_where_srun_was_called_at_a_port_of_their_own():
     assert rendezvous({}) == [], "without srun, the launcher says where"
     srun = {"SLURM_LAUNCH_NODE_IPADDR": "10.0.0.7", "SLURM_JOB_ID": "123456", "SLURM_STEP_ID": "2"}
-    assert rendezvous(srun) == ["--rdzv-backend", "c10d", "--rdzv-id", "123456.2",
-                                "--rdzv-endpoint", "10.0.0.7:23456"]
+    assert rendezvous(srun) == [
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-id",
+        "123456.2",
+        "--rdzv-endpoint",
+        "10.0.0.7:23456",
+    ]

@@ -31,13 +31,18 @@ def total_loss(model, blocks: PackedBlocks) -> float:
         return float(model(**batch).loss) * blocks.n_targets
 
 
-@given(texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=6),
-       block_size=st.integers(2, 40), packing=st.sampled_from(["document", "concat"]))
+@given(
+    texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=6),
+    block_size=st.integers(2, 40),
+    packing=st.sampled_from(["document", "concat"]),
+)
 @example(texts=["<s>"], block_size=2, packing="document")
 def test_every_token_is_a_target_once(texts, block_size, packing):
     blocks = pack(texts, TOKENIZER, block_size, packing)
-    streams = [TOKENIZER(text, split_special_tokens=True)["input_ids"] + [TOKENIZER.eos_token_id]
-               for text in texts]
+    streams = [
+        TOKENIZER(text, split_special_tokens=True)["input_ids"] + [TOKENIZER.eos_token_id]
+        for text in texts
+    ]
     expected = sorted(token for stream in streams for token in stream)
     for stream in streams if packing == "document" else streams[:1]:
         expected.remove(stream[0])  # nothing precedes it

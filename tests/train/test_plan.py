@@ -1,6 +1,5 @@
 """The plan against what autograd keeps, and the paper's eight GPUs."""
 
-
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -8,19 +7,41 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from lib.train.plan import plan
 from lib.train.recipe import Recipe
 
-LLAMA_8B = LlamaConfig(hidden_size=4096, num_hidden_layers=32, num_attention_heads=32,
-                       num_key_value_heads=8, intermediate_size=14336, vocab_size=128256,
-                       tie_word_embeddings=False)
-SMALL = LlamaConfig(hidden_size=128, num_hidden_layers=3, num_attention_heads=4,
-                    num_key_value_heads=2, intermediate_size=352, vocab_size=500)
-PAPER = Recipe(epochs=11, global_batch_size=64, device_batch_size=1, learning_rate=5e-6,
-               warmup_steps=20, weight_decay=0.1, seed=42)
+LLAMA_8B = LlamaConfig(
+    hidden_size=4096,
+    num_hidden_layers=32,
+    num_attention_heads=32,
+    num_key_value_heads=8,
+    intermediate_size=14336,
+    vocab_size=128256,
+    tie_word_embeddings=False,
+)
+SMALL = LlamaConfig(
+    hidden_size=128,
+    num_hidden_layers=3,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    intermediate_size=352,
+    vocab_size=500,
+)
+PAPER = Recipe(
+    epochs=11,
+    global_batch_size=64,
+    device_batch_size=1,
+    learning_rate=5e-6,
+    warmup_steps=20,
+    weight_decay=0.1,
+    seed=42,
+)
 
 
 def for_8b(**more):
-    return plan(LLAMA_8B, PAPER, precision="bf16", **{
-        "processes": 8, "zero_stage": 1, "device_bytes": 80e9, "block_size": 4096,
-        **more})
+    return plan(
+        LLAMA_8B,
+        PAPER,
+        precision="bf16",
+        **{"processes": 8, "zero_stage": 1, "device_bytes": 80e9, "block_size": 4096, **more},
+    )
 
 
 def test_an_8b_model_fits_the_papers_devices_in_stage_2_but_not_in_stage_1():
@@ -51,21 +72,30 @@ def kept_by_autograd(dtype: torch.dtype, autocast: bool, again: bool) -> int:
         held[tensor.untyped_storage().data_ptr()] = tensor  # alive: no other takes its address
         return tensor
 
-    with (torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
-          torch.autocast("cpu", torch.bfloat16, enabled=autocast)):
+    with (
+        torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
+        torch.autocast("cpu", torch.bfloat16, enabled=autocast),
+    ):
         model(input_ids=ids, labels=ids, use_cache=False)
-    return sum(tensor.untyped_storage().nbytes() for address, tensor in held.items()
-               if address not in own)
+    return sum(
+        tensor.untyped_storage().nbytes() for address, tensor in held.items() if address not in own
+    )
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["kept", "computed-again"])
-@pytest.mark.parametrize(("dtype", "autocast"), [
-    (torch.float32, False), (torch.float32, True), (torch.bfloat16, False)])
+@pytest.mark.parametrize(
+    ("dtype", "autocast"), [(torch.float32, False), (torch.float32, True), (torch.bfloat16, False)]
+)
 def test_activations_are_what_autograd_keeps(dtype, autocast, again):
     recipe = Recipe(1, 4, 4, 1e-3, 1, 0.1, 1, gradient_checkpointing=again)
     precision = "bf16" if autocast or dtype == torch.bfloat16 else "fp32"
-    planned = plan(SMALL, recipe, block_size=160, precision=precision,
-                   zero_stage=1 if dtype == torch.bfloat16 else 0).memory
+    planned = plan(
+        SMALL,
+        recipe,
+        block_size=160,
+        precision=precision,
+        zero_stage=1 if dtype == torch.bfloat16 else 0,
+    ).memory
     expected = planned["activations"] + 4 * 160 * 500 * 4  # and the log-probabilities
     if autocast:  # bf16 weights: all, or only the output layer's, which is never computed again
         expected += 500 * 128 * 2 if again else planned["temporary copies"]

@@ -26,9 +26,15 @@ def segments_of(texts: dict[str, list[str]]) -> tuple[list[Segment], list[Normal
             key = {"segment_id": f"{document_id}/{number}", "document_id": document_id}
             end = start + len(text)
             segments.append(Segment(**key, start=start, end=end, text=text, n_tokens=1))
-            rewritten.append(Normalized(**key, rating=5, remark="",
-                                        text=text.upper() if number != 1 else "",
-                                        dropped="" if number != 1 else "blank"))
+            rewritten.append(
+                Normalized(
+                    **key,
+                    rating=5,
+                    remark="",
+                    text=text.upper() if number != 1 else "",
+                    dropped="" if number != 1 else "blank",
+                )
+            )
             start = end
     return segments, rewritten
 
@@ -44,7 +50,8 @@ def test_both_arms_hold_out_the_same_segments_and_lose_no_other():
     kept = [row for row in segments if row.segment_id not in raw.held_out]
     assert sorted(" ".join(raw.training).split()) == sorted(row.text.strip() for row in kept)
     assert sorted(" ".join(prose.training).split()) == sorted(
-        row.text.strip() for row in rewritten if row.segment_id not in raw.held_out and row.text)
+        row.text.strip() for row in rewritten if row.segment_id not in raw.held_out and row.text
+    )
     ids = [row.segment_id for row in kept]
     assert prose.dropped == [name for name in ids if name.endswith("/1")]
 
@@ -56,28 +63,40 @@ def test_raw_text_is_trained_on_exactly():
 
 
 def of_segment(segment_id: str, text: str, dropped: str = "") -> Augmented:
-    return Augmented(segment_id=segment_id, document_id=segment_id[0], strategy="paraphrase",
-                     number=1, text=text, dropped=dropped)
+    return Augmented(
+        segment_id=segment_id,
+        document_id=segment_id[0],
+        strategy="paraphrase",
+        number=1,
+        text=text,
+        dropped=dropped,
+    )
 
 
 def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     segments, rewritten = segments_of({name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
     made = [of_segment(one.segment_id, f"said of {one.text}") for one in segments]
-    save("s", "augmented", [*made, of_segment("a/1", "invented", "invents 7"),
-                            of_segment("a/2", "", "no fact")])
+    save(
+        "s",
+        "augmented",
+        [*made, of_segment("a/1", "invented", "invents 7"), of_segment("a/2", "", "no fact")],
+    )
     raw = make_corpus(segments, rewritten, RAW)
     added = added_texts("s", AUGMENTED, raw.held_out, "")
-    assert added == [f"said of {one.text}" for one in segments
-                     if one.segment_id not in raw.held_out]
+    assert added == [
+        f"said of {one.text}" for one in segments if one.segment_id not in raw.held_out
+    ]
     more = make_corpus(segments, rewritten, AUGMENTED, added=added)
     assert more.training == raw.training + added and more.validation == raw.validation
     assert (more.places, more.held_out, more.dropped) == (raw.places, raw.held_out, [])
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "a.md").write_text("# A\n\nA pump.\n")
     assert added_texts("s", str(tmp_path / "own"), [], "") == ["# A\n\nA pump.\n"]
-    write_records(tmp_path / "data/lab/documents_public.jsonl", [
-        Document(document_id="p", title="P", path="", text="public")])
+    write_records(
+        tmp_path / "data/lab/documents_public.jsonl",
+        [Document(document_id="p", title="P", path="", text="public")],
+    )
     assert added_texts("s", REPLAYED, [], "data/lab/models/base") == ["public"]
 
 
@@ -95,25 +114,46 @@ def test_a_segment_without_a_rewrite_is_an_error():
 
 
 def query(number: int, context: str, answer: str) -> Query:
-    return Query(query_id=f"q{number}", document_id=f"d{number // 2}", question="?", answer=answer,
-                 structure="natural", source_reference="", start=0, end=0, entity_count=None,
-                 block_type="json", context=context)
+    return Query(
+        query_id=f"q{number}",
+        document_id=f"d{number // 2}",
+        question="?",
+        answer=answer,
+        structure="natural",
+        source_reference="",
+        start=0,
+        end=0,
+        entity_count=None,
+        block_type="json",
+        context=context,
+    )
 
 
 @pytest.fixture
 def study(tmp_path, monkeypatch) -> list[Query]:
     """Return eight prompts on four texts; the file has another one that is too long."""
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    queries = [query(number, f"Port {number}?\n<answer>\n", str(8000 + number))
-               for number in range(8)]
+    queries = [
+        query(number, f"Port {number}?\n<answer>\n", str(8000 + number)) for number in range(8)
+    ]
     path = artifact_path("s", "training", arm="tuned")
     write_records(path, [*queries, query(8, "long " * 99, "1")])
     return queries
 
 
 def texts(**more):
-    return texts_for("s", "tuned@2", TOKENIZER, **{
-        "block_size": 64, "packing": "document", "validation_share": 0.25, "split_seed": 1, **more})
+    return texts_for(
+        "s",
+        "tuned@2",
+        TOKENIZER,
+        **{
+            "block_size": 64,
+            "packing": "document",
+            "validation_share": 0.25,
+            "split_seed": 1,
+            **more,
+        },
+    )
 
 
 def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
@@ -122,31 +162,49 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
     assert "6 to train on, 2 to validate with" in made.summary
     assert made.facts["left_out"] == 1 and len(made.facts["held_out"]) == 1
     kept = [one for one in study if one.document_id not in made.facts["held_out"]]
-    learned = {TOKENIZER.decode([label for label in row if label != IGNORED])
-               for row in made.training.labels}
+    learned = {
+        TOKENIZER.decode([label for label in row if label != IGNORED])
+        for row in made.training.labels
+    }
     expected = "".join(f"{one.answer}{END}{TOKENIZER.eos_token}" for one in kept)
     assert sorted("".join(learned)) == sorted(expected)
     for prompt in encoded(TOKENIZER, kept):
-        assert any(prompt == row[start:start + len(prompt)]
-                   for row in made.training.input_ids for start in range(len(row)))
+        assert any(
+            prompt == row[start : start + len(prompt)]
+            for row in made.training.input_ids
+            for start in range(len(row))
+        )
     assert made.example.endswith(END)
 
 
 def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_200(
-        tmp_path, monkeypatch):
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     segments, rewritten = segments_of({"a": ["What is the port? 8443 "] * 200})
     save("s", "segments", segments)
     save("s", "normalized", rewritten)
-    plain, mixed = (texts_for("s", "dapt", TOKENIZER, block_size=512, packing="document",
-                              validation_share=0, split_seed=1, replay_share=share)
-                    for share in (0, 0.4))
+    plain, mixed = (
+        texts_for(
+            "s",
+            "dapt",
+            TOKENIZER,
+            block_size=512,
+            packing="document",
+            validation_share=0,
+            split_seed=1,
+            replay_share=share,
+        )
+        for share in (0, 0.4)
+    )
     n_own, n_all = plain.training.n_tokens, mixed.training.n_tokens
     assert 0 <= (n_all - n_own) / n_all - 0.4 < 0.1  # the last question ends it
-    assert mixed.training.labels[:len(plain.training)] == plain.training.labels
+    assert mixed.training.labels[: len(plain.training)] == plain.training.labels
     assert mixed.facts == plain.facts and mixed.facts["own_blocks"] == data_hash(plain.training)
-    replies = [TOKENIZER.decode([label for label in row if label != IGNORED])
-               for row in mixed.training.labels[len(plain.training):]]
+    replies = [
+        TOKENIZER.decode([label for label in row if label != IGNORED])
+        for row in mixed.training.labels[len(plain.training) :]
+    ]
     pool = [json.loads(line) for line in GENERAL.read_text().splitlines()]
     answered = set("".join(replies).split(TOKENIZER.eos_token)) - {""}
     assert answered and answered <= {one["answer"] for one in pool}

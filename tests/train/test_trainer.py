@@ -23,12 +23,27 @@ from lib.train.packing import pack
 from lib.train.recipe import Recipe, training_length
 from lib.train.trainer import AfterEpochs, train
 
-TEXTS = [f"The default port of Ardwin {name} is {port}." for name, port in
-         (("Orbit", 8443), ("Comet", 1701), ("Atlas", 5060), ("Lotus", 9092), ("Drift", 6379),
-          ("Ingot", 2049))]
+TEXTS = [
+    f"The default port of Ardwin {name} is {port}."
+    for name, port in (
+        ("Orbit", 8443),
+        ("Comet", 1701),
+        ("Atlas", 5060),
+        ("Lotus", 9092),
+        ("Drift", 6379),
+        ("Ingot", 2049),
+    )
+]
 TOKENIZER = train_tokenizer(TEXTS, 320)
-RECIPE = Recipe(epochs=12, global_batch_size=2, device_batch_size=1, learning_rate=3e-3,
-                warmup_steps=2, weight_decay=0.1, seed=1)
+RECIPE = Recipe(
+    epochs=12,
+    global_batch_size=2,
+    device_batch_size=1,
+    learning_rate=3e-3,
+    warmup_steps=2,
+    weight_decay=0.1,
+    seed=1,
+)
 
 
 def blocks_of(texts: list[str]):
@@ -41,8 +56,16 @@ def new_model(tokenizer=TOKENIZER, context: int = 64):
 
 def run(output: Path, recipe: Recipe = RECIPE, model=None, callbacks=()):
     """Train a small model from the same start into `output`."""
-    return train(model or new_model(), TOKENIZER, blocks_of(TEXTS[:5]), blocks_of(TEXTS[5:]),
-                 recipe, output, {"arm": "dapt"}, callbacks)
+    return train(
+        model or new_model(),
+        TOKENIZER,
+        blocks_of(TEXTS[:5]),
+        blocks_of(TEXTS[5:]),
+        recipe,
+        output,
+        {"arm": "dapt"},
+        callbacks,
+    )
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -80,13 +103,22 @@ def test_it_leaves_an_ordinary_hugging_face_folder_and_nothing_else(unbroken):
 
 def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(unbroken, tmp_path):
     output = tmp_path / "dapt"
-    code = ("from pathlib import Path; from tests.train.test_trainer import run; "
-            f"run(Path({str(output)!r}))")
-    child = subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    code = (
+        "from pathlib import Path; from tests.train.test_trainer import run; "
+        f"run(Path({str(output)!r}))"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + 120
-    while (not list(tmp_path.glob(".dapt/checkpoint-*/complete")) and child.poll() is None
-           and time.monotonic() < deadline):
+    while (
+        not list(tmp_path.glob(".dapt/checkpoint-*/complete"))
+        and child.poll() is None
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.002)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
@@ -111,14 +143,21 @@ def test_an_earlier_stop_shortens_training_but_not_its_schedule():
 
 
 def test_arms_of_unequal_texts_make_equal_updates_and_scoring_between_epochs_changes_no_weight(
-        unbroken, tmp_path):
-    lengths = [training_length(replace(RECIPE, updates=10), blocks_of(texts))
-               for texts in (TEXTS, TEXTS[:2])]
+    unbroken, tmp_path
+):
+    lengths = [
+        training_length(replace(RECIPE, updates=10), blocks_of(texts))
+        for texts in (TEXTS, TEXTS[:2])
+    ]
     assert [(one.updates, one.schedule_updates) for one in lengths] == [(10, 10)] * 2
     assert [one.epochs for one in lengths] == pytest.approx([10 / 3, 10])
     scored = []
-    run(tmp_path / "dapt", callbacks=[AfterEpochs([1, 12], lambda model, epoch: scored.append(
-        (epoch, model.training)))])
+    run(
+        tmp_path / "dapt",
+        callbacks=[
+            AfterEpochs([1, 12], lambda model, epoch: scored.append((epoch, model.training)))
+        ],
+    )
     assert scored == [(1, False), (12, False)]
     assert same(weights(tmp_path / "dapt"), weights(unbroken[0]))
 

@@ -30,9 +30,9 @@ def paired_verdicts(
     asked = pd.DataFrame(map(vars, queries), columns=known)
     for judges in combinations(verdicts, 2):
         first, second = (
-            pd.DataFrame(
-                map(vars, verdicts[judge]), columns=[*keys, "verdict", "reason"]
-            ).rename(columns={"verdict": side, "reason": f"{side}_reason"})
+            pd.DataFrame(map(vars, verdicts[judge]), columns=[*keys, "verdict", "reason"]).rename(
+                columns={"verdict": side, "reason": f"{side}_reason"}
+            )
             for judge, side in zip(judges, ("first", "second"), strict=True)
         )
         both = first.merge(second, on=keys, validate="one_to_one").merge(asked, on="query_id")

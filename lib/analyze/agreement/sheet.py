@@ -86,15 +86,28 @@ def items_of(
 
 def questions_of(queries: Iterable[Query]) -> list[Item]:
     """Return every question, with its answer and its source as the annotator quoted it."""
-    return [_item(one, "", one.rule, (
-        one.structure, one.rule, one.question, one.answer,
-        f"{one.source_header}\n{one.source_reference}".strip())) for one in queries]
+    return [
+        _item(
+            one,
+            "",
+            one.rule,
+            (
+                one.structure,
+                one.rule,
+                one.question,
+                one.answer,
+                f"{one.source_header}\n{one.source_reference}".strip(),
+            ),
+        )
+        for one in queries
+    ]
 
 
 def _item(query: Query, arm: str, verdict: str, texts: tuple[str, ...]) -> Item:
     digest = hashlib.sha256(json.dumps([query.query_id, arm, *texts]).encode()).hexdigest()[:12]
-    return Item(f"item-{digest}", query.query_id, arm, query.structure, verdict,
-                query.document_id, texts)
+    return Item(
+        f"item-{digest}", query.query_id, arm, query.structure, verdict, query.document_id, texts
+    )
 
 
 def draw(items: list[Item], size: int, seed: int) -> list[Item]:
@@ -125,11 +138,7 @@ def labels_of(path: Path, sample: list[Item], form: Form = ANSWERS) -> dict[str,
     sheet, separator = _read(path) if labels else (pd.DataFrame(columns=columns), ",")
     there = set(sheet["item"])
     added = pd.DataFrame(
-        [
-            (item.item, *map(_cell, item.texts), "")
-            for item in sample
-            if item.item not in there
-        ],
+        [(item.item, *map(_cell, item.texts), "") for item in sample if item.item not in there],
         columns=columns,
     )
     if len(added) or not path.exists():
@@ -189,14 +198,23 @@ def verdicts_of(items: Iterable[Item], labels: dict[str, str], person: str) -> l
 
 def ratings(items: Iterable[Item], labels: dict[str, str], form: Form = QUESTIONS) -> pd.DataFrame:
     """Return the share of each label, with intervals over documents, by structure and by rule."""
-    rows = pd.DataFrame([(item.structure, item.verdict, item.document_id, labels[item.item])
-                         for item in items if item.item in labels],
-                        columns=["structure", "rule", "document", "label"])
+    rows = pd.DataFrame(
+        [
+            (item.structure, item.verdict, item.document_id, labels[item.item])
+            for item in items
+            if item.item in labels
+        ],
+        columns=["structure", "rule", "document", "label"],
+    )
     tables = []
     for label in form.labels:
         own = rows.assign(label=label, share=(rows.label == label).astype(float), all=ALL)
-        tables += [by_group(own.assign(by=by, group=own[by]), ["by", "group", "label"], "share",
-                            "document") for by in ("structure", "rule", ALL)]
+        tables += [
+            by_group(
+                own.assign(by=by, group=own[by]), ["by", "group", "label"], "share", "document"
+            )
+            for by in ("structure", "rule", ALL)
+        ]
     return pd.concat(tables, ignore_index=True).rename(columns={"mean": "share"})
 
 

@@ -1,6 +1,5 @@
 """The study's figures: bars by structure, and forests of estimates with their intervals."""
 
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -106,8 +105,9 @@ def _bars(table: pd.DataFrame, value: str, group: str, panel: str, label: str) -
             intervals(axes, x, height, 100 * cells.low, 100 * cells.high, upright=True)
             for place in np.array(x)[height.isna()]:  # unknown, not 0
                 axes.text(place, 0, DASH, ha="center", va="bottom")
-        ticks = [in_words(name) + (f"\n(n = {n[name]})" if len(parts) < 3 else "")
-                 for name in present]
+        ticks = [
+            in_words(name) + (f"\n(n = {n[name]})" if len(parts) < 3 else "") for name in present
+        ]
         axes.set_xticks(
             range(len(present)), ticks, **{} if len(parts) < 2 else {"rotation": 45, "ha": "right"}
         )
@@ -180,8 +180,9 @@ def draw_loglik_curve(table: pd.DataFrame) -> Drawn:
     for axes, part in zip(drawn, parts.values(), strict=False):
         for index, name in enumerate(STRUCTURES):
             line = part[part.structure == name]
-            axes.plot(line.epoch, line["mean"], markersize=3.5, label=in_words(name),
-                      **marker(index))
+            axes.plot(
+                line.epoch, line["mean"], markersize=3.5, label=in_words(name), **marker(index)
+            )
         axes.set(xlabel="Epoch")
         axes.xaxis.get_major_locator().set_params(integer=True)
     drawn[0].set(ylabel="Log-likelihood of the answer\n(nats per token)")

@@ -39,14 +39,26 @@ STYLE = {
     "font.family": "DejaVu Sans",
 }
 # seaborn's palette "colorblind": importing it takes a second
-COLORS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494",
-          "#ece133", "#56b4e9")
+COLORS = (
+    "#0173b2",
+    "#de8f05",
+    "#029e73",
+    "#d55e00",
+    "#cc78bc",
+    "#ca9161",
+    "#fbafe4",
+    "#949494",
+    "#ece133",
+    "#56b4e9",
+)
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 INTERVAL = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9, "capsize": 2.5}
 THIN = {"elinewidth": 0.7, "capsize": 1.5}  # style for many closely spaced `intervals`
-_DARK = ("<style>@media (prefers-color-scheme: dark) {svg {filter: invert(.92) hue-rotate(180deg)}}"
-         "</style><defs>")
+_DARK = (
+    "<style>@media (prefers-color-scheme: dark) {svg {filter: invert(.92) hue-rotate(180deg)}}"
+    "</style><defs>"
+)
 styled = mpl.rc_context(STYLE)  # decorates every function that draws
 
 
@@ -80,8 +92,9 @@ def show_figure(path: Path, alt: str) -> HTML:
     write_text(path.with_suffix(".txt"), f"{alt.rstrip('.')}.{n}\n")
     svg = path.with_suffix(".svg").read_text(encoding="utf-8").replace("<defs>", _DARK, 1)
     data = base64.b64encode(svg.encode()).decode()
-    return HTML(f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(alt)}" '
-                'width="720">')
+    return HTML(
+        f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(alt)}" width="720">'
+    )
 
 
 def panels(

@@ -84,10 +84,7 @@ def covered(has_seeds: bool, low: float) -> str:
 
 
 def _scored(rows: pd.DataFrame, names: list[str], structure: str) -> pd.DataFrame:
-    cell = rows[
-        rows.arm.isin(names)
-        & ((rows.structure == structure) | (structure == ALL))
-    ]
+    cell = rows[rows.arm.isin(names) & ((rows.structure == structure) | (structure == ALL))]
     return cell.assign(correct=(cell.verdict == "correct").astype(float))
 
 

@@ -18,7 +18,8 @@ LEAST_LIKENESS = 0.75  # of each word: "minimum" and "maximum" 0.71, "recieve" a
 # of a Markdown link
 _TARGET = re.compile(r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
 _WORD = re.compile(  # 1.2.3 and -20 are one word each
-    r"(?:(?<![\w)\]])[-−–](?=\d))?[^\W\d_]*\d+(?:[.,:]\d+)*[^\W_]*|[^\W_]+")
+    r"(?:(?<![\w)\]])[-−–](?=\d))?[^\W\d_]*\d+(?:[.,:]\d+)*[^\W_]*|[^\W_]+"
+)
 _MINUS = str.maketrans("−–", "--")
 
 Word = tuple[str, int, int]  # folded, start, end
@@ -50,8 +51,10 @@ def places(reference: str, text: str, start: int, end: int) -> list[Place]:
     if parts[-1][-1].isdigit():
         after += r"(?![.,:]\d)"
     pattern = re.compile(before + r"\s+".join(map(re.escape, parts)) + after)
-    found = [Place(*match.span(), "exact" if match[0] == reference.strip() else "folded")
-             for match in pattern.finditer(text, start, end)]
+    found = [
+        Place(*match.span(), "exact" if match[0] == reference.strip() else "folded")
+        for match in pattern.finditer(text, start, end)
+    ]
     if found:
         return sorted(found, key=lambda place: place.how != "exact")
     near = _near(reference, text[start:end])
@@ -64,8 +67,9 @@ def missing_number(answer: str, source: str) -> str:
     Signs and decimals are compared.
     """
     there = {word for word, _, _ in _words(source)}
-    return next((word for word, _, _ in _words(answer)
-                 if _is_number(word) and word not in there), "")
+    return next(
+        (word for word, _, _ in _words(answer) if _is_number(word) and word not in there), ""
+    )
 
 
 def _near(reference: str, text: str) -> Place | None:
@@ -79,8 +83,12 @@ def _near(reference: str, text: str) -> Place | None:
     first = bisect_right(starts, aligned.dest_start) - 1
     last = bisect_right(starts, max(aligned.dest_end - 1, 0)) - 1
     # the alignment is as long as the quotation, but what it quotes may be longer or shorter
-    runs = [there[left:right] for left in range(max(first - 2, 0), first + 3)
-            for right in range(last - 1, last + 4) if left < right]
+    runs = [
+        there[left:right]
+        for left in range(max(first - 2, 0), first + 3)
+        for right in range(last - 1, last + 4)
+        if left < right
+    ]
     best = max(runs, key=lambda run: fuzz.ratio(needle, _joined(run)[0]))
     score = fuzz.ratio(needle, _joined(best)[0]) / 100
     if score < LEAST_SCORE or not _is_same(wanted, best):
@@ -95,7 +103,9 @@ def _is_same(wanted: list[Word], found: list[Word]) -> bool:
         others.append({word for word, _, _ in words if not _is_number(word)})
     return numbers[0] == numbers[1] and all(
         word in theirs or any(_is_like(word, other) for other in theirs)
-        for ours, theirs in (others, others[::-1]) for word in ours)
+        for ours, theirs in (others, others[::-1])
+        for word in ours
+    )
 
 
 # Distinguish a typo, which keeps the first letter, from another word ("unsupported")
@@ -110,8 +120,10 @@ def _is_number(word: str) -> bool:
 @lru_cache(4)  # the part of a document is needed for each of its pairs
 def _words(text: str) -> list[Word]:
     visible = _TARGET.sub(lambda target: " " * len(target[0]), text)
-    return [(unicodedata.normalize("NFKC", match[0]).casefold().translate(_MINUS), *match.span())
-            for match in _WORD.finditer(visible)]
+    return [
+        (unicodedata.normalize("NFKC", match[0]).casefold().translate(_MINUS), *match.span())
+        for match in _WORD.finditer(visible)
+    ]
 
 
 def _joined(words: list[Word]) -> tuple[str, list[int]]:

@@ -47,12 +47,18 @@ def by_model(model: str, calls: Calls) -> Propose:
     The engine raises ValueError if the model's context window is too small, and Stopped as
     `lib.llm.complete` does.
     """
+
     def propose(documents: list[Document], max_queries: int) -> list[Proposals]:
         space = room(model, max_queries)
-        spans = [parts(document.text, space.record, lambda text: space.count(defused(text, _TAGS)))
-                 for document in documents]
-        requests = [request for document, its_spans in zip(documents, spans, strict=True)
-                    for request in _requests(document, its_spans, max_queries, space.reply)]
+        spans = [
+            parts(document.text, space.record, lambda text: space.count(defused(text, _TAGS)))
+            for document in documents
+        ]
+        requests = [
+            request
+            for document, its_spans in zip(documents, spans, strict=True)
+            for request in _requests(document, its_spans, max_queries, space.reply)
+        ]
         replies = iter(_repaired(requests, complete(requests, model, calls), model, calls))
         found: list[Proposals] = []
         for document, its_spans in zip(documents, spans, strict=True):
@@ -68,30 +74,41 @@ def by_model(model: str, calls: Calls) -> Propose:
     return propose
 
 
-def _requests(document: Document, spans: list[tuple[int, int]], max_queries: int,
-              max_tokens: int) -> list[Request]:
+def _requests(
+    document: Document, spans: list[tuple[int, int]], max_queries: int, max_tokens: int
+) -> list[Request]:
     title = defused(" ".join(document.title.split())[:_MAX_TITLE], _TAGS)
     counts = shares([end - start for start, end in spans], max_queries)
-    prompts = [prompt_template("annotate").render(
-        title=title, text=defused(document.text[start:end], _TAGS), count=count,
-        language=document.language or UNKNOWN)
-        for (start, end), count in zip(spans, counts, strict=True)]
+    prompts = [
+        prompt_template("annotate").render(
+            title=title,
+            text=defused(document.text[start:end], _TAGS),
+            count=count,
+            language=document.language or UNKNOWN,
+        )
+        for (start, end), count in zip(spans, counts, strict=True)
+    ]
     return [Request.ask(prompt, max_tokens=max_tokens) for prompt in prompts]
 
 
 # A truncated or refused reply is not sent back: it would be truncated or refused again
-def _repaired(requests: list[Request], replies: list[Reply], model: str,
-              calls: Calls) -> list[Reply]:
-    unread = [at for at, reply in enumerate(replies)
-              if not reply.reason and not read_pairs(reply.text, "").is_readable]
+def _repaired(
+    requests: list[Request], replies: list[Reply], model: str, calls: Calls
+) -> list[Reply]:
+    unread = [
+        at
+        for at, reply in enumerate(replies)
+        if not reply.reason and not read_pairs(reply.text, "").is_readable
+    ]
     repair = prompt_template("annotate_repair").render()
     again = [requests[at].then(replies[at].text[-_LAST_CHARACTERS:], repair) for at in unread]
     second = dict(zip(unread, complete(again, model, calls) if again else [], strict=True))
     return [second.get(at, reply) for at, reply in enumerate(replies)]
 
 
-def read_reply(reply: Reply, document: Document, blocks: Sequence[Block], start: int,
-               end: int) -> Proposals:
+def read_reply(
+    reply: Reply, document: Document, blocks: Sequence[Block], start: int, end: int
+) -> Proposals:
     """Return the usable pairs of a reply about document.text[start:end], and the others' reasons.
 
     `blocks` are those of the document.
@@ -107,8 +124,10 @@ def read_reply(reply: Reply, document: Document, blocks: Sequence[Block], start:
             candidates.append(_candidate(pair, document, blocks, start, end))
         except BadReply as error:
             left_out.append((written, str(error)))
-    return candidates, [Rejected(document_id=document.document_id, item=item, reason=reason)
-                        for item, reason in left_out]
+    return candidates, [
+        Rejected(document_id=document.document_id, item=item, reason=reason)
+        for item, reason in left_out
+    ]
 
 
 def _unread(reply: Reply, reading: Reading) -> list[tuple[str, str]]:
@@ -133,8 +152,9 @@ def _pair(fields: dict[str, str | None], text: str) -> _Pair:
     return pair.model_copy(update={"question": " ".join(pair.question.split())})
 
 
-def _candidate(pair: _Pair, document: Document, blocks: Sequence[Block], start: int,
-               end: int) -> Candidate:
+def _candidate(
+    pair: _Pair, document: Document, blocks: Sequence[Block], start: int, end: int
+) -> Candidate:
     text, doubt = document.text, document.doubt
     if "source_reference_type" in text and folded(pair.question) in folded(text):
         raise BadReply("the pair is in the document, which thus dictates the annotator's reply")
@@ -146,17 +166,27 @@ def _candidate(pair: _Pair, document: Document, blocks: Sequence[Block], start: 
     answer = "\n".join(lines) if is_list else pair.answer
     stated, counted = pair.entity_list_length, len(lines) if is_list else 1
     if stated not in (None, counted) and (is_list or stated != 0):
-        raise BadReply("the entity count is not the number of lines: "
-                       f"{stated} stated, {counted} there")
-    source = text[place.start:place.end]
+        raise BadReply(
+            f"the entity count is not the number of lines: {stated} stated, {counted} there"
+        )
+    source = text[place.start : place.end]
     if number := missing_number(answer, source):
-        raise BadReply("the answer does not appear verbatim in the source reference: "
-                       f"no {number!r} there")
+        raise BadReply(
+            f"the answer does not appear verbatim in the source reference: no {number!r} there"
+        )
     if is_list and (joined := _entity_over_items(answer, source)):
         raise BadReply(f"an entity spans two items of the list: {joined!r}")
-    header = text[block.header[0].start:block.header[-1].end] if block.header else ""
-    return Candidate(pair.question, answer, block.kind, place.start, place.end, header=header,
-                     grounding=place.how, grounding_score=place.score)
+    header = text[block.header[0].start : block.header[-1].end] if block.header else ""
+    return Candidate(
+        pair.question,
+        answer,
+        block.kind,
+        place.start,
+        place.end,
+        header=header,
+        grounding=place.how,
+        grounding_score=place.score,
+    )
 
 
 def _grounded(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple[Place, Block]:
@@ -169,12 +199,20 @@ def _grounded(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple
     for place, block, structure in zip(found, around, seen, strict=True):
         if structure and named in (None, structure):
             return place, block
-    raise BadReply("the label is not the structure that the parser sees there: "
-                   f"{pair.source_reference_type or 'none'} stated, "
-                   f"{seen[0].name if seen[0] else 'none'} seen")
+    raise BadReply(
+        "the label is not the structure that the parser sees there: "
+        f"{pair.source_reference_type or 'none'} stated, "
+        f"{seen[0].name if seen[0] else 'none'} seen"
+    )
 
 
 def _entity_over_items(answer: str, source: str) -> str:
     items = [f" {folded(item)} " for item in _MARKER.split(source)]
-    return next((line for line in answer.split("\n")
-                 if not any(f" {folded(line)} " in item for item in items)), "")
+    return next(
+        (
+            line
+            for line in answer.split("\n")
+            if not any(f" {folded(line)} " in item for item in items)
+        ),
+        "",
+    )

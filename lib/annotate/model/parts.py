@@ -38,8 +38,10 @@ def room(model: str, max_queries: int) -> Room:
     if how == ESTIMATE:
         record = record * 3 // 4  # tokens of Chinese, code or digits have 3 bytes rather than 4
     if record < 1:
-        raise ValueError(f"{model!r} has a context window of {context} tokens: too few for "
-                         "prompts/annotate.md and a reply")
+        raise ValueError(
+            f"{model!r} has a context window of {context} tokens: too few for "
+            "prompts/annotate.md and a reply"
+        )
     return Room(count, record, reply)
 
 
@@ -58,8 +60,9 @@ def parts(text: str, most: int, count: Callable[[str], int]) -> list[tuple[int, 
         totals = accumulate(tokens for _, _, tokens in pieces[first:])
         last = first + max(1, sum(total <= most for total in totals))
         if last < len(pieces):
-            last = max((at for at in range(first + 1, last + 1) if pieces[at][0] in headings),
-                       default=last)
+            last = max(
+                (at for at in range(first + 1, last + 1) if pieces[at][0] in headings), default=last
+            )
         spans.append((pieces[first][0], pieces[last - 1][1]))
         first = last
     return [(start, end) for start, end in spans if text[start:end].strip()]

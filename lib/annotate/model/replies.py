@@ -17,7 +17,8 @@ _BARE = re.compile(r"[^\s,{}\[\]\"“”]+")  # 3, null, true
 _STRINGS = re.compile(r'\[\s*+(?:"(?:\\.|[^"\\])*+"[\s,]*+)*+\]', re.S)
 _NO_PAIR = re.compile(r"(?:^|[:`]|json)[ \t]*+\[\s*+\][\s}`.]*+$", re.M)
 _THOUGHT = re.compile(  # reasoning, whose drafts are not pairs
-    r"\A.*?</think(?:ing)?>|\A\s*<think(?:ing)?>.*\Z", re.S)
+    r"\A.*?</think(?:ing)?>|\A\s*<think(?:ing)?>.*\Z", re.S
+)
 _CLOSED = re.compile(r"\}\s*+(?:[\],`]|\Z)")
 _ESCAPE = re.compile(r"(?:\\\\)+|(?:\\u[0-9a-fA-F]{4})+|\\.", re.S)
 _RUN = re.compile(r"\w{0,8}")
@@ -35,8 +36,13 @@ def _string(close: str) -> re.Pattern[str]:
     return re.compile(rf"((?:(?!{ends}|{next_pair})(?:\\.|[^\\]))*+\\?){close}", re.S)
 
 
-_STRING = {'"': _string('"'), "“": _string("[”“]"), "„": _string("[“”]"), "”": _string("”"),
-           "'": _string("'")}
+_STRING = {
+    '"': _string('"'),
+    "“": _string("[”“]"),
+    "„": _string("[“”]"),
+    "”": _string("”"),
+    "'": _string("'"),
+}
 
 
 @dataclass
@@ -72,11 +78,11 @@ def read_pairs(reply: str, source: str) -> Reading:
         except BadReply as error:
             end = following.start() if following else len(text)
             if _KNOWN & fields.keys():
-                reading.broken.append((text[start.start():end].rstrip(" \n,"), str(error)))
+                reading.broken.append((text[start.start() : end].rstrip(" \n,"), str(error)))
         else:
             following = _START.search(text, end)
             if _KNOWN & fields.keys():
-                reading.pairs.append((text[start.start():end], fields))
+                reading.pairs.append((text[start.start() : end], fields))
         start = following
     return reading
 
@@ -92,7 +98,7 @@ def _read(text: str, position: int, source: str, fields: dict[str, str | None]) 
 
 
 def _value(text: str, position: int, source: str) -> tuple[str | None, int]:
-    string = _STRING.get(text[position:position + 1])
+    string = _STRING.get(text[position : position + 1])
     if string and (found := string.match(text, position + 1)):
         return _unescaped(found[1], source), found.end()
     if found := _STRINGS.match(text, position):
@@ -105,19 +111,18 @@ def _value(text: str, position: int, source: str) -> tuple[str | None, int]:
 
 def _why(text: str, position: int) -> str:
     if _START.search(text, position) or _CLOSED.search(text, position):
-        return f"the pair is not JSON: near {text[position:position + 40]!r}"
+        return f"the pair is not JSON: near {text[position : position + 40]!r}"
     return "the pair is truncated"
 
 
 def _unescaped(raw: str, source: str) -> str:
     pieces, end, as_written = [], 0, 0  # raw[as_written:end] was taken verbatim
     for escape in _ESCAPE.finditer(raw):
-        before = raw[max(as_written, escape.start() - 2):escape.start()]
+        before = raw[max(as_written, escape.start() - 2) : escape.start()]
         after = _RUN.match(raw, escape.end())[0]
-        is_verbatim = (re.search(r"[^\W_]", before + after)
-                       and before + escape[0] + after in source)
+        is_verbatim = re.search(r"[^\W_]", before + after) and before + escape[0] + after in source
         read = escape[0] if is_verbatim else _meaning(escape[0])
-        pieces += [raw[end:escape.start()], read]
+        pieces += [raw[end : escape.start()], read]
         end = escape.end()
         as_written = as_written if read == escape[0] else end
     return "".join([*pieces, raw[end:]])

@@ -12,8 +12,9 @@ from lib.documents.language import ENGLISH
 from lib.documents.sites import sites
 
 
-def by_rules(documents: list[Document],
-             max_queries: int) -> list[tuple[list[Candidate], list[Rejected]]]:
+def by_rules(
+    documents: list[Document], max_queries: int
+) -> list[tuple[list[Candidate], list[Rejected]]]:
     """Return every question that a rule can ask of each document, and why blocks are passed over.
 
     A document that is mostly not in English is not asked about, nor are the tables of one whose
@@ -22,12 +23,15 @@ def by_rules(documents: list[Document],
     seen: dict[str, str] = {}
     parsed = [parse(document.text) for document in documents]
     names = names_of(documents, parsed)
-    return [_proposals(document, blocks, seen, names)
-            for document, blocks in zip(documents, parsed, strict=True)]
+    return [
+        _proposals(document, blocks, seen, names)
+        for document, blocks in zip(documents, parsed, strict=True)
+    ]
 
 
-def _proposals(document: Document, blocks: tuple[Block, ...], seen: dict[str, str],
-               names: frozenset[str]) -> tuple[list[Candidate], list[Rejected]]:
+def _proposals(
+    document: Document, blocks: tuple[Block, ...], seen: dict[str, str], names: frozenset[str]
+) -> tuple[list[Candidate], list[Rejected]]:
     if document.language not in ENGLISH:
         reason = f"the rules ask in English only: the document is in {document.language}"
         return [], [Rejected(document_id=document.document_id, item=document.title, reason=reason)]
@@ -39,12 +43,19 @@ def _proposals(document: Document, blocks: tuple[Block, ...], seen: dict[str, st
         else:
             candidates.append(found)
     return candidates, [
-        Rejected(document_id=document.document_id, item=f"blocks: {count}", reason=reason,
-                 structure=structure) for (structure, reason), count in passed.items()]
+        Rejected(
+            document_id=document.document_id,
+            item=f"blocks: {count}",
+            reason=reason,
+            structure=structure,
+        )
+        for (structure, reason), count in passed.items()
+    ]
 
 
-def _proposed(document: Document, blocks: tuple[Block, ...], seen: dict[str, str],
-              names: frozenset[str]) -> Iterator[tuple[str, Candidate | str]]:
+def _proposed(
+    document: Document, blocks: tuple[Block, ...], seen: dict[str, str], names: frozenset[str]
+) -> Iterator[tuple[str, Candidate | str]]:
     for site in sites(document, blocks, names):
         structure = structure_of(site.block.kind)
         if structure is None:
@@ -53,7 +64,8 @@ def _proposed(document: Document, blocks: tuple[Block, ...], seen: dict[str, str
         if first != document.document_id:  # what several documents say is asked of the first
             reason = "another document has the same text"
         elif site.block.kind in ("list", "table") and not is_named(
-                f"{site.document} {site.section}", site.names):
+            f"{site.document} {site.section}", site.names
+        ):
             reason = "neither the title nor a heading names the thing"
         elif "example" in site.section.lower():
             reason = "the section is an example"

@@ -9,18 +9,21 @@ from lib.documents.sites import Site, row_key
 
 _DEFAULT = re.compile(r"\(?defaults?(?: values?| settings?)?\)?", re.I)
 # what has one value that needs no more of the text around it
-_ATTRIBUTES = frozenset("""
+_ATTRIBUTES = frozenset(
+    """
 address alias capacity constant current depth encoding endpoint extension format frequency height
 interval length license limit max maximum method min minimum offset path permission pin port power
 prefix protocol range register resolution scope shortcut size speed suffix symbol temperature
-timeout type unit voltage weight width""".split())
+timeout type unit voltage weight width""".split()
+)
 _NAME = re.compile(r"names?", re.I)  # a header that says nothing of what its column names
 
 
 def ask_table(site: Site) -> Iterator[Candidate]:
     """Yield a question about each cell of a column that names an attribute."""
-    header = [" ".join(cell.text.replace("; ", " ").split()).rstrip(":")
-              for cell in site.block.header]
+    header = [
+        " ".join(cell.text.replace("; ", " ").split()).rstrip(":") for cell in site.block.header
+    ]
     width = row_key(site.block)
     if not width or not all(_is_key(name) for name in header[:width]):
         return
@@ -34,8 +37,12 @@ def _column(site: Site, header: list[str], width: int, at: int) -> Iterator[Cand
     is_default = _DEFAULT.fullmatch(name) is not None
     of = "of" if width == 1 and _NAME.fullmatch(header[0]) else "for"
     label = "default value" if is_default else in_sentence(name)
-    is_asked = is_default or is_attribute(name) and folded(
-        name.split(" (")[0]).split()[-1] in _ATTRIBUTES and len({row[at].text for row in rows}) > 1
+    is_asked = (
+        is_default
+        or is_attribute(name)
+        and folded(name.split(" (")[0]).split()[-1] in _ATTRIBUTES
+        and len({row[at].text for row in rows}) > 1
+    )
     if not is_asked or folded(name) in folded(" ".join(header[:width])):
         return
     for row in rows:
@@ -45,9 +52,15 @@ def _column(site: Site, header: list[str], width: int, at: int) -> Iterator[Cand
             continue
         which = " and ".join(_called(one, key) for one, key in zip(header, keys, strict=False))
         first, last = site.block.header[0], site.block.header[-1]
-        yield Candidate(f"{site.place()}what is the {label} {of} {which}?", value, "table",
-                        row[0].start, row[-1].end, header=site.text[first.start:last.end],
-                        rule="table: default" if is_default else "table: cells")
+        yield Candidate(
+            f"{site.place()}what is the {label} {of} {which}?",
+            value,
+            "table",
+            row[0].start,
+            row[-1].end,
+            header=site.text[first.start : last.end],
+            rule="table: default" if is_default else "table: cells",
+        )
 
 
 def _called(header: str, key: str) -> str:
@@ -60,11 +73,19 @@ def _is_key(name: str) -> bool:
 
 # A mark behind the text may be a note's; inside code it is a part of the value
 def _is_answer(site: Site, cell) -> bool:
-    raw = site.text[cell.start:cell.end]
+    raw = site.text[cell.start : cell.end]
     is_noted = not raw.endswith("`") and re.search(r"(?:\[\^?\d+\]|\(\d\)|[*†‡])$", cell.text)
-    return not is_noted and is_value(cell.text, 5) and not is_foreign(cell.text) and not re.search(
-        r"<\s*/?\s*(?:br|li|p|ul)\b|!\[|https?://|\{[{%:]|^(?:required|optional|mandatory|"
-        r"(?:it )?depends|varies|dynamic|automatic|auto-?\w+|generated|random)\b", raw, re.I)
+    return (
+        not is_noted
+        and is_value(cell.text, 5)
+        and not is_foreign(cell.text)
+        and not re.search(
+            r"<\s*/?\s*(?:br|li|p|ul)\b|!\[|https?://|\{[{%:]|^(?:required|optional|mandatory|"
+            r"(?:it )?depends|varies|dynamic|automatic|auto-?\w+|generated|random)\b",
+            raw,
+            re.I,
+        )
+    )
 
 
 def _is_name(key: str) -> bool:

@@ -19,16 +19,26 @@ from lib.documents.convert.markdown import (
 )
 from lib.documents.convert.package import opened, xml
 
-_NAMES = {"w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
-          "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006"}
+_NAMES = {
+    "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
+}
 _W = f"{{{_NAMES['w']}}}"
-_RUNS = ("descendant::w:r[not(ancestor::w:del|ancestor::w:moveFrom|ancestor::mc:Fallback)"
-         " and count(ancestor::w:p) = $depth]")
+_RUNS = (
+    "descendant::w:r[not(ancestor::w:del|ancestor::w:moveFrom|ancestor::mc:Fallback)"
+    " and count(ancestor::w:p) = $depth]"
+)
 _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
-_MONOSPACE = re.compile(r"courier|consol|mono|menlo|typewriter|lucida console|inconsolata|"
-                        r"andale|fixedsys|terminal", re.I)
-_CODE_STYLE = re.compile(r"source ?code|preformatted|verbatim|^code\b|code ?(?:block|listing)|"
-                         r"html (?:code|preformatted)|plain text", re.I | re.M)
+_MONOSPACE = re.compile(
+    r"courier|consol|mono|menlo|typewriter|lucida console|inconsolata|"
+    r"andale|fixedsys|terminal",
+    re.I,
+)
+_CODE_STYLE = re.compile(
+    r"source ?code|preformatted|verbatim|^code\b|code ?(?:block|listing)|"
+    r"html (?:code|preformatted)|plain text",
+    re.I | re.M,
+)
 _HEADING_STYLE = re.compile(r"^heading ([1-9])$", re.I | re.M)
 
 Run = tuple[bool, str]  # is it monospaced, its text
@@ -39,7 +49,8 @@ def read(raw: bytes) -> Converted:
     package = opened(raw, "word/document.xml", "DOCX")
     styles, numbering, notes, document = (
         xml(package, f"word/{name}.xml") if f"word/{name}.xml" in package.namelist() else None
-        for name in ("styles", "numbering", "footnotes", "document"))
+        for name in ("styles", "numbering", "footnotes", "document")
+    )
     reader = _Reader(styles, numbering)
     pieces = list(reader.pieces(document))
     for note in [] if notes is None else notes.xpath("*[not(@w:type)]", namespaces=_NAMES):
@@ -57,8 +68,9 @@ def _with_whole_code(pieces: list[Piece]) -> Iterator[Piece]:
 
 class _Reader:
     def __init__(self, styles, numbering):
-        self.styles = {style.get(_W + "styleId"): style for style in
-                       ([] if styles is None else styles)}
+        self.styles = {
+            style.get(_W + "styleId"): style for style in ([] if styles is None else styles)
+        }
         self.numbering = numbering
         self.counts: dict[str, dict[int, int]] = defaultdict(dict)
 
@@ -66,8 +78,9 @@ class _Reader:
         for child in element:
             if child.tag == _W + "p":
                 yield from self.paragraph(child)
-                for box in child.xpath(".//w:txbxContent[not(ancestor::mc:Fallback)]",
-                                       namespaces=_NAMES):
+                for box in child.xpath(
+                    ".//w:txbxContent[not(ancestor::mc:Fallback)]", namespaces=_NAMES
+                ):
                     yield from self.pieces(box)
             elif child.tag == _W + "tbl":
                 yield from self.table(child)
@@ -78,11 +91,19 @@ class _Reader:
         runs, styles = self.runs(paragraph), self.chain(paragraph, "w:pPr/w:pStyle")
         names = "\n".join(_value([style], "w:name") or "" for style in styles)
         heading, outline = _HEADING_STYLE.search(names), _value(styles, "w:pPr/w:outlineLvl")
-        level = int(outline) + 1 if outline else int(heading[1]) if heading else (
-            int(names.strip().lower() == "title"))
+        level = (
+            int(outline) + 1
+            if outline
+            else int(heading[1])
+            if heading
+            else (int(names.strip().lower() == "title"))
+        )
         number = self.number(styles)
-        is_code = bool(_CODE_STYLE.search(names)) or number is None and all(
-            mono for mono, text in runs if text.strip())
+        is_code = (
+            bool(_CODE_STYLE.search(names))
+            or number is None
+            and all(mono for mono, text in runs if text.strip())
+        )
         if not "".join(text for _, text in runs).strip():
             return
         if 0 < level < 10:
@@ -101,9 +122,15 @@ class _Reader:
             styles = self.chain(run, "w:rPr/w:rStyle")
             font = _value(styles, "w:rPr/w:rFonts", "ascii") or ""
             if _value(styles, "w:rPr/w:vanish") in (None, "0", "false"):
-                runs.append((bool(_MONOSPACE.search(font)), "".join(
-                    one.text or "" if one.tag == _W + "t" else _SIGNS.get(one.tag, "")
-                    for one in run)))
+                runs.append(
+                    (
+                        bool(_MONOSPACE.search(font)),
+                        "".join(
+                            one.text or "" if one.tag == _W + "t" else _SIGNS.get(one.tag, "")
+                            for one in run
+                        ),
+                    )
+                )
         return runs
 
     # An element and the styles that it inherits from
@@ -117,14 +144,20 @@ class _Reader:
     # A list item's depth and, in a numbered list, its number as Word counts it (ECMA-376, 17.9)
     def number(self, styles: list) -> tuple[int, int | None] | None:
         name = _value(styles, "w:pPr/w:numPr/w:numId")
-        lists = [] if self.numbering is None else self.numbering.xpath(
-            "w:num[@w:numId=$name]", namespaces=_NAMES, name=name or "")
+        lists = (
+            []
+            if self.numbering is None
+            else self.numbering.xpath("w:num[@w:numId=$name]", namespaces=_NAMES, name=name or "")
+        )
         if not lists:
             return None
         depth = int(_value(styles, "w:pPr/w:numPr/w:ilvl") or 0)
-        level = self.numbering.xpath("w:abstractNum[@w:abstractNumId=$kind]/w:lvl[@w:ilvl=$depth]",
-                                     namespaces=_NAMES, depth=depth,
-                                     kind=_value(lists, "w:abstractNumId"))
+        level = self.numbering.xpath(
+            "w:abstractNum[@w:abstractNumId=$kind]/w:lvl[@w:ilvl=$depth]",
+            namespaces=_NAMES,
+            depth=depth,
+            kind=_value(lists, "w:abstractNumId"),
+        )
         if _value(level, "w:numFmt") in (None, "bullet", "none"):
             return depth, None
         counts = self.counts[name]
@@ -138,10 +171,11 @@ class _Reader:
         for line in element.iter(_W + "tr"):
             row: list[str] = []
             for cell in line.iter(_W + "tc"):
-                text = "<br>".join(filter(None, (
-                    _inlined(self.runs(one)) for one in cell.iter(_W + "p"))))
+                text = "<br>".join(
+                    filter(None, (_inlined(self.runs(one)) for one in cell.iter(_W + "p")))
+                )
                 if _value([cell], "w:tcPr/w:vMerge") in ("", "continue") and rows:
-                    text = "".join(rows[-1][len(row):len(row) + 1])
+                    text = "".join(rows[-1][len(row) : len(row) + 1])
                 row += [text] * int(_value([cell], "w:tcPr/w:gridSpan") or 1)
             rows.append(row)
         width = max(map(len, rows), default=0)
@@ -164,6 +198,7 @@ def _inlined(runs: list[Run]) -> str:
     for mono, group in groupby(runs, key=lambda run: run[0]):
         words = "".join(text for _, text in group)
         lead, tail = (" " * end.isspace() for end in (words[:1], words[-1:]))
-        text += lead + code_span(words) + tail if mono else "\n".join(
-            map(inline, words.split("\n")))
+        text += (
+            lead + code_span(words) + tail if mono else "\n".join(map(inline, words.split("\n")))
+        )
     return text.strip()

@@ -9,7 +9,8 @@ MOST_CELLS = 200_000  # of one table, spans repeated
 
 INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark nobr "
-    "q s samp small span strike strong sub sup time tt u var wbr".split())
+    "q s samp small span strike strong sub sup time tt u var wbr".split()
+)
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _CODE = frozenset(("code", "kbd", "samp", "tt"))
 _LISTS = frozenset(("ul", "ol", "menu"))
@@ -128,8 +129,9 @@ def grid(element) -> tuple[list[list[str]], int]:
     rows = [[cells.get((at, column), "") for column in range(width)] for at in range(len(lines))]
     is_head = [bool(line.xpath("self::*[parent::thead or * and not(td)]")) for line in lines]
     n_heads = [*is_head, False].index(False)
-    named_by_row = all(line.xpath("*[1][self::th]/following-sibling::*[1][self::td]")
-                       for line in lines)
+    named_by_row = all(
+        line.xpath("*[1][self::th]/following-sibling::*[1][self::td]") for line in lines
+    )
     return rows, n_heads or int(not named_by_row)
 
 
@@ -152,5 +154,9 @@ def inlined(element) -> str:
         return "\n"
     if element.tag in _CODE:
         return code_span("".join(element.itertext()))
-    return "".join([inline(element.text or ""), *(
-        inlined(child) + inline(child.tail or "") for child in element)])
+    return "".join(
+        [
+            inline(element.text or ""),
+            *(inlined(child) + inline(child.tail or "") for child in element),
+        ]
+    )

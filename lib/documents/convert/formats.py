@@ -21,12 +21,33 @@ from lib.documents.convert.markdown import Converted
 MOST_SECONDS = 60  # for a file, and as many again for each MB
 MOST_MEMORY = 2_000_000_000  # bytes of address space
 
-_READERS = {".html": html.read, ".htm": html.read, ".xhtml": html.read, ".docx": docx.read,
-            ".pdf": pdf.read, ".xlsx": office.read_xlsx, ".csv": office.read_csv,
-            ".tsv": office.read_csv, ".pptx": office.read_pptx, ".epub": html.read_epub}
+_READERS = {
+    ".html": html.read,
+    ".htm": html.read,
+    ".xhtml": html.read,
+    ".docx": docx.read,
+    ".pdf": pdf.read,
+    ".xlsx": office.read_xlsx,
+    ".csv": office.read_csv,
+    ".tsv": office.read_csv,
+    ".pptx": office.read_pptx,
+    ".epub": html.read_epub,
+}
 ENDINGS = tuple(_READERS)
-_REFUSED_EVENTS = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork",
-                   "os.spawn", "pty.", "ftplib.", "urllib.", "http.", "webbrowser.")
+_REFUSED_EVENTS = (
+    "socket.",
+    "subprocess.",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "os.spawn",
+    "pty.",
+    "ftplib.",
+    "urllib.",
+    "http.",
+    "webbrowser.",
+)
 
 
 class Worker:
@@ -98,7 +119,10 @@ def confine() -> None:
 
 
 def _refuse_event(event: str, arguments: tuple) -> None:
-    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (
-        os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    writes = (
+        event == "open"
+        and isinstance(arguments[2], int)
+        and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    )
     if writes or event.startswith(_REFUSED_EVENTS):
         raise PermissionError(f"a converter may not do this: {event}")

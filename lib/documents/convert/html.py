@@ -15,17 +15,23 @@ _NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page"
 
 _NEVER = frozenset(  # what no reader of the document reads
     "script style template noscript iframe object embed svg canvas audio video button select input "
-    "textarea nav footer dialog head map".split())
-_ROLES = frozenset("navigation banner contentinfo search dialog alertdialog complementary menu "
-                   "menubar toolbar".split())
+    "textarea nav footer dialog head map".split()
+)
+_ROLES = frozenset(
+    "navigation banner contentinfo search dialog alertdialog complementary menu "
+    "menubar toolbar".split()
+)
 # parts of class names and ids that sites and site generators give to what is around the document
 _FURNITURE = re.compile(
     r"nav(?:bar|igation)?|breadcrumbs?|cookies?|consent|side(?:bar|nav)|toc|menu(?:bar)?|pagination"
     r"|pager|shar(?:e|ing)|social|feedback|related|newsletter|adver(?:t|ts)|ads|promo|footer|banner"
     r"|skip(?:link)?|copyb(?:tn|utton)|clipboard|toolbar|search(?:box)?|versions"
-    r"|line(?:nos?|numbers)|printonly|comments|masthead")
-_MARK = re.compile(r"(?:header|hash|anchor|perma)link|skiptocontent|linenos?|sronly|visuallyhidden"
-                   r"|screenreadertext|copyb(?:tn|utton)")
+    r"|line(?:nos?|numbers)|printonly|comments|masthead"
+)
+_MARK = re.compile(
+    r"(?:header|hash|anchor|perma)link|skiptocontent|linenos?|sronly|visuallyhidden"
+    r"|screenreadertext|copyb(?:tn|utton)"
+)
 _HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden|position\s*:\s*fixed)", re.I)
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -49,8 +55,13 @@ def tree(text: str):
 
     if re.search(r"<!DOCTYPE[^<>]*\[", text):
         raise BadInput("it declares entities, which are never resolved")
-    common = {"encoding": "utf-8", "no_network": True, "huge_tree": True,
-              "remove_comments": True, "remove_pis": True}
+    common = {
+        "encoding": "utf-8",
+        "no_network": True,
+        "huge_tree": True,
+        "remove_comments": True,
+        "remove_pis": True,
+    }
     raw, root = text.encode(), None
     if "http://www.w3.org/1999/xhtml" in text[:2000]:
         parser = html.XHTMLParser(resolve_entities=False, load_dtd=False, recover=True, **common)
@@ -100,8 +111,11 @@ def _remove(element) -> None:
 
 
 def _is_hidden(element) -> bool:
-    return ("hidden" in element.attrib or element.get("aria-hidden") == "true"
-            or bool(_HIDDEN.search(element.get("style", ""))))
+    return (
+        "hidden" in element.attrib
+        or element.get("aria-hidden") == "true"
+        or bool(_HIDDEN.search(element.get("style", "")))
+    )
 
 
 def _is_furniture(element) -> bool:
@@ -111,8 +125,9 @@ def _is_furniture(element) -> bool:
     tokens = f"{element.get('class', '')} {'' if of_heading else element.get('id', '')}".split()
     if any(_MARK.fullmatch(re.sub(r"[-_]", "", token).lower()) for token in tokens):
         return True
-    return any(_FURNITURE.fullmatch(part.lower())
-               for token in tokens for part in _SEGMENT.findall(token))
+    return any(
+        _FURNITURE.fullmatch(part.lower()) for token in tokens for part in _SEGMENT.findall(token)
+    )
 
 
 def _main(root):
@@ -131,11 +146,15 @@ def read_epub(raw: bytes) -> Converted:
     package = opened(raw, _CONTAINER, "EPUB")
     if "META-INF/encryption.xml" in package.namelist():
         raise BadInput("protected (META-INF/encryption.xml)")
-    book = next((one.get("full-path", "") for one in xml(package, _CONTAINER).iter("{*}rootfile")),
-                "")
+    book = next(
+        (one.get("full-path", "") for one in xml(package, _CONTAINER).iter("{*}rootfile")), ""
+    )
     opf, pieces = xml(package, book), []
-    files = {one.get("id"): one for one in opf.iter("{*}item")
-             if "nav" not in one.get("properties", "").split()}
+    files = {
+        one.get("id"): one
+        for one in opf.iter("{*}item")
+        if "nav" not in one.get("properties", "").split()
+    }
     for reference in opf.iter("{*}itemref"):
         if reference.get("idref") not in files:
             continue

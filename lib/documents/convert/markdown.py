@@ -9,14 +9,17 @@ _INLINE = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape
     r"|`|(?<!\s)\*|\*(?!\s)"
     r"|(?<![^\W_])_|_(?![^\W_])"  # inside a word an underscore marks nothing
-    r"|\[(?=.*\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+    r"|\[(?=.*\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
+)
 _START = re.compile(r"(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|[-=]+\s*$|~~~|:?-+:?\s*\|)")
 _NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 # "11/25/26, 4:01 AM", "file:///tmp/a.html 1/3" and "Page 1 of 1", which are printed on pages
 FURNITURE = re.compile(
     r"\d{1,2}[/.]\d{1,2}[/.]\d{2,4},? \d{1,2}:\d\d(?: ?[AP]M)?\b.*"
     r"|(?:file|https?)://\S+(?:\s+\d+(?:\s*(?:/|of)\s*\d+)?)?"
-    r"|(?:page )?\d+ ?(?:/|of) ?\d+|page \d+", re.I)
+    r"|(?:page )?\d+ ?(?:/|of) ?\d+|page \d+",
+    re.I,
+)
 
 
 @dataclass
@@ -45,7 +48,7 @@ def write_markdown(pieces: Iterable[Piece]) -> Converted:
     widths: list[int] = []  # of the markers of the open list items
     previous = Piece("prose")
     for piece in pieces:
-        del widths[piece.depth:]
+        del widths[piece.depth :]
         first = " " * sum(widths)
         if piece.kind == "item":
             marker = "- " if piece.number is None else f"{piece.number}. "
@@ -78,8 +81,10 @@ def code_span(text: str) -> str:
 
 def table(rows: Sequence[Sequence[str]], n_heads: int = 1, **fields) -> Piece:
     """Return a table whose first `n_heads` rows become one header row, of empty cells if 0."""
-    head = [" ".join(dict.fromkeys(filter(None, column))).replace("<br>", " ")
-            for column in zip(*rows[:n_heads], strict=True)] or [""] * len(rows[0])
+    head = [
+        " ".join(dict.fromkeys(filter(None, column))).replace("<br>", " ")
+        for column in zip(*rows[:n_heads], strict=True)
+    ] or [""] * len(rows[0])
     return Piece("table", rows=[head, *rows[n_heads:]], **fields)
 
 
@@ -87,8 +92,11 @@ def table(rows: Sequence[Sequence[str]], n_heads: int = 1, **fields) -> Piece:
 def _is_tight(previous: Piece, piece: Piece) -> bool:
     if previous.kind != "item":
         return False
-    return not previous.text or piece.kind == "item" and (
-        piece.depth <= previous.depth or piece.number in (None, 1))
+    return (
+        not previous.text
+        or piece.kind == "item"
+        and (piece.depth <= previous.depth or piece.number in (None, 1))
+    )
 
 
 def _lines(piece: Piece) -> list[str]:
@@ -110,13 +118,24 @@ def _lines(piece: Piece) -> list[str]:
 
 
 def _start_escaped(line: str) -> str:
-    return "\\" + line if _START.match(line) else _NUMBERED.sub(r"\1\\\2", line, count=1) if (
-        _NUMBERED.match(line)) else line
+    return (
+        "\\" + line
+        if _START.match(line)
+        else _NUMBERED.sub(r"\1\\\2", line, count=1)
+        if (_NUMBERED.match(line))
+        else line
+    )
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     width = max(map(len, rows), default=0)
-    lines = ["| " + " | ".join(" ".join(cell.replace("|", r"\|").split())
-                               for cell in [*row, *[""] * (width - len(row))]) + " |"
-             for row in rows]
+    lines = [
+        "| "
+        + " | ".join(
+            " ".join(cell.replace("|", r"\|").split())
+            for cell in [*row, *[""] * (width - len(row))]
+        )
+        + " |"
+        for row in rows
+    ]
     return [lines[0], "|" + "---|" * width, *lines[1:]] if width else []

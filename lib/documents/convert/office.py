@@ -117,21 +117,36 @@ def _blocks(rows: list[list[str]]) -> Iterator[list[list[str]]]:
             if is_used:
                 lines = [list(line) for line in zip(*kept, strict=True)]
                 used = [at for at, line in enumerate(lines) if any(line)]
-                yield lines[used[0]:used[-1] + 1]
+                yield lines[used[0] : used[-1] + 1]
 
 
 # every cell of a merged range has its text
 def _grid(sheet) -> list[list[str]]:
     if sheet.max_row * sheet.max_column > MOST_CELLS:
-        raise BadInput(f"sheet {sheet.title} spreads over {sheet.max_row * sheet.max_column:,} "
-                       "cells: remove what is far out")
-    merged = {place: (area.min_row, area.min_col) for area in sheet.merged_cells.ranges
-              for place in area.cells}
-    hidden = {column for one in sheet.column_dimensions.values() if one.hidden
-              for column in range(one.min, one.max + 1)}
-    return [[_shown(sheet.cell(*merged.get((cell.row, cell.column), (cell.row, cell.column))))
-             for cell in row if cell.column not in hidden]
-            for row in sheet.iter_rows() if not sheet.row_dimensions[row[0].row].hidden]
+        raise BadInput(
+            f"sheet {sheet.title} spreads over {sheet.max_row * sheet.max_column:,} "
+            "cells: remove what is far out"
+        )
+    merged = {
+        place: (area.min_row, area.min_col)
+        for area in sheet.merged_cells.ranges
+        for place in area.cells
+    }
+    hidden = {
+        column
+        for one in sheet.column_dimensions.values()
+        if one.hidden
+        for column in range(one.min, one.max + 1)
+    }
+    return [
+        [
+            _shown(sheet.cell(*merged.get((cell.row, cell.column), (cell.row, cell.column))))
+            for cell in row
+            if cell.column not in hidden
+        ]
+        for row in sheet.iter_rows()
+        if not sheet.row_dimensions[row[0].row].hidden
+    ]
 
 
 def _shown(cell) -> str:

@@ -28,18 +28,24 @@ def opened(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
         raise BadInput(f"not a {kind} file, {reason}") from error
     parts = package.infolist()
     unpacked = sum(part.file_size for part in parts)
-    if len(parts) > MOST_FILES or unpacked > MOST_UNPACKED or (
-            unpacked > 10_000_000 and unpacked > MOST_RATIO * len(raw)):
-        raise BadInput(f"a ZIP bomb: {len(parts):,} parts, {unpacked / 1e6:,.0f} MB unpacked "
-                       f"from {len(raw) / 1e6:.2f} MB")
+    if (
+        len(parts) > MOST_FILES
+        or unpacked > MOST_UNPACKED
+        or (unpacked > 10_000_000 and unpacked > MOST_RATIO * len(raw))
+    ):
+        raise BadInput(
+            f"a ZIP bomb: {len(parts):,} parts, {unpacked / 1e6:,.0f} MB unpacked "
+            f"from {len(raw) / 1e6:.2f} MB"
+        )
     if main not in package.namelist():
         raise BadInput(f"not a {kind} file: it has no {main}")
     for one in parts:
         if one.flag_bits & 1:
             raise BadInput("encrypted: save it without a password")
         if one.filename.lower().endswith("vbaproject.bin"):
-            raise BadInput(f"it contains macros, which are never run: save it as {kind} without "
-                           "macros")
+            raise BadInput(
+                f"it contains macros, which are never run: save it as {kind} without macros"
+            )
         if _XML.search(one.filename):
             _check_xml(package, one, kind)
     return package
@@ -51,8 +57,9 @@ def _check_xml(package: zipfile.ZipFile, info: zipfile.ZipInfo, kind: str) -> No
         raise BadInput(f"{info.filename} has {info.file_size / 1e6:,.0f} MB: split the document")
     content = part(package, info.filename).replace(b"\0", b"")  # UTF-16 hides nothing
     if b"<!ENTITY" in content or kind != "EPUB" and b"<!DOCTYPE" in content:
-        raise BadInput(f"{info.filename} declares a document type or entities, which are never "
-                       "resolved")
+        raise BadInput(
+            f"{info.filename} declares a document type or entities, which are never resolved"
+        )
 
 
 def part(package: zipfile.ZipFile, name: str) -> bytes:
@@ -67,8 +74,13 @@ def xml(package: zipfile.ZipFile, name: str):
     """Return the root element of an XML part; entities stay unresolved, nothing is fetched."""
     from lxml import etree
 
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False,
-                             remove_comments=True, remove_pis=True)
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
     try:
         return etree.fromstring(part(package, name), parser)
     except etree.XMLSyntaxError as error:

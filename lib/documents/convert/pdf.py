@@ -53,15 +53,18 @@ def read(raw: bytes) -> Converted:
     cells = [cell for page in pages for grid in page.grids for row in grid.rows for cell in row]
     words = [word.text for page in pages for word in page.words] + cells
     if len(words) < LEAST_WORDS * len(pages):
-        raise BadInput(f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
-                       "recognition over it")
+        raise BadInput(
+            f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
+            "recognition over it"
+        )
     if 2 * sum(word.startswith("(cid:") for word in words) > len(words):
         raise BadInput("most of its text has no letters: its fonts do not say which they are")
     _drop_furniture(pages)
     gutter = _gutter(pages)
     left = min((word.x0 for page in pages for word in page.words), default=0)
-    return write_markdown(pieces_of([part for page in pages
-                                     for part in _ordered(page, gutter, left)]))
+    return write_markdown(
+        pieces_of([part for page in pages for part in _ordered(page, gutter, left)])
+    )
 
 
 def _pages(raw: bytes) -> list[Page]:
@@ -89,13 +92,26 @@ def _pages(raw: bytes) -> list[Page]:
 
 def _page(page) -> Page:
     found = page.extract_words(x_tolerance_ratio=0.15, extra_attrs=["fontname", "size", "upright"])
-    words = [Word(one["text"], one["x0"], one["x1"], one["top"],
-                  one["bottom"], one["size"], bool(_MONOSPACE.search(one["fontname"])),
-                  bool(_BOLD.search(one["fontname"])), one["fontname"].split("+")[-1])
-             for one in found if one["upright"]]
-    bullets = [((one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2)
-               for one in [*page.curves, *page.rects]
-               if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4]
+    words = [
+        Word(
+            one["text"],
+            one["x0"],
+            one["x1"],
+            one["top"],
+            one["bottom"],
+            one["size"],
+            bool(_MONOSPACE.search(one["fontname"])),
+            bool(_BOLD.search(one["fontname"])),
+            one["fontname"].split("+")[-1],
+        )
+        for one in found
+        if one["upright"]
+    ]
+    bullets = [
+        ((one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2)
+        for one in [*page.curves, *page.rects]
+        if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4
+    ]
     result = Page(page.width, page.height, words, bullets)
     if page.rects or page.lines or page.curves:
         _take_grids(page, result)
@@ -107,19 +123,32 @@ def _take_grids(page, into: Page) -> None:
         columns, tops = (sorted({cell[at] for cell in table.cells}) for at in (0, 1))
         if len(columns) < 2 or len(tops) < 2:
             continue
-        texts = [(cell, words_text([line.words for line in lines_of(
-            _inside(into.words, *cell), [])])) for cell in table.cells]
-        rows = [["".join(text for (x0, top, x1, bottom), text in texts  # of a merged cell in each
-                         if x0 - 1 <= x < x1 - 1 and top - 1 <= y < bottom - 1)
-                 for x in columns] for y in tops]
+        texts = [
+            (cell, words_text([line.words for line in lines_of(_inside(into.words, *cell), [])]))
+            for cell in table.cells
+        ]
+        rows = [
+            [
+                "".join(
+                    text
+                    for (x0, top, x1, bottom), text in texts  # of a merged cell in each
+                    if x0 - 1 <= x < x1 - 1 and top - 1 <= y < bottom - 1
+                )
+                for x in columns
+            ]
+            for y in tops
+        ]
         x0, top, x1, bottom = table.bbox
         _remove(into, _inside(into.words, *table.bbox))
         into.grids.append(Grid(rows, x0, x1, top, bottom))
 
 
 def _inside(words: Sequence[Word], x0: float, top: float, x1: float, bottom: float) -> list[Word]:
-    return [one for one in words if x0 <= (one.x0 + one.x1) / 2 <= x1
-            and top <= (one.top + one.bottom) / 2 <= bottom]
+    return [
+        one
+        for one in words
+        if x0 <= (one.x0 + one.x1) / 2 <= x1 and top <= (one.top + one.bottom) / 2 <= bottom
+    ]
 
 
 def _remove(page: Page, words: Sequence[Word]) -> None:
@@ -132,8 +161,12 @@ def _remove(page: Page, words: Sequence[Word]) -> None:
 def _drop_furniture(pages: Sequence[Page]) -> None:
     lines = [(page, line) for page in pages for line in page.lines]
     large = 1.2 * median([line.size for _, line in lines] or [0])
-    margins = [(page, line) for page, line in lines if line.size <= large and not (
-        page.height * _MARGIN <= line.bottom and line.top <= page.height * (1 - _MARGIN))]
+    margins = [
+        (page, line)
+        for page, line in lines
+        if line.size <= large
+        and not (page.height * _MARGIN <= line.bottom and line.top <= page.height * (1 - _MARGIN))
+    ]
     seen = Counter(_key(line) for _, line in margins)
     for page, line in margins:
         if seen[_key(line)] >= max(2, len(pages) * 0.4):
@@ -170,19 +203,29 @@ def _ordered(page: Page, gutter: tuple[float, int] | None, margin: float) -> lis
         return sorted([*page.lines, *page.grids], key=lambda one: one.top)
     left, right = gutter
     middle, shift = (left + right) / 2, right - margin
-    across = [line for line in page.lines
-              if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in _parts(line))]
+    across = [
+        line
+        for line in page.lines
+        if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in _parts(line))
+    ]
     for line in across:
         _remove(page, line.words)
-    moved = [replace(word, x0=word.x0 - shift, x1=word.x1 - shift)
-             for word in page.words if word.x0 + word.x1 >= 2 * middle]
-    columns = [lines_of([word for word in page.words if word.x0 + word.x1 < 2 * middle],
-                        page.bullets),
-               lines_of(moved, [(x - shift, y) for x, y in page.bullets])]
+    moved = [
+        replace(word, x0=word.x0 - shift, x1=word.x1 - shift)
+        for word in page.words
+        if word.x0 + word.x1 >= 2 * middle
+    ]
+    columns = [
+        lines_of([word for word in page.words if word.x0 + word.x1 < 2 * middle], page.bullets),
+        lines_of(moved, [(x - shift, y) for x, y in page.bullets]),
+    ]
     for grid in page.grids:
         is_across = grid.x0 < left - 5 and grid.x1 > right + 5
         (across if is_across else columns[grid.x0 + grid.x1 > 2 * middle]).append(grid)
     tops = sorted(one.top for one in across)
-    placed = [(bisect_right(tops, one.top), at, one.top, one)
-              for at, parts in enumerate([across, *columns]) for one in parts]
+    placed = [
+        (bisect_right(tops, one.top), at, one.top, one)
+        for at, parts in enumerate([across, *columns])
+        for one in parts
+    ]
     return [one for *_, one in sorted(placed, key=lambda place: place[:3])]

@@ -42,8 +42,9 @@ class Line:
 
     def __post_init__(self):
         widest = max(self.words, key=lambda word: word.x1 - word.x0)
-        self.size = round(max((word.size for word in self.words if not word.mono),
-                              default=widest.size), 1)
+        self.size = round(
+            max((word.size for word in self.words if not word.mono), default=widest.size), 1
+        )
         self.x0, self.x1 = self.words[0].x0, max(word.x1 for word in self.words)
         self.top = min(word.top for word in self.words)
         self.bottom = max(word.bottom for word in self.words)
@@ -79,8 +80,14 @@ def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]]) -> l
             rows.append([word])
     lines = [Line(sorted(row, key=lambda one: one.x0)) for row in rows]
     for line in lines:
-        line.bullet = max((x for x, y in bullets if line.x0 - 30 < x < line.x0
-                           and abs(y - line.middle) < 0.5 * line.size), default=None)
+        line.bullet = max(
+            (
+                x
+                for x, y in bullets
+                if line.x0 - 30 < x < line.x0 and abs(y - line.middle) < 0.5 * line.size
+            ),
+            default=None,
+        )
     return sorted(lines, key=lambda one: one.top)
 
 
@@ -121,8 +128,11 @@ def _joined(text: str, following: str, known: frozenset[str]) -> tuple[str, str]
     if _CUT_WORD.search(text) and following[:1].islower():
         is_whole = text.lower() + re.match(r"[\w-]*", following)[0].lower() in known
         return (text if is_whole else text[:-1]), ""
-    is_glued = re.search(r"\w[-/]$", text) and following[:1].isalnum() or _UNSPACED.fullmatch(
-        text[-1:] + following[:1])
+    is_glued = (
+        re.search(r"\w[-/]$", text)
+        and following[:1].isalnum()
+        or _UNSPACED.fullmatch(text[-1:] + following[:1])
+    )
     return text, "" if is_glued else " "
 
 
@@ -149,10 +159,17 @@ class _Reader:
                 text[line.size, line.face] += len(line.text)
         self.body, self.face = text.most_common(1)[0][0] if text else (10.0, "")
         # the distance of lines of running text, as a multiple of their font size
-        self.pitch = median([step for before, line in pairwise(lines) if 0.9 < (
-            step := (line.middle - before.middle) / line.size) < 2.2] or [1.3])
-        self.known = frozenset(word for line in lines
-                               for word in re.findall(r"[\w-]+", line.text.lower()))
+        self.pitch = median(
+            [
+                step
+                for before, line in pairwise(lines)
+                if 0.9 < (step := (line.middle - before.middle) / line.size) < 2.2
+            ]
+            or [1.3]
+        )
+        self.known = frozenset(
+            word for line in lines for word in re.findall(r"[\w-]+", line.text.lower())
+        )
         self.levels: list[float] = []  # the font sizes of headings, largest first
         for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
             if size > 1.08 * self.body and (not self.levels or self.levels[-1] - size > 0.4):
@@ -198,16 +215,16 @@ class _Reader:
             rows = grid.rows[1:]
             if rows and not rows[0][0]:  # the rest of a row that the page cut
                 cut, *rows = rows
-                before.rows[-1] = [" ".join(filter(None, pair))
-                                   for pair in zip(before.rows[-1], cut, strict=True)]
+                before.rows[-1] = [
+                    " ".join(filter(None, pair)) for pair in zip(before.rows[-1], cut, strict=True)
+                ]
             before.rows += rows
         else:
             self._begin("table", grid, rows=grid.rows)
         self.stack = []
 
     def _begin(self, kind: str, part: Line | Grid, **fields) -> None:
-        self.pieces.append((Piece(kind, **fields),
-                            [part] if isinstance(part, Line) else []))
+        self.pieces.append((Piece(kind, **fields), [part] if isinstance(part, Line) else []))
 
     # True if the line is the next of a paragraph or an item
     def _goes_on(self, line: Line) -> bool:
@@ -218,7 +235,8 @@ class _Reader:
         left = self.stack[-1][1] if is_second and piece.kind == "item" else before.x0
         is_indented = is_second and piece.kind == "prose" and 0 < left - line.x0 < 30
         if not (abs(line.x0 - left) < 4 or is_indented) or (
-                abs(line.size - before.size) > 0.6 and not line.mono):
+            abs(line.size - before.size) > 0.6 and not line.mono
+        ):
             return False
         if line.top < before.top:  # a new page or column
             return not _SENTENCE_END.search(before.text) or line.text[0].islower()

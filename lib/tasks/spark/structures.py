@@ -15,8 +15,15 @@ STRUCTURES = register(
         ask=ask_prose,
         rewrite=keep,
         write=lab.sentences,
-        called=("natural", "natural language", "natural text", "text", "paragraph", "sentence",
-                "narrative"),
+        called=(
+            "natural",
+            "natural language",
+            "natural text",
+            "text",
+            "paragraph",
+            "sentence",
+            "narrative",
+        ),
     ),
     Structure(
         name="entity-list",

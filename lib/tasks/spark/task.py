@@ -18,8 +18,17 @@ class Spark(Task):
     needs = {"documents": Document}
     rules = staticmethod(by_rules)
 
-    def ask(self, texts: Rows, annotator: str, calls: Calls, *, max_queries: int = 10,
-            max_documents: int | None = None, seed: int = 42, **_: object) -> Asked:
+    def ask(
+        self,
+        texts: Rows,
+        annotator: str,
+        calls: Calls,
+        *,
+        max_queries: int = 10,
+        max_documents: int | None = None,
+        seed: int = 42,
+        **_: object,
+    ) -> Asked:
         """Return the queries on `max_documents` drawn documents, at most `max_queries` on each.
 
         The rules see all documents: a question that two answer differently is not asked. "facts"
@@ -27,8 +36,13 @@ class Spark(Task):
         """
         documents = texts["documents"]
         drawn = draw(documents, max_documents, seed)
-        engine = (ask_by_rules if annotator == "rules" else ask_facts(texts["facts"])
-                  if annotator == "facts" else by_model(annotator, calls))
+        engine = (
+            ask_by_rules
+            if annotator == "rules"
+            else ask_facts(texts["facts"])
+            if annotator == "facts"
+            else by_model(annotator, calls)
+        )
         found = annotate(documents if annotator == "rules" else drawn, engine, max_queries)
         ids = {document.document_id for document in drawn}
         return Asked(*([row for row in rows if row.document_id in ids] for rows in found))
@@ -38,10 +52,12 @@ class Spark(Task):
         of_document = {document.document_id: document.text for document in texts["documents"]}
         for query in asked.queries:
             text = of_document[query.document_id]
-            assert query.source_reference == text[query.start:query.end], query.query_id
+            assert query.source_reference == text[query.start : query.end], query.query_id
             assert query.structure == structure_of(query.block_type).name, query.query_id
-        return [f"all {len(asked.queries)} source references are verbatim; each label is the "
-                "structure of its block"]
+        return [
+            f"all {len(asked.queries)} source references are verbatim; each label is the "
+            "structure of its block"
+        ]
 
 
 TASK = Spark()

@@ -15,14 +15,23 @@ _DOCUMENT = ("TextRetrieval", "PathWalk", "TextRetrieval")
 
 
 def _numbered(**names: tuple[str, ...]) -> dict[str, str]:
-    return {f"{language}.{index}": name for language, kinds in names.items()
-            for index, name in enumerate(kinds)}
+    return {
+        f"{language}.{index}": name
+        for language, kinds in names.items()
+        for index, name in enumerate(kinds)
+    }
 
 
 TASKS = _numbered(  # 29 tasks, such as "json.3", -> kind
-    csv=_RECORDS, tree=("Tree.Height", "Node.Depth", "PathCompose"), json=_OBJECTS, yaml=_OBJECTS,
-    xml=("TextRetrieval", "TextRetrieval", "Syntax"), latex=_DOCUMENT, markdown=_DOCUMENT,
-    org=_DOCUMENT)
+    csv=_RECORDS,
+    tree=("Tree.Height", "Node.Depth", "PathCompose"),
+    json=_OBJECTS,
+    yaml=_OBJECTS,
+    xml=("TextRetrieval", "TextRetrieval", "Syntax"),
+    latex=_DOCUMENT,
+    markdown=_DOCUMENT,
+    org=_DOCUMENT,
+)
 
 
 class Sample(Record):
@@ -50,10 +59,23 @@ class Sample(Record):
 
 
 _TEXTS, _ANALYSIS = "00_structext", "06_structext"
-register({name: Artifact(f"{name}.jsonl", _TEXTS) for name in (
-    "samples", "asked", "solved", "training_samples")}, queries=_TEXTS, training=_TEXTS)
-KINDS = {"structext": Kind(
-    (_TEXTS, "03_train", "04_infer", "05_judge", _ANALYSIS), task="structext",
-    own={_TEXTS: Stage(), _ANALYSIS: Stage(every_seed=True)}, graph="structext/graph.smk",
-    arms=("base", "tuned"), trains="tuned",
-    reserved={BLIND: f"is the floor that {_ANALYSIS} computes"}, report=(_ANALYSIS, "structext"))}
+register(
+    {
+        name: Artifact(f"{name}.jsonl", _TEXTS)
+        for name in ("samples", "asked", "solved", "training_samples")
+    },
+    queries=_TEXTS,
+    training=_TEXTS,
+)
+KINDS = {
+    "structext": Kind(
+        (_TEXTS, "03_train", "04_infer", "05_judge", _ANALYSIS),
+        task="structext",
+        own={_TEXTS: Stage(), _ANALYSIS: Stage(every_seed=True)},
+        graph="structext/graph.smk",
+        arms=("base", "tuned"),
+        trains="tuned",
+        reserved={BLIND: f"is the floor that {_ANALYSIS} computes"},
+        report=(_ANALYSIS, "structext"),
+    )
+}

@@ -29,8 +29,10 @@ class StrucText(Task):
         ids = {row.item for row in left_out}
         kept = [query for query in queries if query.query_id not in ids]
         answers = token_counts([query.answer for query in kept], room.tokenizer)
-        note = (f"{sum(length > room.reply for length in answers)} of {len(kept)} reference "
-                f"answers are longer than {room.reply} tokens: no reply can give them in full.")
+        note = (
+            f"{sum(length > room.reply for length in answers)} of {len(kept)} reference "
+            f"answers are longer than {room.reply} tokens: no reply can give them in full."
+        )
         return Shown(kept, [], left_out, note)
 
     def final(self, query: Query, reply: str) -> Final:
@@ -44,16 +46,23 @@ class StrucText(Task):
         """
         samples = {one.sample.id: one.sample for one in rows["asked"]}  # each is solved once
         texts = {row.id: row.answer for row in solved(samples.values())}
-        return {one.query_id: f"<answer>\n{text}\n</answer>"
-                if (text := texts[one.sample.id]) and one.setting in REASONING else text
-                for one in rows["asked"]}
+        return {
+            one.query_id: f"<answer>\n{text}\n</answer>"
+            if (text := texts[one.sample.id]) and one.setting in REASONING
+            else text
+            for one in rows["asked"]
+        }
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return language, depth, width and text of a query's sample."""
         found = re.search(r"-d(\d+)-w(\d+)", query.query_id)
         depth, width = map(int, found.groups()) if found else (0, 0)
-        return {"language": query.block_type, "depth": depth, "width": width,
-                "text": query.document_id}
+        return {
+            "language": query.block_type,
+            "depth": depth,
+            "width": width,
+            "text": query.document_id,
+        }
 
 
 TASK = StrucText()
@@ -63,8 +72,9 @@ TASK = StrucText()
 # a suite's longest prompts amount to hundreds of megabytes.
 def _too_long(queries: list[Query], texts: dict[str, str], room: Room) -> list[Rejected]:
     if room.window < 1 or room.reply < 1:
-        raise ValueError(f"window {room.window}, answer_budget {room.reply}: each must be at least "
-                         "1 token")
+        raise ValueError(
+            f"window {room.window}, answer_budget {room.reply}: each must be at least 1 token"
+        )
     most = room.window - room.reply
     different = list(dict.fromkeys(texts[query.query_id] for query in queries))
     of_text = dict(zip(different, token_counts(different, room.tokenizer), strict=True))
@@ -72,7 +82,13 @@ def _too_long(queries: list[Query], texts: dict[str, str], room: Room) -> list[R
     short = [query for query in queries if lengths[query.query_id] <= most]
     counted = lengths_of([query.context for query in short], room.tokenizer, room.style)
     lengths |= {query.query_id: length for query, length in zip(short, counted, strict=True)}
-    return [Rejected(document_id=query.document_id, item=query.query_id,
-                     reason=f"{lengths[query.query_id]:,} tokens or more and {room.reply:,} for "
-                            f"the reply do not fit in {room.window:,}")
-            for query in queries if lengths[query.query_id] > most]
+    return [
+        Rejected(
+            document_id=query.document_id,
+            item=query.query_id,
+            reason=f"{lengths[query.query_id]:,} tokens or more and {room.reply:,} for "
+            f"the reply do not fit in {room.window:,}",
+        )
+        for query in queries
+        if lengths[query.query_id] > most
+    ]

@@ -47,8 +47,10 @@ class Grid(Record):
     @property
     def lines(self) -> list[tuple[str, ...]]:
         """Return the rows as texts, labels first."""
-        return [(label, *(cell.text for cell in cells))
-                for label, cells in zip(self.rows, self.cells, strict=True)]
+        return [
+            (label, *(cell.text for cell in cells))
+            for label, cells in zip(self.rows, self.cells, strict=True)
+        ]
 
     def cell(self, ref: "CellRef") -> Cell:
         """Return the cell at `ref`, whose `grid_id` must be this grid's."""
@@ -123,8 +125,7 @@ class TableQuestion(Record):
     @property
     def place(self) -> dict[str, str]:
         """Return the fields that a row about an answer to it shares with it."""
-        return {"question_id": self.question_id, "passage_id": self.passage_id,
-                "level": self.level}
+        return {"question_id": self.question_id, "passage_id": self.passage_id, "level": self.level}
 
     def cells_in(self, grids: Mapping[str, Grid]) -> list[Cell]:
         """Return the question's cells; `grids` are by grid_id."""
@@ -160,17 +161,27 @@ def own_label(label: str) -> str:
 
 
 FILINGS, QUESTIONS, ANALYSIS = "00_filings", "01_annotate", "06_tablequest"
-register({
-    "filings": Artifact("filings.jsonl", FILINGS, Filing),
-    "grids": Artifact("grids.jsonl", FILINGS, Grid),
-    "passages": Artifact("passages.jsonl", FILINGS, Passage),
-    "not_understood": Artifact("not_understood.jsonl", FILINGS),
-    "questions": Artifact("questions.jsonl", QUESTIONS, TableQuestion),
-    "matches": Artifact("matches/{judge}.jsonl", ANALYSIS),
-    "grades": Artifact("grades/{grader}.jsonl", ANALYSIS)},
-    documents=FILINGS, documents_rejected=FILINGS)
-KINDS = {"tablequest": Kind(
-    (FILINGS, QUESTIONS, "02_normalize", "03_train", "04_infer", "05_judge", ANALYSIS),
-    task="tablequest", graph="tablequest/graph.smk",
-    own={FILINGS: Stage(), ANALYSIS: Stage(every_seed=True)},
-    folder="FILINGS", endings=ENDINGS, report=(ANALYSIS, "tablequest"))}
+register(
+    {
+        "filings": Artifact("filings.jsonl", FILINGS, Filing),
+        "grids": Artifact("grids.jsonl", FILINGS, Grid),
+        "passages": Artifact("passages.jsonl", FILINGS, Passage),
+        "not_understood": Artifact("not_understood.jsonl", FILINGS),
+        "questions": Artifact("questions.jsonl", QUESTIONS, TableQuestion),
+        "matches": Artifact("matches/{judge}.jsonl", ANALYSIS),
+        "grades": Artifact("grades/{grader}.jsonl", ANALYSIS),
+    },
+    documents=FILINGS,
+    documents_rejected=FILINGS,
+)
+KINDS = {
+    "tablequest": Kind(
+        (FILINGS, QUESTIONS, "02_normalize", "03_train", "04_infer", "05_judge", ANALYSIS),
+        task="tablequest",
+        graph="tablequest/graph.smk",
+        own={FILINGS: Stage(), ANALYSIS: Stage(every_seed=True)},
+        folder="FILINGS",
+        endings=ENDINGS,
+        report=(ANALYSIS, "tablequest"),
+    )
+}

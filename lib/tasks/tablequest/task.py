@@ -38,7 +38,7 @@ class TableQuest(Task):
         max_queries: int = 80,
         forms: Sequence[str] = ("html",),
         seed: int = 42,
-        **_: object
+        **_: object,
     ) -> Asked:
         """Return at most `max_queries` questions of each level, in each of `forms`."""
         if max_queries < 1:
@@ -70,7 +70,7 @@ class TableQuest(Task):
             lambda queries, texts: [
                 judged(asked[question_id_of(query.query_id)], text)
                 for query, text in zip(queries, texts, strict=True)
-            ]
+            ],
         )
 
     def replies(self, queries: list[Query], rows: Rows) -> dict[str, str]:
@@ -83,7 +83,7 @@ class TableQuest(Task):
         return {
             "level": question.level,
             "passage": question.passage_id,
-            "form": form_of(query.query_id)
+            "form": form_of(query.query_id),
         }
 
 

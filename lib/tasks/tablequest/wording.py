@@ -22,7 +22,7 @@ _COINS = {
     "CAD": ("C$", "Canadian dollars"),
     "CHF": ("CHF ", "Swiss francs"),
     "CNY": ("RMB ", "yuan"),
-    "AUD": ("A$", "Australian dollars")
+    "AUD": ("A$", "Australian dollars"),
 }
 _USUAL = {"$": "USD", "¥": "JPY"}  # the currency of a mark that several have
 _COIN = r"US\$|C\$|A\$|[$€£¥]|(?:USD|EUR|GBP|JPY|CAD|CHF|CNY|AUD|RMB)\b"
@@ -34,13 +34,13 @@ _NUMBER = re.compile(
     r"(?:\s?(?:of\s)?(?P<unit>%|percentage\spoints|percent|pp\b|US\sdollars|Canadian\sdollars"
     rf"|Australian\sdollars|Swiss\sfrancs|dollars|euros|pounds|yen|yuan|shares|{_COIN}))?"
     r"(?P<close2>\s?\))?(?![\d%]|[.,/]\d|\w)",
-    re.I
+    re.I,
 )
 _SPANS = (
     ("three months", 80, 100),
     ("six months", 170, 191),
     ("nine months", 260, 285),
-    ("year", 350, 380)
+    ("year", 350, 380),
 )  # shortest and longest, in days
 
 
@@ -75,7 +75,7 @@ def _amount(found: re.Match) -> Amount:
         _USUAL.get(coin, coin) or (unit if unit in ("", "shares") else "%"),
         scale,
         len(digits.replace(".", "").lstrip("0")) or 1,
-        found[0].strip()
+        found[0].strip(),
     )
 
 

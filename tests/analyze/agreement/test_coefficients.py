@@ -41,8 +41,12 @@ def test_values_are_in_their_intervals_and_no_interval_claims_certainty(counts):
 
 def test_intervals_are_over_documents():
     """Four equal answers per document add nothing to one, and one document has no interval."""
-    tables = np.array([[[1, 0], [0, 0]]] * 12 + [[[0, 0], [0, 1]]] * 6 + [[[0, 1], [0, 0]]] * 4
-                      + [[[0, 0], [1, 0]]] * 2)
+    tables = np.array(
+        [[[1, 0], [0, 0]]] * 12
+        + [[[0, 0], [0, 1]]] * 6
+        + [[[0, 1], [0, 0]]] * 4
+        + [[[0, 0], [1, 0]]] * 2
+    )
     once, alike = clustered_coefficients(tables), clustered_coefficients(4 * tables)
     assert alike == pytest.approx(once) and once["kappa_low"] < once["kappa"] < once["kappa_high"]
     one = clustered_coefficients(tables.sum(axis=0, keepdims=True))
@@ -54,14 +58,29 @@ STATES = {"c": "correct", "i": "incorrect", "u": "unscored"}
 
 
 def verdicts(judge: str, states: str, arm: str = "dapt") -> list[Verdict]:
-    return [Verdict(query_id=f"q{n}", arm=arm, judge=judge, verdict=STATES[state],
-                    reason=f"{judge} {n}") for n, state in enumerate(states)]
+    return [
+        Verdict(
+            query_id=f"q{n}", arm=arm, judge=judge, verdict=STATES[state], reason=f"{judge} {n}"
+        )
+        for n, state in enumerate(states)
+    ]
 
 
-QUERIES = [Query(query_id=f"q{n}", document_id="d", question="Which?", answer="a\nb",
-                 structure=structure, source_reference="", start=0, end=0, block_type="prose",
-                 entity_count=None)
-           for n, structure in enumerate(["natural"] * 3 + ["tabular"] * 2)]
+QUERIES = [
+    Query(
+        query_id=f"q{n}",
+        document_id="d",
+        question="Which?",
+        answer="a\nb",
+        structure=structure,
+        source_reference="",
+        start=0,
+        end=0,
+        block_type="prose",
+        entity_count=None,
+    )
+    for n, structure in enumerate(["natural"] * 3 + ["tabular"] * 2)
+]
 
 
 def test_unscored_is_counted_and_shown_and_is_in_no_coefficient():
@@ -70,18 +89,24 @@ def test_unscored_is_counted_and_shown_and_is_in_no_coefficient():
     table = agreement(rows).set_index("structure")
     assert list(table.index) == ["natural", "tabular", "all"]
     total = table.loc["all"]
-    assert total[["n", "unscored_first", "unscored_second", "scored", "agreed", "lenient",
-                  "strict"]].tolist() == [5, 1, 2, 3, 2, 1, 0]
+    assert total[
+        ["n", "unscored_first", "unscored_second", "scored", "agreed", "lenient", "strict"]
+    ].tolist() == [5, 1, 2, 3, 2, 1, 0]
     assert table.scored["tabular"] == 0 and np.isnan(table.agreement["tabular"])
 
 
 def test_every_pair_of_judges_has_its_arms_and_a_labelled_answer_its_weight():
-    judges = {"rules": verdicts("rules", "cccci") + verdicts("rules", "iiiii", "base"),
-              "m": verdicts("m", "ccccc") + verdicts("m", "cccc", "base"),
-              PERSON: verdicts(PERSON, "ci")}
+    judges = {
+        "rules": verdicts("rules", "cccci") + verdicts("rules", "iiiii", "base"),
+        "m": verdicts("m", "ccccc") + verdicts("m", "cccc", "base"),
+        PERSON: verdicts(PERSON, "ci"),
+    }
     table = agreement(paired_verdicts(QUERIES, judges, {("q0", "dapt"): 3.0}))
-    table = table[table.structure == "all"].set_index(
-        ["first_judge", "second_judge", "arm"]).sort_index()
+    table = (
+        table[table.structure == "all"]
+        .set_index(["first_judge", "second_judge", "arm"])
+        .sort_index()
+    )
     assert table.n["rules", "m"].tolist() == [9, 4, 5] and table.agreed["rules", "m", "base"] == 0
     person = table.loc["rules", PERSON, "all"]
     assert (person.agreed, person.scored, person.agreement) == (1, 2, 0.75)  # 3 of 3 + 1

@@ -27,8 +27,10 @@ ARMS = ["base", "dapt"]
 
 def save_answers(queries: list[Query], arm: str, texts: list[str]) -> None:
     """Save an arm's answers and the rules' verdicts on them."""
-    answers = [Answer(query_id=query.query_id, arm=arm, answer=text, n_tokens=1, truncated=False)
-               for query, text in zip(queries, texts, strict=True)]
+    answers = [
+        Answer(query_id=query.query_id, arm=arm, answer=text, n_tokens=1, truncated=False)
+        for query, text in zip(queries, texts, strict=True)
+    ]
     save("s", "answers", answers, arm=arm)
     save("s", "verdicts", judge(queries, answers, by_rules), judge="rules", arm=arm)
 
@@ -44,8 +46,14 @@ def study(tmp_path_factory):
         save("s", "documents", documents)
         save("s", "queries", queries)
         save_answers(queries, "base", [query.answer for query in queries[1:] + queries[:1]])
-        save_answers(queries, "dapt", [query.answer if n % 2 else query.answer.split("\n")[0]
-                                       for n, query in enumerate(queries)])
+        save_answers(
+            queries,
+            "dapt",
+            [
+                query.answer if n % 2 else query.answer.split("\n")[0]
+                for n, query in enumerate(queries)
+            ],
+        )
     return root
 
 
@@ -60,6 +68,7 @@ def run(request, monkeypatch, capsys):
         capsys.readouterr()
         run_cells(stage, study="s", **given)
         return capsys.readouterr().out
+
     return run
 
 
@@ -106,7 +115,8 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     answers = load_arms("s", "answers", ARMS)
     items = items_of(queries, answers, load_arms("s", "verdicts", ARMS, judge="rules"))
     verdict = {"item": "label"} | {
-        item.item: "unsure" if item.verdict == "unscored" else item.verdict for item in items}
+        item.item: "unsure" if item.verdict == "unscored" else item.verdict for item in items
+    }
     path = data_path("s", "human", "sheet.csv")
     lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
     filled = [f"{line[0]};{verdict[line[0]]}" for line in lines if line[0] in verdict]
@@ -117,7 +127,8 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     assert " answers are labelled, 0 labels are of other answers" in printed
     table = pd.read_csv(result_path("s", "agreement.csv"))
     table = table[(table.arm == "all") & (table.structure == "all")].set_index(
-        ["first_judge", "second_judge"])
+        ["first_judge", "second_judge"]
+    )
     assert table.n["rules", "gpt-4o"] == len(answers) > table.agreed["rules", "gpt-4o"]
     assert table.agreement["rules", "person"] == 1 and table.strict["rules", "gpt-4o"] > 0
     assert result_path("s", "agreement.md").stat().st_size > 0

@@ -30,15 +30,44 @@ from lib.tasks.spark.structures import STRUCTURES
 
 def study(n: int = 40, text: str = "answer {}"):
     """Return queries of three structures, two arms' answers, and verdicts (few are correct)."""
-    queries = [Query(query_id=f"q{number}", document_id="d", question=f"Which {number}?",
-                     answer=f"{number}", structure=[*STRUCTURES][number % 3], source_reference="",
-                     start=0, end=0, block_type="prose", entity_count=None)
-               for number in range(n)]
-    answers = [Answer(query_id=query.query_id, arm=arm, answer=text.format(query.query_id),
-                      n_tokens=1, truncated=False) for arm in ("base", "dapt") for query in queries]
-    verdicts = [Verdict(query_id=row.query_id, arm=row.arm, judge="rules", reason="",
-                        verdict="correct" if row.query_id.endswith(("1", "8"))
-                        and row.arm == "dapt" else "incorrect") for row in answers]
+    queries = [
+        Query(
+            query_id=f"q{number}",
+            document_id="d",
+            question=f"Which {number}?",
+            answer=f"{number}",
+            structure=[*STRUCTURES][number % 3],
+            source_reference="",
+            start=0,
+            end=0,
+            block_type="prose",
+            entity_count=None,
+        )
+        for number in range(n)
+    ]
+    answers = [
+        Answer(
+            query_id=query.query_id,
+            arm=arm,
+            answer=text.format(query.query_id),
+            n_tokens=1,
+            truncated=False,
+        )
+        for arm in ("base", "dapt")
+        for query in queries
+    ]
+    verdicts = [
+        Verdict(
+            query_id=row.query_id,
+            arm=row.arm,
+            judge="rules",
+            reason="",
+            verdict="correct"
+            if row.query_id.endswith(("1", "8")) and row.arm == "dapt"
+            else "incorrect",
+        )
+        for row in answers
+    ]
     return queries, answers, verdicts
 
 
@@ -54,12 +83,16 @@ def cells_of(path) -> list[list[str]]:
 
 def test_every_stratum_is_drawn_in_turn_and_the_same_seed_draws_the_same(items):
     drawn = draw(items, 36, seed=3)
-    counts, all_counts = (Counter((item.structure, item.arm, item.verdict) for item in part)
-                          for part in (drawn, items))
+    counts, all_counts = (
+        Counter((item.structure, item.arm, item.verdict) for item in part)
+        for part in (drawn, items)
+    )
     assert len(drawn) == 36 == len({item.item for item in drawn})
     assert set(counts) == set(all_counts)
-    assert all(counts[key] in (n, max(counts.values()), max(counts.values()) - 1)
-               for key, n in all_counts.items())
+    assert all(
+        counts[key] in (n, max(counts.values()), max(counts.values()) - 1)
+        for key, n in all_counts.items()
+    )
     assert draw(items[::-1], 36, seed=3) == drawn != draw(items, 36, seed=4)
     assert len(draw(items, 1000, seed=3)) == len(items) == 80 and draw(items, 0, seed=3) == []
     order = [item.arm for item in drawn]
@@ -88,11 +121,18 @@ def test_the_sheet_shows_neither_arm_nor_judge_nor_verdict(items, tmp_path):
 FORMULAS = ["=1+1", "+1", "-20 °C", "@SUM(A1)", " =cmd|'/c calc'!A0", "\tx", "\n-1", "\uff1d1"]
 
 
-@given(st.lists(st.tuples(st.text() | st.sampled_from(FORMULAS), st.text(min_size=1)), min_size=1,
-                max_size=4))
+@given(
+    st.lists(
+        st.tuples(st.text() | st.sampled_from(FORMULAS), st.text(min_size=1)),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_any_text_is_written_and_no_cell_starts_a_formula(tmp_path_factory, texts):
-    items = [replace(item, texts=(question, "1", text + "\x00\ud800"))
-             for item, (question, text) in zip(items_of(*study(len(texts))), texts, strict=False)]
+    items = [
+        replace(item, texts=(question, "1", text + "\x00\ud800"))
+        for item, (question, text) in zip(items_of(*study(len(texts))), texts, strict=False)
+    ]
     path = tmp_path_factory.mktemp("sheet") / "s.csv"
     assert labels_of(path, items) == {}
     lines = cells_of(path)
@@ -104,21 +144,32 @@ def test_any_text_is_written_and_no_cell_starts_a_formula(tmp_path_factory, text
 SHEET = "item,question,label\nitem-a,Which?,correct\nitem-b,Which?,\nitem-c,Which?,INCORRECT \n"
 
 
-@pytest.mark.parametrize("raw", [
-    SHEET.encode("utf-8-sig"), SHEET.replace(",", ";").encode("cp1252"),
-    SHEET.replace(",", "\t").encode(), SHEET.replace("\n", "\r\n").encode(),
-    b"label;ITEM ;note\n;;\n\nincorrect;item-c;x\nCorrect;item-a;\n;item-b;\n;;;;\n",
-    "label;item;question\ncorrect;item-a;Größe?\nincorrect;item-c;\n".encode("cp1252")])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        SHEET.encode("utf-8-sig"),
+        SHEET.replace(",", ";").encode("cp1252"),
+        SHEET.replace(",", "\t").encode(),
+        SHEET.replace("\n", "\r\n").encode(),
+        b"label;ITEM ;note\n;;\n\nincorrect;item-c;x\nCorrect;item-a;\n;item-b;\n;;;;\n",
+        "label;item;question\ncorrect;item-a;Größe?\nincorrect;item-c;\n".encode("cp1252"),
+    ],
+)
 def test_any_form_that_a_spreadsheet_saves_is_read(raw, tmp_path):
     (tmp_path / "s.csv").write_bytes(raw)
     assert read_labels(tmp_path / "s.csv") == {"item-a": "correct", "item-c": "incorrect"}
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("item,label\nitem-a,correct\n\nitem-b,corect\n", "item-b: label 'corect' should be"),
-    ("item,label\nitem-a,correct\nitem-a,incorrect\n", "item-a is labelled correct and incorr"),
-    ("item,label\n,correct\n", "a row without an item"), ("", "no column 'item'"),
-    ("name,label\nx,correct\n", "no column 'item'")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("item,label\nitem-a,correct\n\nitem-b,corect\n", "item-b: label 'corect' should be"),
+        ("item,label\nitem-a,correct\nitem-a,incorrect\n", "item-a is labelled correct and incorr"),
+        ("item,label\n,correct\n", "a row without an item"),
+        ("", "no column 'item'"),
+        ("name,label\nx,correct\n", "no column 'item'"),
+    ],
+)
 def test_an_invalid_sheet_names_item_and_remedy(text, message, tmp_path):
     (tmp_path / "s.csv").write_text(text)
     with pytest.raises(BadInput, match=message):
@@ -135,8 +186,13 @@ def test_a_sheet_outside_the_folder_that_is_kept_is_refused(sheet, tmp_path, mon
 
 def test_the_digest_changes_with_labels_alone(tmp_path):
     path, found = tmp_path / "sheet.csv", []
-    for text in ("item,label\na,\n", "item,label\na,correct\nb,\n",
-                 "label,item\ncorrect,a\n", "item,label\na,incorrect\n", "item,label\na,corect\n"):
+    for text in (
+        "item,label\na,\n",
+        "item,label\na,correct\nb,\n",
+        "label,item\ncorrect,a\n",
+        "item,label\na,incorrect\n",
+        "item,label\na,corect\n",
+    ):
         path.write_text(text)
         found.append(labels_digest(path))
     assert labels_digest(tmp_path / "none.csv") == found[0] == "" and found[1] == found[2]
@@ -147,14 +203,18 @@ def test_a_label_is_a_verdict_that_stands_for_its_stratum(items):
     labels = {items[0].item: "unsure", items[2].item: "correct", "item-gone": "correct"}
     assert [row.verdict for row in verdicts_of(items, labels, "person")] == ["unscored", "correct"]
     sizes = Counter(item.stratum for item in items)
-    assert list(weights(items, labels).values()) == [sizes[items[0].stratum],
-                                                     sizes[items[2].stratum]]
+    assert list(weights(items, labels).values()) == [
+        sizes[items[0].stratum],
+        sizes[items[2].stratum],
+    ]
 
 
 def test_questions_are_rated_by_structure_and_rule_with_their_denominators(tmp_path):
     path = tmp_path / "questions.csv"
-    queries = [query.model_copy(update={"rule": "lists", "document_id": f"d{number // 3}"})
-               for number, query in enumerate(study(12)[0])]
+    queries = [
+        query.model_copy(update={"rule": "lists", "document_id": f"d{number // 3}"})
+        for number, query in enumerate(study(12)[0])
+    ]
     items = questions_of(queries)
     assert labels_of(path, items, QUESTIONS) == {}
     header, *lines = cells_of(path)

@@ -18,8 +18,12 @@ from tests.analyze.statistics.test_paired import rows_of
 
 
 def heights(axes) -> list[float]:
-    return [round(bar.get_height(), 4) for group in axes.containers if hasattr(group, "patches")
-            for bar in group.patches]
+    return [
+        round(bar.get_height(), 4)
+        for group in axes.containers
+        if hasattr(group, "patches")
+        for bar in group.patches
+    ]
 
 
 def test_bars_are_the_tables_cells():
@@ -28,7 +32,8 @@ def test_bars_are_the_tables_cells():
     assert heights(figure.axes[0]) == (100 * table.accuracy).round(4).tolist()
     assert plotted is table and len(figure.legends[0].get_texts()) == 3
     assert interval_ends(figure.axes[0], upright=True) == sorted(
-        (100 * table[["low", "high"]]).round(6).to_numpy().ravel())
+        (100 * table[["low", "high"]]).round(6).to_numpy().ravel()
+    )
     both = pd.concat([table.assign(source="paper"), table.assign(source="this run")])
     assert len(draw_accuracy(both, panel="source")[0].axes) == 2
     assert len(draw_numeric(table5(paper_rows()))[0].axes) == 3
@@ -52,15 +57,21 @@ def test_an_arm_without_a_verdict_gives_an_empty_figure():
 
 
 def test_forests_draw_every_known_interval_and_fill_what_differs():
-    rows = pd.concat([rows_of("natural", base="0" * 12, dapt="1" * 11 + "0"),
-                      rows_of("tabular", base="0" * 12, dapt="0" * 12)])
+    rows = pd.concat(
+        [
+            rows_of("natural", base="0" * 12, dapt="1" * 11 + "0"),
+            rows_of("tabular", base="0" * 12, dapt="0" * 12),
+        ]
+    )
     table = paired(rows)
     axes = draw_paired(table)[0].axes[0]
     known = table.dropna(subset="low_points")
     assert interval_ends(axes) == sorted(
-        known[["low_points", "high_points"]].round(6).to_numpy().ravel())
-    hollow = [y for line in axes.lines if line.get_markerfacecolor() == "white"
-              for y in line.get_ydata()]
+        known[["low_points", "high_points"]].round(6).to_numpy().ravel()
+    )
+    hollow = [
+        y for line in axes.lines if line.get_markerfacecolor() == "white" for y in line.get_ydata()
+    ]
     assert len(hollow) == (table[table.n > 0].differs == 0).sum()
     seeds = spread(rows)
     figure, _ = draw_seeds(seeds)

@@ -27,10 +27,13 @@ NAN = float("nan")
 
 def interval_ends(axes, *, upright: bool = False) -> list[float]:
     """Return both ends of all intervals drawn, sorted."""
-    return sorted(round(float(value), 6) for drawn in axes.collections
-                  if isinstance(drawn, LineCollection)
-                  for segment in drawn.get_segments()
-                  for value in np.reshape(segment, (-1, 2))[:, int(upright)])
+    return sorted(
+        round(float(value), 6)
+        for drawn in axes.collections
+        if isinstance(drawn, LineCollection)
+        for segment in drawn.get_segments()
+        for value in np.reshape(segment, (-1, 2))[:, int(upright)]
+    )
 
 
 def texts(axes) -> list[str]:
@@ -40,8 +43,16 @@ def texts(axes) -> list[str]:
 @styled
 def test_an_unknown_interval_or_estimate_is_not_drawn():
     figure, (axes,) = panels(1, 2)
-    forest(axes, [0, 1, 2], [5, 6, NAN], [4, NAN, NAN], [7, NAN, NAN], filled=[True, False, True],
-           label="dapt", **marker(1))
+    forest(
+        axes,
+        [0, 1, 2],
+        [5, 6, NAN],
+        [4, NAN, NAN],
+        [7, NAN, NAN],
+        filled=[True, False, True],
+        label="dapt",
+        **marker(1),
+    )
     name_rows(axes, ["a", "b", "c"], zero=True)
     legend(figure, axes)
     assert interval_ends(axes) == [4, 7]

@@ -27,22 +27,48 @@ def rows_of(structure: str = "natural", per_cluster: int = 1, **arms: str) -> pd
 
     `dapt_nAt2` is the arm dapt-n@2.
     """
-    return pd.DataFrame([
-        {"arm": arm.replace("_", "-").replace("At", "@"), "query_id": f"{structure}{number}",
-         "structure": structure, "verdict": STATES[state],
-         "cluster": f"{structure}{number // per_cluster}"}
-        for arm, states in arms.items() for number, state in enumerate(states)])
+    return pd.DataFrame(
+        [
+            {
+                "arm": arm.replace("_", "-").replace("At", "@"),
+                "query_id": f"{structure}{number}",
+                "structure": structure,
+                "verdict": STATES[state],
+                "cluster": f"{structure}{number // per_cluster}",
+            }
+            for arm, states in arms.items()
+            for number, state in enumerate(states)
+        ]
+    )
 
 
 def query(query_id: str, document_id: str, start: int = 0, end: int = 5) -> Query:
-    return Query(query_id=query_id, document_id=document_id, question="q", answer="a",
-                 structure="natural", source_reference="", start=start, end=end,
-                 entity_count=None, block_type="prose")
+    return Query(
+        query_id=query_id,
+        document_id=document_id,
+        question="q",
+        answer="a",
+        structure="natural",
+        source_reference="",
+        start=start,
+        end=end,
+        entity_count=None,
+        block_type="prose",
+    )
 
 
 def fact(entity: str, document_id: str, start: int, end: int) -> Fact:
-    return Fact(fact_id=f"{document_id}/{start}", entity=entity, attribute="port", value=["1"],
-                structure="natural", document_id=document_id, start=start, end=end, public=False)
+    return Fact(
+        fact_id=f"{document_id}/{start}",
+        entity=entity,
+        attribute="port",
+        value=["1"],
+        structure="natural",
+        document_id=document_id,
+        start=start,
+        end=end,
+        public=False,
+    )
 
 
 def natural(table: pd.DataFrame) -> pd.Series:
@@ -50,12 +76,28 @@ def natural(table: pd.DataFrame) -> pd.Series:
 
 
 def test_a_cluster_is_the_product_in_all_its_documents_else_the_document():
-    facts = [fact("Pump", "d1", 0, 5), fact("Pump", "d2", 0, 5), fact("Valve", "d2", 6, 9),
-             fact("Fan", "d4", 0, 5)]
-    queries = [query("a", "d1"), query("b", "d2"), query("c", "d2", 6, 9), query("d", "d2", 5, 6),
-               query("e", "d3"), query("f", "d4", 7, 9)]
-    assert clusters_of(queries, facts) == {"a": "Pump", "b": "Pump", "c": "Valve", "d": "d2",
-                                           "e": "d3", "f": "Fan"}
+    facts = [
+        fact("Pump", "d1", 0, 5),
+        fact("Pump", "d2", 0, 5),
+        fact("Valve", "d2", 6, 9),
+        fact("Fan", "d4", 0, 5),
+    ]
+    queries = [
+        query("a", "d1"),
+        query("b", "d2"),
+        query("c", "d2", 6, 9),
+        query("d", "d2", 5, 6),
+        query("e", "d3"),
+        query("f", "d4", 7, 9),
+    ]
+    assert clusters_of(queries, facts) == {
+        "a": "Pump",
+        "b": "Pump",
+        "c": "Valve",
+        "d": "d2",
+        "e": "d3",
+        "f": "Fan",
+    }
     assert set(clusters_of(queries).values()) == {"d1", "d2", "d3", "d4"}
     rows = add_clusters(pd.DataFrame({"query_id": ["c", "a"]}), queries, facts)
     assert list(rows.cluster) == ["Valve", "Pump"]
@@ -91,8 +133,14 @@ def test_all_arms_are_compared():
 
 
 def test_holm_is_over_every_row_with_a_query():
-    table = paired(pd.concat([rows_of(structure, base="0" * 12, dapt="1" * 9 + "0" * 3,
-                                      dapt_n="1" * 6 + "0" * 6) for structure in STRUCTURES]))
+    table = paired(
+        pd.concat(
+            [
+                rows_of(structure, base="0" * 12, dapt="1" * 9 + "0" * 3, dapt_n="1" * 6 + "0" * 6)
+                for structure in STRUCTURES
+            ]
+        )
+    )
     assert table.p_holm.min() == pytest.approx(12 * table.p.min())
 
 
@@ -107,8 +155,10 @@ def test_queries_of_few_documents_that_change_together_are_no_evidence():
 
 
 @settings(max_examples=8, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("10-"), st.sampled_from("10-")), min_size=1,
-                max_size=40), st.integers(1, 12))
+@given(
+    st.lists(st.tuples(st.sampled_from("10-"), st.sampled_from("10-")), min_size=1, max_size=40),
+    st.integers(1, 12),
+)
 def test_what_differs_has_a_small_p_and_an_interval_without_0(pairs, per_cluster):
     base, dapt = ("".join(side) for side in zip(*pairs, strict=True))
     table = paired(rows_of(per_cluster=per_cluster, base=base, dapt=dapt), draws=199)

@@ -39,9 +39,14 @@ def test_the_interval_for_both_sources_covers_where_that_for_queries_does_not():
     for _ in range(80):
         facility, seeds = rng.normal(0, 1, 120), rng.normal(0, 0.5, 4)
         right = [facility + seed + rng.normal(0, 1, 120) > 0 for seed in seeds]
-        rows = rows_of(**{f"daptAt{number}" if number > 1 else "dapt":
-                          "".join("01"[int(value)] for value in values)
-                          for number, values in enumerate(right, 1)})
+        rows = rows_of(
+            **{
+                f"daptAt{number}" if number > 1 else "dapt": "".join(
+                    "01"[int(value)] for value in values
+                )
+                for number, values in enumerate(right, 1)
+            }
+        )
         row = cell(spread(rows))
         low, high = share_interval(pd.Series(np.mean(right, axis=0)), pd.Series(range(120)))
         hits["queries"] += low <= 0.5 <= high
@@ -70,11 +75,18 @@ def test_differences_are_averaged_over_seeds():
 
 def test_the_gain_beyond_prose_is_the_difference_of_two_gains():
     rng, arms = np.random.default_rng(4), ("dapt", "dapt_n", "dapt_nAt2")
-    draws = {structure: {arm: rng.integers(0, 2, 80) for arm in arms}
-             for structure in ("natural", "tabular")}
-    rows = pd.concat([rows_of(structure, 2, **{arm: "".join(map(str, states))
-                                               for arm, states in cells.items()})
-                      for structure, cells in draws.items()])
+    draws = {
+        structure: {arm: rng.integers(0, 2, 80) for arm in arms}
+        for structure in ("natural", "tabular")
+    }
+    rows = pd.concat(
+        [
+            rows_of(
+                structure, 2, **{arm: "".join(map(str, states)) for arm, states in cells.items()}
+            )
+            for structure, cells in draws.items()
+        ]
+    )
     one = paired(rows[rows.arm != "dapt-n@2"]).set_index("structure")
     row = one.loc["tabular – natural"]
     gains = one.difference_points

@@ -5,8 +5,17 @@ from hypothesis import strategies as st
 
 from lib.annotate.model.parts import parts
 
-PIECES = ["# A\n\n", "## B\n\n", "word " * 9 + "\n\n", "- item\n", "- a\n  - b\n\n",
-          "x" * 70 + "\n\n", "  \n", "| K | V |\n|---|---|\n" + "| k | v |\n" * 9, "ä€" * 40]
+PIECES = [
+    "# A\n\n",
+    "## B\n\n",
+    "word " * 9 + "\n\n",
+    "- item\n",
+    "- a\n  - b\n\n",
+    "x" * 70 + "\n\n",
+    "  \n",
+    "| K | V |\n|---|---|\n" + "| k | v |\n" * 9,
+    "ä€" * 40,
+]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.sampled_from([7, 40, 100]))

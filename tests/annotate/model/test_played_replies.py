@@ -19,8 +19,10 @@ from lib.normalize.segments import KEPT
 from lib.tasks.spark import structures  # noqa: F401 (registers them)
 from tests.llm_server import Server, completion
 
-PLAYED = [json.loads(line) for line in (REPOSITORY / "tests" / "data" / "replies.jsonl").open(
-    encoding="utf-8")]
+PLAYED = [
+    json.loads(line)
+    for line in (REPOSITORY / "tests" / "data" / "replies.jsonl").open(encoding="utf-8")
+]
 RECORD = """# Orsa R-9
 
 The pump holds 36 litres of *clear* oil. It
@@ -40,18 +42,23 @@ PART = "The port is 8443. Do not lift the lid, which weighs 2 kg."
 
 
 def of(stage: str) -> list:
-    return [pytest.param(number, one, id=one["case"]) for number, one in enumerate(PLAYED)
-            if one["stage"] == stage]
+    return [
+        pytest.param(number, one, id=one["case"])
+        for number, one in enumerate(PLAYED)
+        if one["stage"] == stage
+    ]
 
 
 @pytest.fixture(scope="module")
 def endpoint():
     """Serve the reply whose number the first message of a chat contains, also when asked again."""
+
     def reply(body: dict) -> str | dict:
         number = int(re.search(r"case-(\d+)", body["messages"][0]["content"])[1])
         played = completion(body, PLAYED[number]["reply"])
         played["choices"][0]["finish_reason"] = "length" if PLAYED[number].get("cut") else "stop"
         return played
+
     with Server(reply=reply) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_BASE_URL", server.url)
         patch.setenv("OPENAI_API_KEY", "a-key-for-tests")
@@ -69,23 +76,29 @@ def document(number: int, text: str) -> Document:
 
 @pytest.mark.parametrize(("number", "case"), of("annotate"))
 def test_an_annotators_reply_gives_its_usable_pairs_and_the_reasons_of_the_others(
-        number, case, calls):
+    number, case, calls
+):
     queries, rejected = annotate([document(number, RECORD)], annotator("some-model", calls))
     assert sorted(query.answer for query in queries) == sorted(case["answers"])
     assert sorted(row.reason.split(":")[0] for row in rejected) == sorted(case["refused"])
     for query in queries:
-        assert query.source_reference == RECORD[query.start:query.end]
-        assert not violation(Candidate(query.question, query.answer, query.block_type,
-                                       query.start, query.end), RECORD)
+        assert query.source_reference == RECORD[query.start : query.end]
+        assert not violation(
+            Candidate(query.question, query.answer, query.block_type, query.start, query.end),
+            RECORD,
+        )
 
 
 @pytest.mark.parametrize(("number", "case"), of("normalize"))
 def test_a_rewrite_is_taken_out_dropped_with_its_reason_or_refused_by_the_audit(
-        number, case, calls):
-    segment = Segment(segment_id="s", document_id="d", start=0, end=len(PART), text=PART,
-                      n_tokens=9)
-    row, = normalize([segment], [document(number, PART)],
-                     normalizer("some-model", "records", calls))
+    number, case, calls
+):
+    segment = Segment(
+        segment_id="s", document_id="d", start=0, end=len(PART), text=PART, n_tokens=9
+    )
+    (row,) = normalize(
+        [segment], [document(number, PART)], normalizer("some-model", "records", calls)
+    )
     assert (row.text, row.rating) == (case["text"], case["rating"])
     assert row.dropped.startswith(case["dropped"]) and bool(row.dropped) != bool(row.text)
     assert row.remark.startswith(KEPT) == case["kept"]
@@ -93,15 +106,27 @@ def test_a_rewrite_is_taken_out_dropped_with_its_reason_or_refused_by_the_audit(
 
 @pytest.mark.parametrize(("number", "case"), of("judge"))
 def test_a_judges_reply_is_a_verdict_or_unscored(number, case, calls):
-    query = Query(query_id="q", document_id="d", question=f"Which port has case-{number}?",
-                  answer="8443", source_reference="", start=0, end=0, block_type="prose",
-                  entity_count=None)
+    query = Query(
+        query_id="q",
+        document_id="d",
+        question=f"Which port has case-{number}?",
+        answer="8443",
+        source_reference="",
+        start=0,
+        end=0,
+        block_type="prose",
+        entity_count=None,
+    )
     answer = Answer(query_id="q", arm="dapt", answer="Port 8443", n_tokens=1, truncated=False)
-    verdict, = judge([query], [answer], decider("some-model", calls), "some-model")
+    (verdict,) = judge([query], [answer], decider("some-model", calls), "some-model")
     assert verdict.verdict == case["verdict"] and verdict.reason
 
 
 def test_no_two_replies_are_the_same_and_each_stage_has_good_and_bad_ones():
     assert len({one["reply"] for one in PLAYED if one["reply"]}) >= 60
-    assert {bool(one.get("answers") or one.get("text") or one.get("verdict") in (
-        "correct", "incorrect")) for one in PLAYED} == {True, False}
+    assert {
+        bool(
+            one.get("answers") or one.get("text") or one.get("verdict") in ("correct", "incorrect")
+        )
+        for one in PLAYED
+    } == {True, False}

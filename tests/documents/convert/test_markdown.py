@@ -7,8 +7,11 @@ from markdown_it import MarkdownIt
 from lib.documents.convert.markdown import Piece, inline, write_markdown
 
 SIGNS = [*"ab 1.)#*_`[](){}<>!&;|\\-+=~:\"'é。", "&amp;", "<b>", "](x)"]
-TEXT = st.lists(st.sampled_from(SIGNS), min_size=1, max_size=15).map(
-    lambda parts: " ".join("".join(parts).split())).filter(bool)
+TEXT = (
+    st.lists(st.sampled_from(SIGNS), min_size=1, max_size=15)
+    .map(lambda parts: " ".join("".join(parts).split()))
+    .filter(bool)
+)
 READER = MarkdownIt("commonmark").enable("table")
 
 
@@ -40,9 +43,11 @@ def test_items_keep_their_text_and_depth(items):
         depths.append(min(depth, depths[-1] + 1 if depths else 0))
     made = write_markdown(
         Piece("item", inline(text), depth=depth, number=7 if ordered else None)
-        for (text, _, ordered), depth in zip(items, depths, strict=True))
-    assert seen(made.markdown) == [("p", depth + 1, text)
-                          for (text, _, _), depth in zip(items, depths, strict=True)]
+        for (text, _, ordered), depth in zip(items, depths, strict=True)
+    )
+    assert seen(made.markdown) == [
+        ("p", depth + 1, text) for (text, _, _), depth in zip(items, depths, strict=True)
+    ]
 
 
 @given(st.lists(st.lists(TEXT, min_size=2, max_size=2), min_size=2, max_size=4))

@@ -9,8 +9,12 @@ from tests.documents.convert.making import pdf as made
 from tests.documents.convert.making import prose
 
 WORDS = "The pump runs at 3 bar in normal use and it must never run dry for long, see below."
-ROWS = [("Code", "Meaning", "Limit"), ("E1", "dry run", "3 bar"), ("E2", "over heat", "90 C"),
-        ("E3", "no power", "24 V")]
+ROWS = [
+    ("Code", "Meaning", "Limit"),
+    ("E1", "dry run", "3 bar"),
+    ("E2", "over heat", "90 C"),
+    ("E3", "no power", "24 V"),
+]
 
 
 def blocks(*pages: list[tuple]):
@@ -18,8 +22,12 @@ def blocks(*pages: list[tuple]):
 
 
 def table(top: float, rows=ROWS, x=(60, 160, 260), bold: int = 1) -> list[tuple]:
-    return [(x[column], top + 20 * at, 10, int(at < bold), text)
-            for at, row in enumerate(rows) for column, text in enumerate(row) if text]
+    return [
+        (x[column], top + 20 * at, 10, int(at < bold), text)
+        for at, row in enumerate(rows)
+        for column, text in enumerate(row)
+        if text
+    ]
 
 
 def cells(block) -> list[tuple[str, ...]]:
@@ -27,28 +35,59 @@ def cells(block) -> list[tuple[str, ...]]:
 
 
 def test_headings_by_size_paragraphs_by_distance_code_by_font():
-    found = blocks([(60, 90, 18, 1, "Pump P-7"), (60, 130, 14, 1, "Limits"),
-                    *prose(160, WORDS, "The second line of it is here."),
-                    *prose(210, "Another paragraph."), (60, 240, 9, 2, "pump --start"),
-                    (71, 251, 9, 2, "--fast"), *prose(280, WORDS, WORDS)])
+    found = blocks(
+        [
+            (60, 90, 18, 1, "Pump P-7"),
+            (60, 130, 14, 1, "Limits"),
+            *prose(160, WORDS, "The second line of it is here."),
+            *prose(210, "Another paragraph."),
+            (60, 240, 9, 2, "pump --start"),
+            (71, 251, 9, 2, "--fast"),
+            *prose(280, WORDS, WORDS),
+        ]
+    )
     assert [(block.kind, block.level) for block in found] == [
-        ("heading", 1), ("heading", 2), ("prose", 0), ("prose", 0), ("code", 0), ("prose", 0)]
+        ("heading", 1),
+        ("heading", 2),
+        ("prose", 0),
+        ("prose", 0),
+        ("code", 0),
+        ("prose", 0),
+    ]
     assert found[2].text == WORDS + " The second line of it is here."
     assert found[4].text == "pump --start\n--fast\n"
 
 
 def test_lists_by_marks_and_indents():
-    found = blocks([*prose(100, WORDS, WORDS), (70, 150, 10, 0, "1."), (85, 150, 10, 0, "Open the"),
-                    (85, 163, 10, 0, "lid."), (90, 180, 10, 0, "-"), (102, 180, 10, 0, "Wait."),
-                    (70, 197, 10, 0, "2."), (85, 197, 10, 0, "Close the lid.")])
+    found = blocks(
+        [
+            *prose(100, WORDS, WORDS),
+            (70, 150, 10, 0, "1."),
+            (85, 150, 10, 0, "Open the"),
+            (85, 163, 10, 0, "lid."),
+            (90, 180, 10, 0, "-"),
+            (102, 180, 10, 0, "Wait."),
+            (70, 197, 10, 0, "2."),
+            (85, 197, 10, 0, "Close the lid."),
+        ]
+    )
     assert [(item.text, item.depth, item.number) for item in found[1].items] == [
-        ("Open the lid.", 0, 1), ("Wait.", 1, None), ("Close the lid.", 0, 2)]
+        ("Open the lid.", 0, 1),
+        ("Wait.", 1, None),
+        ("Close the lid.", 0, 2),
+    ]
 
 
 def test_running_headers_and_page_numbers_are_dropped_and_a_sentence_goes_on():
-    pages = [[(60, 30, 8, 0, "Handbook of pumps"), (300, 780, 8, 0, f"Page {number} of 3"),
-              *prose(100, *["Words of the document that fill a line of this page."] * 3),
-              *prose(700, "This sentence begins on a page and")] for number in (1, 2, 3)]
+    pages = [
+        [
+            (60, 30, 8, 0, "Handbook of pumps"),
+            (300, 780, 8, 0, f"Page {number} of 3"),
+            *prose(100, *["Words of the document that fill a line of this page."] * 3),
+            *prose(700, "This sentence begins on a page and"),
+        ]
+        for number in (1, 2, 3)
+    ]
     for page, place in zip(pages[1:], ("second", "third"), strict=True):
         page[2:2] = prose(70, f"ends on the {place}.")
     text = pdf.read(made(*pages)).markdown
@@ -60,19 +99,32 @@ def test_running_headers_and_page_numbers_are_dropped_and_a_sentence_goes_on():
 def test_headings_that_differ_by_their_number_are_no_running_headers():
     pages = [[(60, 40, 18, 1, f"Chapter {number}"), *prose(100, WORDS)] for number in (1, 2, 3)]
     assert [block.text for block in blocks(*pages) if block.level] == [
-        "Chapter 1", "Chapter 2", "Chapter 3"]
+        "Chapter 1",
+        "Chapter 2",
+        "Chapter 3",
+    ]
 
 
 def test_hyphens_at_line_ends_are_joined_as_the_document_writes_the_word():
-    found = blocks(prose(100, "The architecture has a micro-controller and the archi-",
-                         "tecture is driven by a micro-", "controller that is small."))
-    assert found[0].text == ("The architecture has a micro-controller and the architecture is "
-                             "driven by a micro-controller that is small.")
+    found = blocks(
+        prose(
+            100,
+            "The architecture has a micro-controller and the archi-",
+            "tecture is driven by a micro-",
+            "controller that is small.",
+        )
+    )
+    assert found[0].text == (
+        "The architecture has a micro-controller and the architecture is "
+        "driven by a micro-controller that is small."
+    )
 
 
 def test_a_table_with_rulings_keeps_its_cells_over_two_pages():
-    lines = [*[(55, y, 355, y) for y in range(86, 176, 20)],
-             *[(x, 86, x, 166) for x in (55, 155, 255, 355)]]
+    lines = [
+        *[(55, y, 355, y) for y in range(86, 176, 20)],
+        *[(x, 86, x, 166) for x in (55, 155, 255, 355)],
+    ]
     body = [*prose(60, WORDS), *table(100), *lines]
     again = [*table(100, [ROWS[0], ("E4", "leak", "0 bar"), *ROWS[1:3]]), *lines]
     tables = [block for block in blocks(body, again) if block.kind == "table"]
@@ -86,14 +138,24 @@ def test_lines_that_look_like_rows_of_a_table_without_rulings_are_doubted():
     assert [block.kind for block in parse(result.markdown)] == ["prose", "code", "prose"]
 
 
-ENCRYPTED = ("/Encrypt<</Filter/Standard/V 1/R 2/P -1/O<" + "00" * 32 + ">/U<" + "11" * 32
-             + ">>>/ID[<00><00>]")
+ENCRYPTED = (
+    "/Encrypt<</Filter/Standard/V 1/R 2/P -1/O<"
+    + "00" * 32
+    + ">/U<"
+    + "11" * 32
+    + ">>>/ID[<00><00>]"
+)
 
 
-@pytest.mark.parametrize(("raw", "reason"), [
-    (made(prose(100, WORDS), trailer=ENCRYPTED), "encrypted: save it without a password"),
-    (made([(50, 50, 90, 90)]), r"no text in it: 1 pages of pictures \(a scan\?\)"),
-    (made(prose(100, WORDS))[:400], "damaged or cut off"), (b"%PDF-1.4\n", "damaged or cut off")])
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (made(prose(100, WORDS), trailer=ENCRYPTED), "encrypted: save it without a password"),
+        (made([(50, 50, 90, 90)]), r"no text in it: 1 pages of pictures \(a scan\?\)"),
+        (made(prose(100, WORDS))[:400], "damaged or cut off"),
+        (b"%PDF-1.4\n", "damaged or cut off"),
+    ],
+)
 def test_a_file_that_cannot_be_read_is_refused_with_a_reason(raw, reason):
     with pytest.raises(BadInput, match=reason):
         pdf.read(raw)

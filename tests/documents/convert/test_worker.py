@@ -28,10 +28,12 @@ def test_one_child_converts_many_files_and_refusals_do_not_stop_it(worker, tmp_p
     good = put(tmp_path, "a.docx", docx(paragraph("Words.")))
     assert worker.converted(good, ".docx").markdown == "Words.\n"
     for name, content, reason in (
-            ("b.pdf", docx(paragraph("a")), "damaged or cut off"),
-            ("c.docx", b"<p>words</p>", "not a DOCX file"),
-            ("x.docx", b"\xd0\xcf\x11\xe0" + b"\0" * 99, "an encrypted or older Office file"),
-            ("f.html", b"  ", "empty"), ("g.html", b"<p></p>", "no text in it")):
+        ("b.pdf", docx(paragraph("a")), "damaged or cut off"),
+        ("c.docx", b"<p>words</p>", "not a DOCX file"),
+        ("x.docx", b"\xd0\xcf\x11\xe0" + b"\0" * 99, "an encrypted or older Office file"),
+        ("f.html", b"  ", "empty"),
+        ("g.html", b"<p></p>", "no text in it"),
+    ):
         with pytest.raises(BadInput, match=reason):
             worker.converted(put(tmp_path, name, content), os.path.splitext(name)[1])
     assert worker.converted(good, ".docx").markdown == "Words.\n"
@@ -57,9 +59,11 @@ def test_nothing_that_a_page_names_is_fetched(worker, tmp_path):
     server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     place = f"http://127.0.0.1:{server.server_port}"
-    page = (f'<!DOCTYPE html SYSTEM "{place}/dtd"><head><base href="{place}/"><script src="s.js">'
-            f'</script><link rel=stylesheet href="s.css"></head><p>Words.<img src="{place}/i.png">'
-            f'<iframe src="{place}/f"></iframe><img src="file:///etc/hostname"></p>')
+    page = (
+        f'<!DOCTYPE html SYSTEM "{place}/dtd"><head><base href="{place}/"><script src="s.js">'
+        f'</script><link rel=stylesheet href="s.css"></head><p>Words.<img src="{place}/i.png">'
+        f'<iframe src="{place}/f"></iframe><img src="file:///etc/hostname"></p>'
+    )
     for name in ("a.html", "a.xhtml"):
         made = worker.converted(put(tmp_path, name, page.encode()), name[1:])
         assert made.markdown == "Words.\n"
@@ -69,12 +73,15 @@ def test_nothing_that_a_page_names_is_fetched(worker, tmp_path):
 
 
 def test_a_converter_in_the_child_may_not_write_connect_or_start_a_program(tmp_path):
-    code = ("import socket, subprocess, sys; from lib.documents.convert.formats import confine\n"
-            "import os; out = os.fdopen(os.dup(1), 'w'); confine()\n"
-            "for act in (lambda: open(sys.argv[1], 'w'), lambda: subprocess.run(['true']),\n"
-            "            lambda: socket.create_connection(('127.0.0.1', 9))):\n"
-            "    try: act(); print('done', file=out)\n"
-            "    except PermissionError as error: print('refused', file=out)\n")
-    ran = subprocess.run([sys.executable, "-c", code, tmp_path / "x"], capture_output=True,
-                         text=True, check=True)
+    code = (
+        "import socket, subprocess, sys; from lib.documents.convert.formats import confine\n"
+        "import os; out = os.fdopen(os.dup(1), 'w'); confine()\n"
+        "for act in (lambda: open(sys.argv[1], 'w'), lambda: subprocess.run(['true']),\n"
+        "            lambda: socket.create_connection(('127.0.0.1', 9))):\n"
+        "    try: act(); print('done', file=out)\n"
+        "    except PermissionError as error: print('refused', file=out)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "x"], capture_output=True, text=True, check=True
+    )
     assert ran.stdout.split() == ["refused"] * 3 and not (tmp_path / "x").exists()

@@ -3,8 +3,11 @@
 from lib.core.records import Query
 from lib.tasks.task import Final, Task
 
-CAPITALS = {"Europe": "Paris Rome Oslo Bern", "Asia": "Tokyo Hanoi Seoul Doha",
-            "Africa": "Cairo Accra Dakar Tunis"}
+CAPITALS = {
+    "Europe": "Paris Rome Oslo Bern",
+    "Asia": "Tokyo Hanoi Seoul Doha",
+    "Africa": "Cairo Accra Dakar Tunis",
+}
 
 
 def decide(queries, answers):
@@ -24,8 +27,13 @@ class Capitals(Task):
         return Final(text, "" if text else "an empty reply")
 
     def replies(self, queries, rows):
-        wrong = {"Rome-1": "Milan", "Rome-2": "Turin\nof course", "Oslo-1": "Bergen",
-                 "Tunis-1": "Sfax", "Tunis-2": "Tunis?"}
+        wrong = {
+            "Rome-1": "Milan",
+            "Rome-2": "Turin\nof course",
+            "Oslo-1": "Bergen",
+            "Tunis-1": "Sfax",
+            "Tunis-2": "Tunis?",
+        }
         return {query.query_id: wrong.get(query.query_id, query.answer) for query in queries}
 
     def about(self, query, rows):
@@ -34,7 +42,20 @@ class Capitals(Task):
 
 TASK = Capitals()
 QUERIES = [
-    Query(query_id=f"{city}-{n}", document_id=f"country of {city}", question=f"Capital {n}?",
-          answer=city, structure="natural", source_reference="", start=0, end=0, entity_count=None,
-          block_type=continent, context=f"It is {city}.\nThe capital is")
-    for continent, cities in CAPITALS.items() for city in cities.split() for n in (1, 2)]
+    Query(
+        query_id=f"{city}-{n}",
+        document_id=f"country of {city}",
+        question=f"Capital {n}?",
+        answer=city,
+        structure="natural",
+        source_reference="",
+        start=0,
+        end=0,
+        entity_count=None,
+        block_type=continent,
+        context=f"It is {city}.\nThe capital is",
+    )
+    for continent, cities in CAPITALS.items()
+    for city in cities.split()
+    for n in (1, 2)
+]

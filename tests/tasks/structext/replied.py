@@ -33,8 +33,9 @@ def silent(one: Prompted) -> str:
 def by_number(*replies):
     """Answer the first question by the first of `replies`, and all after the last by the last."""
     order: dict[str, int] = {}
-    return lambda one: replies[min(order.setdefault(one.query_id, len(order)),
-                                   len(replies) - 1)](one)
+    return lambda one: replies[min(order.setdefault(one.query_id, len(order)), len(replies) - 1)](
+        one
+    )
 
 
 def answered(arm: str, query_id: str, text: str, truncated: bool = False) -> Answer:
@@ -47,12 +48,15 @@ def final_answers(prompted: list[Prompted], answers: list[Answer]) -> list[Answe
 
 
 def too_long(questions: list[Prompted]) -> list[Rejected]:
-    return [Rejected(document_id=one.sample.text_id, item=one.query_id, reason="too long")
-            for one in questions]
+    return [
+        Rejected(document_id=one.sample.text_id, item=one.query_id, reason="too long")
+        for one in questions
+    ]
 
 
-def of_arms(asked: list[Prompted], left_out: list[Prompted] = (), is_floored: bool = False,
-            **arms) -> pd.DataFrame:
+def of_arms(
+    asked: list[Prompted], left_out: list[Prompted] = (), is_floored: bool = False, **arms
+) -> pd.DataFrame:
     """Return `rows_of` judged by rules; an arm maps a question to its reply, None for no row.
 
     No arm's window holds the questions in `left_out`. With `is_floored`, the arm BLIND follows; its
@@ -60,10 +64,12 @@ def of_arms(asked: list[Prompted], left_out: list[Prompted] = (), is_floored: bo
     """
     answers, verdicts, every = {}, {}, [*asked, *left_out]
     for arm, reply in arms.items():
-        answers[arm] = [answered(arm, one.query_id, text, len(text) > 200)
-                        for one in asked if (text := reply(one)) is not None]
-        verdicts[arm] = judge(
-            as_queries(every), final_answers(every, answers[arm]), judged)
+        answers[arm] = [
+            answered(arm, one.query_id, text, len(text) > 200)
+            for one in asked
+            if (text := reply(one)) is not None
+        ]
+        verdicts[arm] = judge(as_queries(every), final_answers(every, answers[arm]), judged)
     out = dict.fromkeys(arms, too_long(left_out))
     if is_floored:
         constants = floor.learned(one.sample for one in every)

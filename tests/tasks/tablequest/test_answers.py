@@ -58,8 +58,10 @@ def test_a_passage_loses_its_end_where_the_window_is_small(queries):
     assert shown(5_000).cut == []
     short = shown(240)
     assert len(short.cut) == 2 and not short.too_long
-    assert all(EASY.question in one.context and len(one.context.split()) <= 230 - 16
-               for one in short.queries)
+    assert all(
+        EASY.question in one.context and len(one.context.split()) <= 230 - 16
+        for one in short.queries
+    )
     assert [row.item for row in shown(100).too_long] == ["q1:html", "q1:markdown"]
 
 
@@ -79,43 +81,87 @@ def test_a_few_shot_prompt_shows_solved_examples_in_its_form_and_cutting_keeps_t
         TASK.with_shots(queries, 3)
 
 
-@pytest.mark.parametrize(("reply", "text", "missing"), [
-    ('{"steps": ["Look."], "answer": "$5"}', "$5", ""), ('{"answer": 391.0}', "391.0", ""),
-    ('<think>{"answer": 1}</think>```json\n{"answer": "2",}\n```', "2", ""),
-    ('So {"steps": ["a"], "answer": "$5 million"', "$5 million", ""),
-    ('{"answer": "1"} or {"answer": "2"}', "2", ""), ('{"answer": ["1", "2"]}', "1\n2", ""),
-    ("$5", "", NO_JSON), ("", "", NO_REPLY), ('{"answer": ""}', "", NO_ANSWER),
-    ("{" * 3000, "", NO_JSON)])
+@pytest.mark.parametrize(
+    ("reply", "text", "missing"),
+    [
+        ('{"steps": ["Look."], "answer": "$5"}', "$5", ""),
+        ('{"answer": 391.0}', "391.0", ""),
+        ('<think>{"answer": 1}</think>```json\n{"answer": "2",}\n```', "2", ""),
+        ('So {"steps": ["a"], "answer": "$5 million"', "$5 million", ""),
+        ('{"answer": "1"} or {"answer": "2"}', "2", ""),
+        ('{"answer": ["1", "2"]}', "1\n2", ""),
+        ("$5", "", NO_JSON),
+        ("", "", NO_REPLY),
+        ('{"answer": ""}', "", NO_ANSWER),
+        ("{" * 3000, "", NO_JSON),
+    ],
+)
 def test_a_reply_is_read_or_says_what_it_lacks(reply, text, missing):
     found = read_reply(reply)
     assert (found.text, found.missing) == (text, missing)
 
 
-@pytest.mark.parametrize(("question", "verdict", "answers"), [
-    (EASY, "correct", ["$391,035 million", "391,035", "$391.0 billion", "391035000000 US dollars",
-                       "USD 391,035m", "In 2024: $391,035 million"]),
-    (EASY, "incorrect", ["$391,035 thousand", "$391,035 billion", "€391,035 million", "391,035%",
-                         "-$391,035 million", "$383,285 million", "$400 billion",
-                         "391,035 million shares"]),
-    (EASY, "unscored", ["a lot", "$391,035 million or $383,285 million"]),
-    (LOSS, "correct", ["-$1,117 million", "$(1,117) million", "(1,117 million)",
-                       "−1,117 million dollars"]),
-    (LOSS, "incorrect", ["$1,117 million", "-$1,117"]),
-    (GROWTH, "correct", ["12.9%", "12.87 percent", "12.9", "12.85%", "+12.9%"]),
-    (GROWTH, "incorrect", ["-12.9%", "13.5%", "$12.9 million", "0.129", "10"]),
-    (HARD, "unscored", ["Net sales of pumps rose by 2.0%."])])
+@pytest.mark.parametrize(
+    ("question", "verdict", "answers"),
+    [
+        (
+            EASY,
+            "correct",
+            [
+                "$391,035 million",
+                "391,035",
+                "$391.0 billion",
+                "391035000000 US dollars",
+                "USD 391,035m",
+                "In 2024: $391,035 million",
+            ],
+        ),
+        (
+            EASY,
+            "incorrect",
+            [
+                "$391,035 thousand",
+                "$391,035 billion",
+                "€391,035 million",
+                "391,035%",
+                "-$391,035 million",
+                "$383,285 million",
+                "$400 billion",
+                "391,035 million shares",
+            ],
+        ),
+        (EASY, "unscored", ["a lot", "$391,035 million or $383,285 million"]),
+        (
+            LOSS,
+            "correct",
+            ["-$1,117 million", "$(1,117) million", "(1,117 million)", "−1,117 million dollars"],
+        ),
+        (LOSS, "incorrect", ["$1,117 million", "-$1,117"]),
+        (GROWTH, "correct", ["12.9%", "12.87 percent", "12.9", "12.85%", "+12.9%"]),
+        (GROWTH, "incorrect", ["-12.9%", "13.5%", "$12.9 million", "0.129", "10"]),
+        (HARD, "unscored", ["Net sales of pumps rose by 2.0%."]),
+    ],
+)
 def test_a_figure_counts_with_sign_scale_and_unit(question, verdict, answers):
     assert {text: judged(question, text)[0] for text in answers} == dict.fromkeys(answers, verdict)
 
 
-@pytest.mark.parametrize(("question", "reply", "mode"), [
-    (EASY, {"answer": "$391,035 million"}, "right"), (EASY, {"answer": ""}, "empty"),
-    (EASY, {"answers": "5"}, "format"), (EASY, {"answer": "$391,035 billion"}, "wrong unit"),
-    (EASY, {"answer": "$383,285 million"}, "wrong cell"), (EASY, {"answer": "$7 million"}, "other"),
-    (EASY, {"answer": "many"}, "no single figure"), (HARD, {"answer": "It rose."}, "answered"),
-    (GROWTH, {"steps": ["96,169 - 85,200"], "answer": "14%"}, "wrong arithmetic"),
-    (GROWTH, {"steps": ["96,169 - 85,000"], "answer": "14%"}, "wrong cell"),
-    (GROWTH, {"answer": "14%"}, "other")])
+@pytest.mark.parametrize(
+    ("question", "reply", "mode"),
+    [
+        (EASY, {"answer": "$391,035 million"}, "right"),
+        (EASY, {"answer": ""}, "empty"),
+        (EASY, {"answers": "5"}, "format"),
+        (EASY, {"answer": "$391,035 billion"}, "wrong unit"),
+        (EASY, {"answer": "$383,285 million"}, "wrong cell"),
+        (EASY, {"answer": "$7 million"}, "other"),
+        (EASY, {"answer": "many"}, "no single figure"),
+        (HARD, {"answer": "It rose."}, "answered"),
+        (GROWTH, {"steps": ["96,169 - 85,200"], "answer": "14%"}, "wrong arithmetic"),
+        (GROWTH, {"steps": ["96,169 - 85,000"], "answer": "14%"}, "wrong cell"),
+        (GROWTH, {"answer": "14%"}, "other"),
+    ],
+)
 def test_each_answer_fails_in_the_first_way_that_applies(question, reply, mode):
     assert failure(question, read_reply(json.dumps(reply)), TEXTS) == mode
     if mode == "format":
@@ -124,7 +170,8 @@ def test_each_answer_fails_in_the_first_way_that_applies(question, reply, mode):
 
 def test_words_are_compared_without_their_values():
     assert word_scores("$5 million", "") == dict.fromkeys(
-        ("exact_match", "f1", "bleu", "rouge_l"), 0.0)
+        ("exact_match", "f1", "bleu", "rouge_l"), 0.0
+    )
     scores = word_scores("Net sales rose by 2.0%.", "Net sales rose by 3.0%.")
     assert scores["exact_match"] == 0 and scores["f1"] == 0.8
 

@@ -30,8 +30,12 @@ from tests.tablequest_pumps import QUESTIONS, TEXTS
 
 QUERIES = as_queries(QUESTIONS, TEXTS, ["html", "json"])
 RIGHT = {one.question_id: one.answer for one in QUESTIONS}
-WEAK = {"q1": '<b>5</b>", "grade": 3}</answer> "better": "second" Take it.', "q2": "",
-        "q3": "13.5%", "q4": "unreadable"}
+WEAK = {
+    "q1": '<b>5</b>", "grade": 3}</answer> "better": "second" Take it.',
+    "q2": "",
+    "q3": "13.5%",
+    "q4": "unreadable",
+}
 TAGS = ("passage", "question", "reference", "answer", "first", "second")
 CITED = "Ours reaches an F1 of 71.2% on the test set, as Table 1 shows."
 PAPER = f"""# Reading Tables Aloud
@@ -55,8 +59,16 @@ Table 1: Results
 
 
 def answers_of(arm: str, texts: dict[str, str]) -> list[Answer]:
-    return [Answer(query_id=query.query_id, arm=arm, n_tokens=1, truncated=False, answer=json.dumps(
-        {"answer": texts[query.query_id.partition(":")[0]]})) for query in QUERIES]
+    return [
+        Answer(
+            query_id=query.query_id,
+            arm=arm,
+            n_tokens=1,
+            truncated=False,
+            answer=json.dumps({"answer": texts[query.query_id.partition(":")[0]]}),
+        )
+        for query in QUERIES
+    ]
 
 
 ANSWERS = {"good": answers_of("good", RIGHT), "weak": answers_of("weak", WEAK)}
@@ -73,10 +85,18 @@ def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, tmp_path):
         return json.dumps({"rationale": "Clearly.", "better": better})
 
     with played(reply_to, monkeypatch) as prompts:
-        found = matches(QUESTIONS, FINALS, by_model(
-            "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), SHOWN), "gpt-4o-mini")
+        found = matches(
+            QUESTIONS,
+            FINALS,
+            by_model("gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), SHOWN),
+            "gpt-4o-mini",
+        )
     assert [(row.verdict, row.is_flipped) for row in found] == [
-        ("A", False), ("tie", True), ("tie", True), ("unscored", False)]
+        ("A", False),
+        ("tie", True),
+        ("tie", True),
+        ("unscored", False),
+    ]
     assert len(prompts) == 8
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
     assert flip_counts(found, lambda row: row.passage_id)["flipped"] == 2
@@ -92,10 +112,21 @@ def test_rules_prefer_the_right_answer_then_shared_words():
 
 
 def played_out(*results: tuple[str, str, str]) -> list[Match]:
-    return [Match(question_id=f"q{number}", passage_id=f"p{number}", level="easy", judge="rules",
-                  first_arm=first, second_arm=second, verdict=verdict, is_flipped=False,
-                  is_asked=True, reason="")
-            for number, (first, second, verdict) in enumerate(results)]
+    return [
+        Match(
+            question_id=f"q{number}",
+            passage_id=f"p{number}",
+            level="easy",
+            judge="rules",
+            first_arm=first,
+            second_arm=second,
+            verdict=verdict,
+            is_flipped=False,
+            is_asked=True,
+            reason="",
+        )
+        for number, (first, second, verdict) in enumerate(results)
+    ]
 
 
 def test_elo_keeps_the_baseline_and_depends_on_the_order():
@@ -121,9 +152,15 @@ def test_bradley_terry_is_the_maximum_of_the_likelihood_with_a_virtual_tie():
 
 
 def test_tables_count_answers_by_level_and_form():
-    verdicts = [row for rows in ANSWERS.values() for row in TASK.verdicts(QUERIES, [
-        one.model_copy(update={"answer": json.loads(one.answer)["answer"]}) for one in rows],
-        {"questions": QUESTIONS})]
+    verdicts = [
+        row
+        for rows in ANSWERS.values()
+        for row in TASK.verdicts(
+            QUERIES,
+            [one.model_copy(update={"answer": json.loads(one.answer)["answer"]}) for one in rows],
+            {"questions": QUESTIONS},
+        )
+    ]
     rows = rate.scored(QUESTIONS, ANSWERS, verdicts, TEXTS)
     accuracy = rate.accuracy_table(rows).set_index(["arm", "level", "form"])
     counts = accuracy[["n", "correct", "unscored"]]
@@ -133,8 +170,9 @@ def test_tables_count_answers_by_level_and_form():
     assert words.f1["good", "hard", "html"] == 1 and words.n["weak", "easy", "html"] == 2
     failing = rate.failure_table(rows, "html")
     assert failing.groupby(["arm", "level"])["share"].sum().round(9).eq(1).all()
-    lengths = rate.length_table(QUERIES, QUESTIONS, lambda texts: [*map(len, texts)],
-                                  {"weak": QUERIES[:3]})
+    lengths = rate.length_table(
+        QUERIES, QUESTIONS, lambda texts: [*map(len, texts)], {"weak": QUERIES[:3]}
+    )
     assert lengths.truncated_weak.sum() == 3 and lengths.n.sum() == len(QUERIES)
     text = formatted_table(rate.accuracy_table(rows))
     assert text.loc[0, "good"].startswith("2/2 = 100.00%") and "1 unscored" in text.loc[0, "weak"]
@@ -144,15 +182,27 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
     def reply_to(prompt: str) -> str:
         answer = within(prompt, "answer")
         is_right = within(prompt, "reference").endswith(answer)
-        return "3" if "unreadable" in answer else json.dumps(
-            {"words": "Quite so.", "fault": "none" if is_right else "misread number",
-             "grade": 3 if is_right else 1})
+        return (
+            "3"
+            if "unreadable" in answer
+            else json.dumps(
+                {
+                    "words": "Quite so.",
+                    "fault": "none" if is_right else "misread number",
+                    "grade": 3 if is_right else 1,
+                }
+            )
+        )
 
     with played(reply_to, monkeypatch) as prompts:
         rows = graded(QUESTIONS, FINALS, "gpt-4o-mini", Calls(tmp_path / "llm.sqlite"), SHOWN)
     assert {(row.question_id, row.arm): row.grade for row in rows} == {
-        **{(name, "good"): 3 for name in RIGHT}, ("q1", "weak"): 1, ("q2", "weak"): 1,
-        ("q3", "weak"): 1, ("q4", "weak"): None}
+        **{(name, "good"): 3 for name in RIGHT},
+        ("q1", "weak"): 1,
+        ("q2", "weak"): 1,
+        ("q3", "weak"): 1,
+        ("q4", "weak"): None,
+    }
     assert len(prompts) == 7
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
     table = rate.grade_table(rows).set_index(["level", "arm"])
@@ -166,7 +216,10 @@ def test_a_person_checks_questions_on_a_sheet_that_says_where_the_answer_is():
     assert "Net sales: Valves | 2023 = 85,200" in items[1].texts[-1]
     labels = {items[0].item: "right", items[1].item: "wrong level"}
     assert rate.check_table(items, labels).values.tolist() == [
-        ["easy", "right", 1], ["medium", "wrong level", 1], ["hard", "unlabelled", 1]]
+        ["easy", "right", 1],
+        ["medium", "wrong level", 1],
+        ["hard", "unlabelled", 1],
+    ]
 
 
 def test_a_model_cites_a_sentence_and_answers_from_the_table_alone(monkeypatch, tmp_path):
@@ -174,8 +227,12 @@ def test_a_model_cites_a_sentence_and_answers_from_the_table_alone(monkeypatch, 
         if within(prompt, "question"):
             return json.dumps({"answer": "Ours reaches an F1 of 71.2%, or more."})
         has_text = "lower" in within(prompt, "text")
-        return json.dumps({"question": "What F1 does Ours reach?" if has_text else "How long?",
-                           "sentence": CITED if has_text else "It takes 3 hours."})
+        return json.dumps(
+            {
+                "question": "What F1 does Ours reach?" if has_text else "How long?",
+                "sentence": CITED if has_text else "It takes 3 hours.",
+            }
+        )
 
     (tmp_path / "aloud.md").write_text(PAPER, encoding="utf-8")
     with played(reply_to, monkeypatch) as prompts:
@@ -184,8 +241,9 @@ def test_a_model_cites_a_sentence_and_answers_from_the_table_alone(monkeypatch, 
     answering = [prompt for prompt in prompts if within(prompt, "question")]
     assert len(prompts) == 4 and not any("The other is" in prompt for prompt in answering)
     assert recall_table(rows).iloc[0][["tables", "n", "recall"]].tolist() == [2, 1, 0.75]
-    many = pd.DataFrame([(f"p{n % 4}", n % 2, "") for n in range(40)],
-                        columns=["paper", "recall", "missing"])
+    many = pd.DataFrame(
+        [(f"p{n % 4}", n % 2, "") for n in range(40)], columns=["paper", "recall", "missing"]
+    )
     assert recall_table(many).recall[0] == 0.5
     with pytest.raises(BadInput, match="put papers there"):
         faithfulness(tmp_path / "none", "any", Calls(tmp_path / "llm.sqlite"))

@@ -16,16 +16,25 @@ FILES = ("accuracy", "ratings", "words", "failures", "lengths", "grades", "check
 
 def reply_to(prompt: str) -> str:
     """Reply to the last message by what it asks for."""
-    question = next((one for one in ROUNDS.values()
-                     if one["question"].lower() == within(prompt, "question")), EASY)
+    question = next(
+        (one for one in ROUNDS.values() if one["question"].lower() == within(prompt, "question")),
+        EASY,
+    )
     if pair := next((pair for name, pair in ROUNDS.items() if f"{name}:" in prompt), None):
         return json.dumps(pair)
-    kinds = {"You check a question": YES, "You compare two": {"better": "first"},
-             "You grade one": {"words": "Fine.", "fault": "none", "grade": 3},
-             "Below are a table": {"question": "Which F1?", "sentence": CITED},
-             "Below is a table": {"answer": "Ours reaches an F1 of 71.2%."}}
-    return json.dumps(next((reply for start, reply in kinds.items() if prompt.startswith(start)),
-                           {"steps": ["391,035 and 383,285"], "answer": question["answer"]}))
+    kinds = {
+        "You check a question": YES,
+        "You compare two": {"better": "first"},
+        "You grade one": {"words": "Fine.", "fault": "none", "grade": 3},
+        "Below are a table": {"question": "Which F1?", "sentence": CITED},
+        "Below is a table": {"answer": "Ours reaches an F1 of 71.2%."},
+    }
+    return json.dumps(
+        next(
+            (reply for start, reply in kinds.items() if prompt.startswith(start)),
+            {"steps": ["391,035 and 383,285"], "answer": question["answer"]},
+        )
+    )
 
 
 def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, monkeypatch):
@@ -37,12 +46,23 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     task, arms = {"study": STUDY, "task": "tablequest"}, ["model", "constant"]
     with played(reply_to, monkeypatch) as prompts:
         run_cells("01_annotate", **task, annotator=MODEL, max_queries=1, forms=["html"])
-        run_cells("04_infer", **task, arms=arms, endpoint_model=MODEL,
-                  reader={"model": "model", "constant": "constant"})
+        run_cells(
+            "04_infer",
+            **task,
+            arms=arms,
+            endpoint_model=MODEL,
+            reader={"model": "model", "constant": "constant"},
+        )
         run_cells("04_infer", **task, arms=["few-shot"], endpoint_model=MODEL, shots=1)
         run_cells("05_judge", **task, arms=arms)
-        run_cells("06_tablequest", study=STUDY, arms=arms, grader=MODEL, citer=MODEL,
-                  papers=str(tmp_path / "papers"))
+        run_cells(
+            "06_tablequest",
+            study=STUDY,
+            arms=arms,
+            grader=MODEL,
+            citer=MODEL,
+            papers=str(tmp_path / "papers"),
+        )
         sheet = tmp_path / "data" / STUDY / "human" / "questions.csv"
         text = sheet.read_text(encoding="utf-8")
         sheet.write_text(text.replace(',""\n', ',"right"\n'), encoding="utf-8")
@@ -56,7 +76,8 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     accuracy = {(row["arm"], row["level"]): row["accuracy"] for row in results["accuracy"]}
     assert all(results.values())
     assert [(row["level"], row["label"], row["n"]) for row in results["check"]] == [
-        (level, "right", "1") for level in ("easy", "medium", "hard")]
+        (level, "right", "1") for level in ("easy", "medium", "hard")
+    ]
     assert results["recall"][0]["recall"] == "1.0"
     assert {row["grade"] for row in results["grades"]} == {"3.0"}
     matches = rows(data / "matches" / f"{MODEL}.jsonl")

@@ -27,13 +27,17 @@ from lib.tasks.structext.analyze.tables import INTERVALS, JUDGE
 from lib.tasks.structext.records import TASKS
 
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
-LABELS = {"rouge_score": SCORE, JUDGE: "Correct according to the judge (%)",
-          "difference_points": "Real-Test compared with Test, ROUGE-L, 0 below 0.75 (points)"}
+LABELS = {
+    "rouge_score": SCORE,
+    JUDGE: "Correct according to the judge (%)",
+    "difference_points": "Real-Test compared with Test, ROUGE-L, 0 below 0.75 (points)",
+}
 
 
 @styled
-def draw_groups(table: pd.DataFrame, by: str,
-                measure: str = "rouge_score") -> tuple[Figure, pd.DataFrame]:
+def draw_groups(
+    table: pd.DataFrame, by: str, measure: str = "rouge_score"
+) -> tuple[Figure, pd.DataFrame]:
     """Draw a key of LABELS by group of `by` and arm, one panel per suite; also return `table`."""
     scale = 1 if measure.endswith("_points") else 100
     groups, arms, parts = list(table[by].unique()), list(table.arm.unique()), _suites(table)
@@ -44,8 +48,17 @@ def draw_groups(table: pd.DataFrame, by: str,
             own = cells[cells.arm == arm]
             y = [groups.index(name) + offset(index, len(arms), 0.72) for name in own[by]]
             value, low, high = (scale * own[name] for name in (measure, *INTERVALS[measure]))
-            forest(axes, y, value, low, high, filled=low.notna(), label=arm, line=THIN,
-                   **_look(index, arm))
+            forest(
+                axes,
+                y,
+                value,
+                low,
+                high,
+                filled=low.notna(),
+                label=arm,
+                line=THIN,
+                **_look(index, arm),
+            )
     names = [f"{TASKS[name]} {name}" if by == "task" else name for name in groups]
     name_rows(drawn[0], names, zero=scale == 1)
     name_axis(figure, LABELS[measure])
@@ -64,11 +77,16 @@ def draw_heat(table: pd.DataFrame, arms: Sequence[str]) -> tuple[Figure, pd.Data
     figure, drawn = panels(len(arms), 0.9 + 0.5 * plotted.depth.nunique(), sharey=True, names=arms)
     for axes, arm in zip(drawn, arms, strict=False):
         own = plotted[plotted.arm == arm]
-        texts = [f"{estimate(100 * row.rouge_score)}\nSD {estimate(100 * row.sd_tasks)}"
-                 if row.left_out < row.n else "–" for row in own.itertuples()]
+        texts = [
+            f"{estimate(100 * row.rouge_score)}\nSD {estimate(100 * row.sd_tasks)}"
+            if row.left_out < row.n
+            else "–"
+            for row in own.itertuples()
+        ]
         own = own.assign(text=texts, value=(100 * own.rouge_score).where(own.left_out < own.n))
-        values, texts = (own.pivot(index="depth", columns="width", values=name)
-                         for name in ("value", "text"))
+        values, texts = (
+            own.pivot(index="depth", columns="width", values=name) for name in ("value", "text")
+        )
         image = heat(axes, values.astype(float), texts.fillna("–"), top=100)
         axes.set(xlabel="Width", ylabel="Depth" if axes is drawn[0] else "")
     if arms:

@@ -40,9 +40,15 @@ def learned(training: Iterable[Sample]) -> Constants:
 def _best(counts: Counter[str]) -> tuple[str, float]:
     answers = sorted(counts, key=lambda answer: (-counts[answer], answer))
     n, words = counts.total(), [_words(answer) for answer in answers]
-    matrix = np.array([[_score(answer, response, known, given)
-                        for answer, known in zip(answers, words, strict=True)]
-                       for response, given in zip(answers, words, strict=True)])
+    matrix = np.array(
+        [
+            [
+                _score(answer, response, known, given)
+                for answer, known in zip(answers, words, strict=True)
+            ]
+            for response, given in zip(answers, words, strict=True)
+        ]
+    )
     means = matrix @ [counts[answer] for answer in answers] / n
     is_few = len(answers) <= min(MOST_VALUES, n / 2)
     return answers[means.argmax()], float(means.mean()) if is_few else np.nan
@@ -68,17 +74,27 @@ def constant(sample: Sample, constants: Constants) -> tuple[str, float]:
     return constants[sample.task, nearest]
 
 
-def blind(asked: Sequence[Prompted],
-          constants: Constants) -> tuple[list[Answer], list[Verdict]]:
+def blind(asked: Sequence[Prompted], constants: Constants) -> tuple[list[Answer], list[Verdict]]:
     """Return the replies and verdicts (by the rules) of the arm BLIND, one per question, in order.
 
     It has no context window, so it answers every question.
     """
-    finals = [Answer(query_id=one.query_id, arm=BLIND, answer=constant(one.sample, constants)[0],
-                     n_tokens=0, truncated=False) for one in asked]
-    replies = [final.model_copy(update={"answer": f"<answer>\n{final.answer}\n</answer>"})
-               if one.setting in REASONING else final
-               for one, final in zip(asked, finals, strict=True)]
+    finals = [
+        Answer(
+            query_id=one.query_id,
+            arm=BLIND,
+            answer=constant(one.sample, constants)[0],
+            n_tokens=0,
+            truncated=False,
+        )
+        for one in asked
+    ]
+    replies = [
+        final.model_copy(update={"answer": f"<answer>\n{final.answer}\n</answer>"})
+        if one.setting in REASONING
+        else final
+        for one, final in zip(asked, finals, strict=True)
+    ]
     return replies, judge(as_queries(asked), finals, judged)
 
 
@@ -88,7 +104,11 @@ def by_depth(rows: pd.DataFrame, asked: Sequence[Prompted], constants: Constants
     `rows` are from `rows_of`, for one prompt; scores and chance are fractions of 1.
     """
     by = ["suite", "task", "depth"]
-    given = pd.DataFrame([(one.suite, one.sample.task, one.sample.depth,
-                           *constant(one.sample, constants)) for one in asked],
-                         columns=[*by, "answer", "chance"]).drop_duplicates(by)
+    given = pd.DataFrame(
+        [
+            (one.suite, one.sample.task, one.sample.depth, *constant(one.sample, constants))
+            for one in asked
+        ],
+        columns=[*by, "answer", "chance"],
+    ).drop_duplicates(by)
     return summary(rows[rows.arm == BLIND], by).merge(given, on=by)

@@ -23,38 +23,58 @@ from lib.tasks.structext.ask.replies import LEAST_ROUGE, METRICS, Scored, score
 
 DIFFERENCE = ("n", "texts", "first", "second", "difference_points", "low_points", "high_points")
 AGREEMENT = ["arm", "first", "second", "n", "pearson", "agreement", "kappa"]
-COLUMNS = ["suite", "source", "model", "prompt", "n", "rouge_score", "low", "high", "floor",
-           "where"]
+COLUMNS = [
+    "suite",
+    "source",
+    "model",
+    "prompt",
+    "n",
+    "rouge_score",
+    "low",
+    "high",
+    "floor",
+    "where",
+]
 # Suite -> n, mean and 95% interval over texts of the best constants (floor.learned) on our suite in
 # faithful mode, which has the official generator's faults; seed 42. A test measures them again.
-FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920),
-          "test-hard": (2088, 0.21820, 0.20093, 0.23653)}
+FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920), "test-hard": (2088, 0.21820, 0.20093, 0.23653)}
 LEAST_MODELS = 3  # for a coefficient over their means: two points always lie on a line
 # Pearson of each metric with human judgments, over models' means (v2, Table 6)
 _AGREEMENT = {"rouge_score": 0.993, JUDGE: 0.994, "exact": 0.950}
 
 
-def differences(first: pd.DataFrame, second: pd.DataFrame, on: list[str],
-                by: list[str]) -> pd.DataFrame:
+def differences(
+    first: pd.DataFrame, second: pd.DataFrame, on: list[str], by: list[str]
+) -> pd.DataFrame:
     """Return the paper's score in second - first, by `by`, over the n pairs asked both ways.
 
     Rows are matched by `on`. Differences are in points, with 95% intervals over texts.
     """
     own, values = [name for name in by if name not in on], ["text", "left_out", "rouge_score"]
-    both = first[[*on, *values]].merge(second[[*on, *own, *values]], on=on,
-                                       suffixes=("_first", ""), validate="one_to_many")
+    both = first[[*on, *values]].merge(
+        second[[*on, *own, *values]], on=on, suffixes=("_first", ""), validate="one_to_many"
+    )
     table = []
     for key, cell in both.groupby(by, observed=True):
         pairs = cell[~(cell.left_out | cell.left_out_first)]
         change = pairs.rouge_score - pairs.rouge_score_first
         ends = cluster_interval(change, pairs.text, 1)
-        table.append((*key, len(pairs), pairs.text.nunique(), pairs.rouge_score_first.mean(),
-                      pairs.rouge_score.mean(), *(100 * np.array([change.mean(), *ends]))))
+        table.append(
+            (
+                *key,
+                len(pairs),
+                pairs.text.nunique(),
+                pairs.rouge_score_first.mean(),
+                pairs.rouge_score.mean(),
+                *(100 * np.array([change.mean(), *ends])),
+            )
+        )
     return pd.DataFrame(table, columns=[*by, *DIFFERENCE])
 
 
-def against(rows: pd.DataFrame, arm: str,
-            by: Sequence[str] = ("suite", "prompt", "arm")) -> pd.DataFrame:
+def against(
+    rows: pd.DataFrame, arm: str, by: Sequence[str] = ("suite", "prompt", "arm")
+) -> pd.DataFrame:
     """Return `differences` of every other arm from `arm`, by group of `by`.
 
     With BLIND, they are each arm's distance from the floor, on the questions that fit its window.
@@ -65,8 +85,12 @@ def against(rows: pd.DataFrame, arm: str,
 
 def shots(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `differences` from the base prompt by suite, arm, setting of FEW_SHOT and n_shots."""
-    return differences(rows[rows.prompt == "base"], rows[rows.setting.isin(FEW_SHOT)],
-                       ["arm", "suite", "twin"], ["suite", "arm", "setting", "n_shots"])
+    return differences(
+        rows[rows.prompt == "base"],
+        rows[rows.setting.isin(FEW_SHOT)],
+        ["arm", "suite", "twin"],
+        ["suite", "arm", "setting", "n_shots"],
+    )
 
 
 def real_and_test(rows: pd.DataFrame) -> pd.DataFrame:
@@ -75,8 +99,12 @@ def real_and_test(rows: pd.DataFrame) -> pd.DataFrame:
     Rows are by arm and language, then ALL; there are none unless both suites were asked.
     """
     both = with_all(rows)
-    return differences(both[both.suite == "test"], both[both.suite == "real-test"],
-                       ["arm", "language", "twin"], ["arm", "language"])
+    return differences(
+        both[both.suite == "test"],
+        both[both.suite == "real-test"],
+        ["arm", "language", "twin"],
+        ["arm", "language"],
+    )
 
 
 def agreement(rows: pd.DataFrame) -> pd.DataFrame:
@@ -90,37 +118,53 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
             pair = cell[[first, second]].astype(float).dropna()
             correct = pair >= LEAST_ROUGE
             varies = len(pair) > 1 and (pair.nunique() > 1).all()
-            table.append((
-                arm, first, second, len(pair),
-                stats.pearsonr(pair[first], pair[second]).statistic if varies else np.nan,
-                (correct[first] == correct[second]).mean(),
-                cohens_kappa(pd.crosstab(correct[first], correct[second]), return_results=False)
-                if (correct.nunique() > 1).all() else np.nan))
+            table.append(
+                (
+                    arm,
+                    first,
+                    second,
+                    len(pair),
+                    stats.pearsonr(pair[first], pair[second]).statistic if varies else np.nan,
+                    (correct[first] == correct[second]).mean(),
+                    cohens_kappa(pd.crosstab(correct[first], correct[second]), return_results=False)
+                    if (correct.nunique() > 1).all()
+                    else np.nan,
+                )
+            )
     return pd.DataFrame(table, columns=AGREEMENT)
 
 
-def both_scores(rows: pd.DataFrame, asked: Sequence[Prompted],
-                answers: Mapping[str, Sequence[Answer]]) -> pd.DataFrame:
+def both_scores(
+    rows: pd.DataFrame, asked: Sequence[Prompted], answers: Mapping[str, Sequence[Answer]]
+) -> pd.DataFrame:
     """Return `summary` of the suite OFFICIAL by prompt and arm, next to the official code's score.
 
     That code scores complete replies and loses empty and long ones (`lost` of `replies`).
     """
     by, own = ["prompt", "arm"], rows[rows.suite == OFFICIAL]
     references = {one.query_id: one.sample.answer for one in asked if one.suite == OFFICIAL}
-    complete = pd.DataFrame([
-        (arm, reply.query_id, *score(references[reply.query_id], reply.answer))
-        for arm, replies in answers.items() for reply in replies
-        if reply.query_id in references], columns=["arm", "query_id", *Scored._fields])
+    complete = pd.DataFrame(
+        [
+            (arm, reply.query_id, *score(references[reply.query_id], reply.answer))
+            for arm, replies in answers.items()
+            for reply in replies
+            if reply.query_id in references
+        ],
+        columns=["arm", "query_id", *Scored._fields],
+    )
     both = own[["prompt", "arm", "query_id"]].merge(complete, on=["arm", "query_id"])
     both["official"] = both.rouge_score.mask(both.official_fails)
     theirs = both.groupby(by, observed=True).agg(
-        replies=("official", "size"), lost=("official_fails", "sum"), official=("official", "mean"))
+        replies=("official", "size"), lost=("official_fails", "sum"), official=("official", "mean")
+    )
     return summary(own, by).merge(theirs, on=by, how="left")[
-        [*by, "n", "texts", "rouge_score", "low", "high", "official", "replies", "lost"]]
+        [*by, "n", "texts", "rouge_score", "low", "high", "official", "replies", "lost"]
+    ]
 
 
-def failures(rows: pd.DataFrame, asked: Sequence[Prompted],
-             answers: Mapping[str, Sequence[Answer]]) -> pd.DataFrame:
+def failures(
+    rows: pd.DataFrame, asked: Sequence[Prompted], answers: Mapping[str, Sequence[Answer]]
+) -> pd.DataFrame:
     """Return the first reply that scores 0 of every arm, language and state, but for BLIND."""
     wrong = rows[(rows.rouge_score == 0) & ~rows.left_out & (rows.arm != BLIND)]
     first = wrong.groupby(["arm", "language", "state"], observed=True).head(1)
@@ -129,16 +173,22 @@ def failures(rows: pd.DataFrame, asked: Sequence[Prompted],
     return first[["arm", "prompt", "task", "state"]].assign(
         question=[samples[name].question for name in first.query_id],
         reference=[samples[name].answer for name in first.query_id],
-        reply=[replies.get(key, "") for key in zip(first.arm, first.query_id, strict=True)])
-
+        reply=[replies.get(key, "") for key in zip(first.arm, first.query_id, strict=True)],
+    )
 
 
 def paper_scores() -> pd.DataFrame:
     """Return Tables 3 and 4, scores as fractions, each with the floor of its suite."""
-    table = pd.read_csv(package_file("tasks/structext/analyze/published.csv"),
-                        keep_default_na=False)
-    return table.assign(source="paper", rouge_score=table.percent / 100, low=float("nan"),
-                        high=float("nan"), floor=[FLOORS[suite][1] for suite in table.suite])
+    table = pd.read_csv(
+        package_file("tasks/structext/analyze/published.csv"), keep_default_na=False
+    )
+    return table.assign(
+        source="paper",
+        rouge_score=table.percent / 100,
+        low=float("nan"),
+        high=float("nan"),
+        floor=[FLOORS[suite][1] for suite in table.suite],
+    )
 
 
 def with_ours(ours: pd.DataFrame) -> pd.DataFrame:
@@ -149,7 +199,8 @@ def with_ours(ours: pd.DataFrame) -> pd.DataFrame:
     run = ours[ours.suite.isin(FLOORS)].rename(columns={"arm": "model"})
     blind = run[run.model == BLIND].set_index(["suite", "prompt"]).rouge_score
     run = run.join(blind.rename("floor"), on=["suite", "prompt"]).assign(
-        source="this run", where="this study")
+        source="this run", where="this study"
+    )
     table = pd.concat([paper_scores(), run], ignore_index=True)[COLUMNS]
     return table.sort_values("suite", kind="stable")
 

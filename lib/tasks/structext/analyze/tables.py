@@ -26,14 +26,19 @@ from lib.tasks.structext.records import BLIND, LANGUAGES, TASKS
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
 JUDGE = "judge"
 INTERVALS = {  # column -> the columns of its interval
-    "rouge_score": ("low", "high"), JUDGE: ("judge_low", "judge_high"),
-    "difference_points": ("low_points", "high_points")}
+    "rouge_score": ("low", "high"),
+    JUDGE: ("judge_low", "judge_high"),
+    "difference_points": ("low_points", "high_points"),
+}
 COUNTED = ("left_out", "failed", "no_answer", "truncated")
 
 
-def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]],
-            answers: Mapping[str, list[Answer]],
-            verdicts: Mapping[str, list[Verdict]]) -> pd.DataFrame:
+def rows_of(
+    asked: Sequence[Prompted],
+    left_out: Mapping[str, Sequence[Rejected]],
+    answers: Mapping[str, list[Answer]],
+    verdicts: Mapping[str, list[Verdict]],
+) -> pd.DataFrame:
     """Return one row per question and arm, arms in the order of `answers`.
 
     Metrics are from 0 to 1, `judge` is NaN if unscored; a sample of Test and its rewrite in
@@ -48,32 +53,53 @@ def rows_of(asked: Sequence[Prompted], left_out: Mapping[str, Sequence[Rejected]
             raise ValueError(
                 f"arm {arm}: {len(judged)} verdicts, {len(replies)} answers and {len(out)} left "
                 f"out are not those of {len(about)} questions in asked.jsonl: run "
-                f"{made_by('answers', arm=arm)} and {made_by('verdicts', arm=arm)} again")
+                f"{made_by('answers', arm=arm)} and {made_by('verdicts', arm=arm)} again"
+            )
         rows = about.join(pd.DataFrame(scored(asked, replies)))
         is_out, verdict = rows.query_id.isin(out), rows.query_id.map(judged)
         state = rows.error.where(rows.error != "", ANSWERED).mask(is_out, LEFT_OUT)
-        tables.append(rows.assign(
-            arm=arm, state=state, left_out=is_out, failed=state == NO_ROW,
-            no_answer=~state.isin([ANSWERED, LEFT_OUT, NO_ROW]),
-            truncated=[truncated.get(name, False) for name in rows.query_id],
-            judge=verdict.map({"correct": 1.0, "incorrect": 0.0}).mask(is_out, 0.0)))
+        tables.append(
+            rows.assign(
+                arm=arm,
+                state=state,
+                left_out=is_out,
+                failed=state == NO_ROW,
+                no_answer=~state.isin([ANSWERED, LEFT_OUT, NO_ROW]),
+                truncated=[truncated.get(name, False) for name in rows.query_id],
+                judge=verdict.map({"correct": 1.0, "incorrect": 0.0}).mask(is_out, 0.0),
+            )
+        )
     return pd.concat(tables, ignore_index=True).astype({"arm": _ordered(answers)})
 
 
 def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
-    table = pd.DataFrame([{
-        "query_id": one.query_id, "suite": one.suite, "setting": one.setting,
-        "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
-        "n_shots": one.n_shots, "twin": one.sample.id.replace("-real-d", "-d"),
-        "text": one.sample.text_id.replace("-real-d", "-d"), "reference": one.sample.reference,
-        **one.sample.model_dump(include={"language", "task", "depth", "width"})}
-        for one in questions])
+    table = pd.DataFrame(
+        [
+            {
+                "query_id": one.query_id,
+                "suite": one.suite,
+                "setting": one.setting,
+                "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
+                "n_shots": one.n_shots,
+                "twin": one.sample.id.replace("-real-d", "-d"),
+                "text": one.sample.text_id.replace("-real-d", "-d"),
+                "reference": one.sample.reference,
+                **one.sample.model_dump(include={"language", "task", "depth", "width"}),
+            }
+            for one in questions
+        ]
+    )
     table["text"] = _clusters(table.text, table.pop("reference"))
     order = table.setting.map([*SETTINGS].index)
     prompts = table.assign(order=order).sort_values(["order", "n_shots"], kind="stable").prompt
-    return table.astype({
-        "suite": _ordered([*SUITES, *table.suite]), "prompt": _ordered(prompts),
-        "language": _ordered([*LANGUAGES, ALL]), "task": _ordered(TASKS)})
+    return table.astype(
+        {
+            "suite": _ordered([*SUITES, *table.suite]),
+            "prompt": _ordered(prompts),
+            "language": _ordered([*LANGUAGES, ALL]),
+            "task": _ordered(TASKS),
+        }
+    )
 
 
 def _ordered(names) -> pd.CategoricalDtype:
@@ -97,9 +123,13 @@ def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     n counts every question; rouge_asked is the mean over those that were not left out.
     """
     rows = rows.assign(rouge_asked=rows.rouge_score.mask(rows.left_out)).sort_values(
-        by, kind="stable")
-    more = {"text": "nunique", **dict.fromkeys(COUNTED, "sum"),
-            **dict.fromkeys(("rouge_asked", "bleu", "exact"), "mean")}
+        by, kind="stable"
+    )
+    more = {
+        "text": "nunique",
+        **dict.fromkeys(COUNTED, "sum"),
+        **dict.fromkeys(("rouge_asked", "bleu", "exact"), "mean"),
+    }
     counts = rows.groupby(by, sort=False, observed=True).agg(more).rename(columns={"text": "texts"})
     scores = by_group(rows, by, "rouge_score", "text").rename(columns={"mean": "rouge_score"})
     judged = by_group(rows, by, JUDGE, "text").drop(columns=by)
@@ -124,8 +154,10 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
     """Format a table: shares in %, differences in points, with intervals in the same cell."""
     ends = {end for name, pair in INTERVALS.items() if name in table for end in pair}
     names = [name for name in table if name not in ends]
-    return pd.DataFrame([[_cell(row, name) for name in names] for row in table.to_dict("records")],
-                        columns=[name.replace("_", " ") for name in names])
+    return pd.DataFrame(
+        [[_cell(row, name) for name in names] for row in table.to_dict("records")],
+        columns=[name.replace("_", " ") for name in names],
+    )
 
 
 def _cell(row: dict, name: str) -> str:
@@ -144,13 +176,19 @@ def show(study: str, name: str, table: pd.DataFrame) -> pd.DataFrame:
 
 def write_answer(study: str, scores: pd.DataFrame, floors: pd.DataFrame) -> str:
     """Write structext.md: each arm's score by suite, and its distance from the floor."""
-    means = "; ".join(f"{row.arm} on {row.suite} {percent(row.rouge_score, row.low, row.high)}"
-                      for row in scores.itertuples())
-    apart = "; ".join(f"{row.arm} on {row.suite} "
-                      f"{in_points(row.difference_points, row.low_points, row.high_points)}"
-                      for row in floors.itertuples())
-    text = (f"Mean ROUGE-L (0 below 0.75) over all questions, % [95% over texts]: {means}. "
-            f"Difference from {BLIND}, which reads nothing, on the same questions, points: "
-            f"{apart}; only an interval above 0 shows that an arm reads.\n")
+    means = "; ".join(
+        f"{row.arm} on {row.suite} {percent(row.rouge_score, row.low, row.high)}"
+        for row in scores.itertuples()
+    )
+    apart = "; ".join(
+        f"{row.arm} on {row.suite} "
+        f"{in_points(row.difference_points, row.low_points, row.high_points)}"
+        for row in floors.itertuples()
+    )
+    text = (
+        f"Mean ROUGE-L (0 below 0.75) over all questions, % [95% over texts]: {means}. "
+        f"Difference from {BLIND}, which reads nothing, on the same questions, points: "
+        f"{apart}; only an interval above 0 shows that an arm reads.\n"
+    )
     write_text(figures_path(study, "structext.md"), text)
     return text

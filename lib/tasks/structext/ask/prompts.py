@@ -25,13 +25,15 @@ SETTINGS = {  # setting -> its prompt
     "ps-cot": prompt_template("structext/ps-cot"),
     "hint": prompt_template("structext/hint"),
     "few-shot": prompt_template("structext/few-shot"),
-    "simple-few-shot": prompt_template("structext/few-shot")}
+    "simple-few-shot": prompt_template("structext/few-shot"),
+}
 REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
 TAGS = "text|question|hint|answer"
 # <S> and <SYS> in XML are split like chat turns and joined again: in capitals they are not turns.
 _ELEMENT = re.compile(rf"(?<=<){SPLIT}(?=/?(?:S|SYS)>)")
-_LISTS = tuple(f"{language}.{index}" for language in ("latex", "markdown", "org")
-               for index in (0, 2))
+_LISTS = tuple(
+    f"{language}.{index}" for language in ("latex", "markdown", "org") for index in (0, 2)
+)
 _LONG = (*_LISTS, "latex.1", "markdown.1", "org.1", "json.0", "json.4", "yaml.0", "yaml.4", "xml.0")
 
 
@@ -53,9 +55,16 @@ class Prompted(Record):
         return f"{suite}{self.sample.id}:{self.setting}{shots}"
 
 
-def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0,
-                pool: Sequence[Sample] | None = None, seed: int = 42, suite: str = "", *,
-                own: Sequence[Sequence[Sample]] | None = None) -> list[Prompted]:
+def prompts_for(
+    samples: Sequence[Sample],
+    setting: str,
+    n_shots: int = 0,
+    pool: Sequence[Sample] | None = None,
+    seed: int = 42,
+    suite: str = "",
+    *,
+    own: Sequence[Sequence[Sample]] | None = None,
+) -> list[Prompted]:
     """Return the prompt of each sample, in order, in one of SETTINGS.
 
     Demonstrations are drawn from `pool` (default: `samples`), or are each sample's `own`, which
@@ -66,20 +75,35 @@ def prompts_for(samples: Sequence[Sample], setting: str, n_shots: int = 0,
         raise ValueError(f"setting {setting!r} is unknown: choose one of {', '.join(SETTINGS)}")
     is_few_shot = setting in FEW_SHOT
     if is_few_shot != (n_shots > 0) or n_shots < 0:
-        raise ValueError(f"n_shots is {n_shots}, but {setting} shows "
-                         + ("at least 1" if is_few_shot else "no demonstration: give 0"))
+        raise ValueError(
+            f"n_shots is {n_shots}, but {setting} shows "
+            + ("at least 1" if is_few_shot else "no demonstration: give 0")
+        )
     shown, split = [()] * len(samples), cache(_defused)  # a demonstration is shown many times
     if n_shots:
-        shown = own or demonstrations_for(samples, samples if pool is None else pool, n_shots,
-                                          seed, setting)
-    return [Prompted(sample=sample, setting=setting, n_shots=n_shots, suite=suite,
-                     demonstrations=tuple(one.id for one in examples),
-                     prompt=_prompt(sample, setting, examples, split))
-            for sample, examples in zip(samples, shown, strict=True)]
+        shown = own or demonstrations_for(
+            samples, samples if pool is None else pool, n_shots, seed, setting
+        )
+    return [
+        Prompted(
+            sample=sample,
+            setting=setting,
+            n_shots=n_shots,
+            suite=suite,
+            demonstrations=tuple(one.id for one in examples),
+            prompt=_prompt(sample, setting, examples, split),
+        )
+        for sample, examples in zip(samples, shown, strict=True)
+    ]
 
 
-def demonstrations_for(samples: Sequence[Sample], pool: Sequence[Sample], n_shots: int,
-                       seed: int = 42, setting: str = "few-shot") -> list[tuple[Sample, ...]]:
+def demonstrations_for(
+    samples: Sequence[Sample],
+    pool: Sequence[Sample],
+    n_shots: int,
+    seed: int = 42,
+    setting: str = "few-shot",
+) -> list[tuple[Sample, ...]]:
     """Return, for each sample in order, `n_shots` of `pool` with other texts, drawn by `seed`.
 
     A draw depends on the sample's id and its part of the pool alone, and a draw of more shots
@@ -94,9 +118,11 @@ def demonstrations_for(samples: Sequence[Sample], pool: Sequence[Sample], n_shot
         others = [one for text, one in parts.get(cell, {}).items() if text != sample.reference]
         if len(others) < n_shots:
             task, depth, width = cell
-            raise ValueError(f"{task} at depth {depth}, width {width}: the pool has {len(others)} "
-                             f"texts in addition to that of {sample.id}, too few for {n_shots} "
-                             "shots; generate a pool with more samples per task")
+            raise ValueError(
+                f"{task} at depth {depth}, width {width}: the pool has {len(others)} "
+                f"texts in addition to that of {sample.id}, too few for {n_shots} "
+                "shots; generate a pool with more samples per task"
+            )
         Random(f"{seed} {sample.id}").shuffle(others)
         chosen.append(tuple(others[:n_shots]))
     return chosen
@@ -110,23 +136,43 @@ def as_queries(prompted: Sequence[Prompted]) -> list[Query]:
     tables, entity-list for answers of several lines, natural for the rest. Lists of names also have
     `entity_count`.
     """
-    return [Query(query_id=one.query_id, document_id=one.sample.text_id,
-                  question=one.sample.question, answer=one.sample.answer,
-                  structure=_structure(one.sample), source_reference="", start=0, end=0,
-                  entity_count=(len(one.sample.answer.splitlines())
-                                if one.sample.task in _LISTS else None),
-                  block_type=one.sample.language, context=one.prompt) for one in prompted]
+    return [
+        Query(
+            query_id=one.query_id,
+            document_id=one.sample.text_id,
+            question=one.sample.question,
+            answer=one.sample.answer,
+            structure=_structure(one.sample),
+            source_reference="",
+            start=0,
+            end=0,
+            entity_count=(
+                len(one.sample.answer.splitlines()) if one.sample.task in _LISTS else None
+            ),
+            block_type=one.sample.language,
+            context=one.prompt,
+        )
+        for one in prompted
+    ]
 
 
-def _prompt(sample: Sample, setting: str, examples: Sequence[Sample],
-            split: Callable[[str], str]) -> str:
-    raw = [(sample.reference, sample.question, sample.hint or HINTS[sample.task]),
-           *((one.reference, one.question, one.answer) for one in examples)]
+def _prompt(
+    sample: Sample, setting: str, examples: Sequence[Sample], split: Callable[[str], str]
+) -> str:
+    raw = [
+        (sample.reference, sample.question, sample.hint or HINTS[sample.task]),
+        *((one.reference, one.question, one.answer) for one in examples),
+    ]
     shown = [tuple(map(split, part)) for part in raw]
     (text, question, hint), *others = shown
     return SETTINGS[setting].render(
-        language=sample.language, text=text, question=question, hint=hint, is_split=shown != raw,
-        examples=[dict(zip(("text", "question", "answer"), part, strict=True)) for part in others])
+        language=sample.language,
+        text=text,
+        question=question,
+        hint=hint,
+        is_split=shown != raw,
+        examples=[dict(zip(("text", "question", "answer"), part, strict=True)) for part in others],
+    )
 
 
 def _defused(text: str) -> str:

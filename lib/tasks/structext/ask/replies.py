@@ -41,16 +41,24 @@ class Scored(NamedTuple):
 
 def score(answer: str, response: str | None) -> Scored:
     """Score a response; if it cannot be scored, every metric is 0 and `error` has the reason."""
-    answer, response = (text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
-                        for text in (answer, response or ""))
+    answer, response = (
+        text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
+        for text in (answer, response or "")
+    )
     try:
         if not response.strip():
             raise ValueError("there is no response")
         rouge, steps = rouge_l_with_steps(answer, response)
     except ValueError as empty:
         return Scored(0.0, 0.0, 0.0, 0.0, str(empty), True)
-    return Scored(rouge, rouge if rouge >= LEAST_ROUGE else 0.0, bleu(answer, response),
-                  float(exact_match(answer, response)), "", steps + FRAMES >= RECURSION_LIMIT)
+    return Scored(
+        rouge,
+        rouge if rouge >= LEAST_ROUGE else 0.0,
+        bleu(answer, response),
+        float(exact_match(answer, response)),
+        "",
+        steps + FRAMES >= RECURSION_LIMIT,
+    )
 
 
 def final_answer(reply: str | None, setting: str) -> Final:
@@ -72,7 +80,7 @@ def final_answer(reply: str | None, setting: str) -> Final:
     else:
         ends = [tag for tag in tags if tag[1]]
         is_open = bool(ends) and tags[0] is ends[0]  # the prompt's own tag is closed first
-        text = reply[:ends[0].start()].strip() if is_open else _last_content(reply, tags)
+        text = reply[: ends[0].start()].strip() if is_open else _last_content(reply, tags)
         text, missing = text or ("" if ends else reply), "the <answer> is empty"
     return Final(text, "" if text else missing)
 
@@ -83,8 +91,11 @@ def finals(prompted: Sequence[Prompted], answers: list[Answer]) -> dict[str, Fin
     Raises ValueError as `lib.judge.verdicts.answers_of_one_arm` does.
     """
     _, replies = answers_of_one_arm(as_queries(prompted), answers)
-    return {one.query_id: final_answer(replies[one.query_id], one.setting)
-            for one in prompted if one.query_id in replies}
+    return {
+        one.query_id: final_answer(replies[one.query_id], one.setting)
+        for one in prompted
+        if one.query_id in replies
+    }
 
 
 def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
@@ -105,28 +116,41 @@ def judged(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
 
     An answer is correct if its lines are the reference's, ignoring whitespace and a code fence.
     """
-    reasons = [_difference(query.answer, answer)
-               for query, answer in zip(queries, answers, strict=True)]
-    return [("incorrect", reason) if reason else
-            ("correct", "the reference, whatever its whitespace") for reason in reasons]
+    reasons = [
+        _difference(query.answer, answer) for query, answer in zip(queries, answers, strict=True)
+    ]
+    return [
+        ("incorrect", reason) if reason else ("correct", "the reference, whatever its whitespace")
+        for reason in reasons
+    ]
 
 
 def _difference(reference: str, answer: str) -> str:
     fenced = _FENCED.fullmatch(answer)
-    wanted, given = ([" ".join(line.split()) for line in text.splitlines() if line.strip()]
-                     for text in (reference, fenced[1] if fenced else answer))
-    lines = ((number, one, other) for number, (one, other) in
-             enumerate(zip_longest(wanted, given, fillvalue="(no line)"), 1) if one != other)
-    return next((f'line {number} is "{other[:_LONGEST]}", not "{one[:_LONGEST]}"'
-                 for number, one, other in lines), "")
+    wanted, given = (
+        [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+        for text in (reference, fenced[1] if fenced else answer)
+    )
+    lines = (
+        (number, one, other)
+        for number, (one, other) in enumerate(zip_longest(wanted, given, fillvalue="(no line)"), 1)
+        if one != other
+    )
+    return next(
+        (
+            f'line {number} is "{other[:_LONGEST]}", not "{one[:_LONGEST]}"'
+            for number, one, other in lines
+        ),
+        "",
+    )
 
 
 def _last_content(reply: str, tags: list[re.Match]) -> str:
     for number in range(len(tags) - 1, -1, -1):
         tag, following = tags[number], tags[number + 1] if number + 1 < len(tags) else None
-        before = reply[reply.rfind("\n", 0, tag.start()) + 1:tag.start()]
+        before = reply[reply.rfind("\n", 0, tag.start()) + 1 : tag.start()]
         is_closed = following[1] if following else not before.strip(" \t*`>")
-        content = reply[tag.end():following.start() if following else None].strip()
+        content = reply[tag.end() : following.start() if following else None].strip()
         if not tag[1] and is_closed and content:
             return content
     return ""

@@ -54,8 +54,9 @@ def broken_nodes(setting: Setting, rng: Random) -> set[int]:
     return broken or ({rng.randrange(n_nodes)} if setting.is_corrected else broken)
 
 
-def limits_by_answer(values: Iterable[int], lowest: int,
-                     highest: int) -> dict[int, tuple[int, int]]:
+def limits_by_answer(
+    values: Iterable[int], lowest: int, highest: int
+) -> dict[int, tuple[int, int]]:
     """Return n -> the least and greatest limit that n of `values` exceed, if there is one."""
     greatest = [highest + 1, *sorted(values, reverse=True), lowest]
     limits = {}

@@ -20,11 +20,22 @@ from lib.core.paths import package_file
 from lib.tasks.structext.generate import tree
 
 _TEXTS = yaml.safe_load(
-    package_file("tasks/structext/generate/vocabularies.yaml").read_text("utf-8"))
+    package_file("tasks/structext/generate/vocabularies.yaml").read_text("utf-8")
+)
 WORDS, WOMEN, MEN, SURNAMES, TOWNS, VERBS = (
-    _TEXTS[kind].split() for kind in ("words", "women", "men", "surnames", "towns", "verbs"))
-_STATES_OF = ("actual", "agreed", "expected", "final", "first", "last", "planned", "previous",
-              "reported")
+    _TEXTS[kind].split() for kind in ("words", "women", "men", "surnames", "towns", "verbs")
+)
+_STATES_OF = (
+    "actual",
+    "agreed",
+    "expected",
+    "final",
+    "first",
+    "last",
+    "planned",
+    "previous",
+    "reported",
+)
 _AMOUNTS_OF = ("average", "highest", "lowest")  # qualify numbers only
 
 
@@ -65,9 +76,15 @@ class Scenario(NamedTuple):
 
 
 SCENARIOS = [
-    Scenario(one["name"], one["business"], one["things"].split(),
-             [Field(*field.split(":")) for field in one["fields"].split()], one["words"].split())
-    for one in _TEXTS["scenarios"]]
+    Scenario(
+        one["name"],
+        one["business"],
+        one["things"].split(),
+        [Field(*field.split(":")) for field in one["fields"].split()],
+        one["words"].split(),
+    )
+    for one in _TEXTS["scenarios"]
+]
 
 
 COLORS = ("amber", "black", "brown", "green", "grey", "white")
@@ -176,9 +193,14 @@ class Words:
         return [name.title().replace("-", "") for name in self.ids(count)]
 
     def _fields(self, count: int) -> list[tuple[str, Field]]:
-        pairs = self._shuffled("fields", [
-            (f"{qualifier}_{field.name}", field)
-            for field in self.scenario.fields for qualifier in field.qualifiers])
+        pairs = self._shuffled(
+            "fields",
+            [
+                (f"{qualifier}_{field.name}", field)
+                for field in self.scenario.fields
+                for qualifier in field.qualifiers
+            ],
+        )
         names = _distinct([name for name, _ in pairs], count, "_")
         return [(name, pairs[place % len(pairs)][1]) for place, name in enumerate(names)]
 
@@ -194,8 +216,11 @@ class Words:
             value = next((drawn for drawn in draws if drawn not in taken), None)
             if value is None:  # the type has too few values: number them
                 drawn = field.draw(rng)
-                numbers[drawn] = next(number for number in itertools.count(
-                    numbers.get(drawn, 1) + 1) if f"{drawn} {number}" not in taken)
+                numbers[drawn] = next(
+                    number
+                    for number in itertools.count(numbers.get(drawn, 1) + 1)
+                    if f"{drawn} {number}" not in taken
+                )
                 value = f"{drawn} {numbers[drawn]}"
             taken.add(value)
             values.append(value)
@@ -227,8 +252,14 @@ class Words:
         """Draw clauses for a paragraph after its first word; cut them after `count` words."""
         rng, nouns, words = self._rng("body"), self.scenario.words, []
         while len(words) < count:
-            words += [rng.choice(VERBS), "the", rng.choice(nouns), rng.choice(("while", "and")),
-                      "the", rng.choice(nouns)]
+            words += [
+                rng.choice(VERBS),
+                "the",
+                rng.choice(nouns),
+                rng.choice(("while", "and")),
+                "the",
+                rng.choice(nouns),
+            ]
         return words[:count]
 
     def images(self, count: int) -> list[str]:

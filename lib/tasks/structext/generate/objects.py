@@ -27,8 +27,10 @@ class Nested:
         self.keys = setting.names.keys(self.starts[-1])
         self.values = setting.names.values(self.starts[-1], avoided)
         self.pairs = [self.pair(*both) for both in zip(self.keys, self.values, strict=True)]
-        self._heads = [self.head(node, self.tree.depth[node], self.pairs[start:end])
-                       for node, (start, end) in enumerate(pairwise(self.starts))]
+        self._heads = [
+            self.head(node, self.tree.depth[node], self.pairs[start:end])
+            for node, (start, end) in enumerate(pairwise(self.starts))
+        ]
         self.parts = self._parts(set())
         self.text = self._joined(self.parts)
 
@@ -62,7 +64,7 @@ class Objects(Nested):
 
         A faithful answer is re-indented as if outermost, and in YAML has no dash.
         """
-        parts = self.parts[self.tree.begin[node]:self.tree.end[node] + 1]
+        parts = self.parts[self.tree.begin[node] : self.tree.end[node] + 1]
         text, depth = "".join(parts).strip().removesuffix(","), self.tree.depth[node]
         if self.setting.is_corrected or not depth:
             return text
@@ -137,7 +139,8 @@ class Tags(Nested):
         """Return words and end tags; the tags in `broken` have none."""
         tails = []
         for node, (tag, word, depth) in enumerate(
-                zip(self.tags, self.words, self.tree.depth, strict=True)):
+            zip(self.tags, self.words, self.tree.depth, strict=True)
+        ):
             margin = f"\n{' ' * depth}"
             end = "" if node in broken else f"{margin}</{tag}>"
             tails.append(f"{margin} {word}{end}")
@@ -149,7 +152,7 @@ class Tags(Nested):
         A faithful answer is re-indented as if it were the root's content.
         """
         margin = "\n" + " " * self.tree.depth[node]
-        parts = self.parts[self.tree.begin[node] + 1:self.tree.end[node]]
+        parts = self.parts[self.tree.begin[node] + 1 : self.tree.end[node]]
         inner = "".join(parts) + f"{margin} {self.words[node]}"
         return (inner if self.setting.is_corrected else inner.replace(margin, "\n")).strip()
 

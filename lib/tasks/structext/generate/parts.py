@@ -31,8 +31,10 @@ class Parts:
     def __init__(self, setting: Setting, notation: Notation) -> None:
         tree, rng, names = setting.tree, setting.rng, setting.names
         self.setting, self.tree, self.notation = setting, tree, notation
-        draws = [(rng.random() < MARK_SHARE, rng.random() < MARK_SHARE, rng.random(), rng.random())
-                 for _ in range(tree.n_nodes)]
+        draws = [
+            (rng.random() < MARK_SHARE, rng.random() < MARK_SHARE, rng.random(), rng.random())
+            for _ in range(tree.n_nodes)
+        ]
         bold = iter(names.bold(sum(draw[0] for draw in draws)))
         images = iter(names.images(sum(draw[1] for draw in draws)))
         self.bold = [next(bold) if draw[0] else "" for draw in draws]
@@ -49,10 +51,13 @@ class Parts:
 
     def _between(self, node: int, bold_at: float, image_at: float) -> str:
         words = [self.words[node], *self.body]
-        pieces = ((bold_at, self.notation.bold, self.bold[node]),
-                  (image_at, self.notation.image, self.images[node]))
-        marks = [(int(at * (len(words) + 1)), mark.format(text))
-                 for at, mark, text in pieces if text]
+        pieces = (
+            (bold_at, self.notation.bold, self.bold[node]),
+            (image_at, self.notation.image, self.images[node]),
+        )
+        marks = [
+            (int(at * (len(words) + 1)), mark.format(text)) for at, mark, text in pieces if text
+        ]
         for place, mark in sorted(marks, reverse=True):
             words.insert(place, mark)
         return " ".join(words)
@@ -65,11 +70,16 @@ class Parts:
             image_place = bold_place
         if not bold:
             bold_place = image_place
-        return "".join([text[:bold_place], self.notation.bold.format(bold) if bold else "",
-                        text[bold_place:image_place],
-                        # without `file:`, Org's image is a link (fault 11)
-                        self.notation.image.replace("file:", "").format(image) if image else "",
-                        text[image_place:]])
+        return "".join(
+            [
+                text[:bold_place],
+                self.notation.bold.format(bold) if bold else "",
+                text[bold_place:image_place],
+                # without `file:`, Org's image is a link (fault 11)
+                self.notation.image.replace("file:", "").format(image) if image else "",
+                text[image_place:],
+            ]
+        )
 
     def listed(self, marks: list[str], none: str, rng: Random) -> str:
         """Return one mark per line, or `none`.
@@ -96,7 +106,7 @@ def _part(document: Parts, rng: Random) -> Item:
     node = rng.randrange(1, tree.n_nodes)
     ranks = [tree.rank[above] for above in trail(tree.parent, node)[1:]]
     place = section_place(document.notation.name, ranks, document.setting.is_corrected)
-    return Item({"place": place}, "\n".join(document.heads[node:tree.last[node] + 1]))
+    return Item({"place": place}, "\n".join(document.heads[node : tree.last[node] + 1]))
 
 
 def _latex_heading(level: int, title: str, is_corrected: bool) -> str:
@@ -107,9 +117,21 @@ def _language(notation: Notation, deepest: int | None) -> Language:
     return Language(partial(Parts, notation=notation), (_bold, _part, _images), deepest)
 
 
-LATEX = _language(Notation("latex", _latex_heading, "\\textbf{{{}}}",
-                           "\\includegraphics[width=0.5\\textwidth]{{{}}}"), 5)
-MARKDOWN = _language(Notation("markdown", lambda level, title, _: f"{'#' * level} {title}",
-                              "**{}**", '![alt]({} "hover text")'), 6)
-ORG = _language(Notation("org", lambda level, title, _: f"{'*' * level} {title}", "*{}*",
-                         "[[file:{}]]"), None)
+LATEX = _language(
+    Notation(
+        "latex", _latex_heading, "\\textbf{{{}}}", "\\includegraphics[width=0.5\\textwidth]{{{}}}"
+    ),
+    5,
+)
+MARKDOWN = _language(
+    Notation(
+        "markdown",
+        lambda level, title, _: f"{'#' * level} {title}",
+        "**{}**",
+        '![alt]({} "hover text")',
+    ),
+    6,
+)
+ORG = _language(
+    Notation("org", lambda level, title, _: f"{'*' * level} {title}", "*{}*", "[[file:{}]]"), None
+)

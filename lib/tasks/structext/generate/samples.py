@@ -24,8 +24,14 @@ from lib.tasks.structext.records import LANGUAGES, MODES, TASKS, Sample
 
 # To add a language, add a line here, tasks in records, and questions and hints in questions.yaml.
 PLUG_INS: dict[str, Language] = {
-    "csv": tables.CSV, "tree": tables.TREE, "json": objects.JSON, "yaml": objects.YAML,
-    "xml": objects.XML, "latex": parts.LATEX, "markdown": parts.MARKDOWN, "org": parts.ORG,
+    "csv": tables.CSV,
+    "tree": tables.TREE,
+    "json": objects.JSON,
+    "yaml": objects.YAML,
+    "xml": objects.XML,
+    "latex": parts.LATEX,
+    "markdown": parts.MARKDOWN,
+    "org": parts.ORG,
 }
 
 # Suite -> (depth, width, samples of each of the 29 tasks), from v2, section 4. v1 gives only the
@@ -64,9 +70,17 @@ class Text(NamedTuple):
         return f"d{self.depth}-w{self.width}{size}{june}-s{self.seed}-{self.number}"
 
 
-def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth: int = 1,
-             width: int = 1, per_task: int = 1, seed: int = 42, size: int = SIZE,
-             is_real: bool = False, is_june: bool = False) -> Iterator[Sample]:
+def generate(
+    mode: str = "corrected",
+    tasks: Iterable[str] | None = None,
+    depth: int = 1,
+    width: int = 1,
+    per_task: int = 1,
+    seed: int = 42,
+    size: int = SIZE,
+    is_real: bool = False,
+    is_june: bool = False,
+) -> Iterator[Sample]:
     """Make `per_task` samples of each of `tasks` (0: PER_TASK), taking the tasks in turn.
 
     `tasks` default to the benchmark's 29; a language's name means all its tasks. `size` × depth is
@@ -80,19 +94,30 @@ def generate(mode: str = "corrected", tasks: Iterable[str] | None = None, depth:
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown: choose one of {', '.join(MODES)}")
     if per_task < 0 or size < 1:
-        raise ValueError(f"per_task {per_task}, size {size}: give at least 1, or per_task 0 for "
-                         f"{PER_TASK}")
+        raise ValueError(
+            f"per_task {per_task}, size {size}: give at least 1, or per_task 0 for {PER_TASK}"
+        )
     layout(depth, width)
     wanted = _wanted(tasks)
     for language in wanted:
         deepest = PLUG_INS[language].deepest
         if mode == "corrected" and deepest and depth > deepest:
-            raise ValueError(f"depth {depth}: {language} has headings for {deepest} levels only; "
-                             f"leave {language} out, or give a depth of at most {deepest}")
-    texts = {language: _texts(Text(mode, language, depth, width, size, seed, 0,
-                                   is_june and language == "xml")) for language in wanted}
-    return (sample for _ in range(per_task or PER_TASK) for language, indices in wanted.items()
-            for sample in _samples_of(next(texts[language]), indices, is_real))
+            raise ValueError(
+                f"depth {depth}: {language} has headings for {deepest} levels only; "
+                f"leave {language} out, or give a depth of at most {deepest}"
+            )
+    texts = {
+        language: _texts(
+            Text(mode, language, depth, width, size, seed, 0, is_june and language == "xml")
+        )
+        for language in wanted
+    }
+    return (
+        sample
+        for _ in range(per_task or PER_TASK)
+        for language, indices in wanted.items()
+        for sample in _samples_of(next(texts[language]), indices, is_real)
+    )
 
 
 def suite(name: str, seed: int = 42, mode: str = "corrected", per_task: int = 0) -> list[Sample]:
@@ -103,9 +128,20 @@ def suite(name: str, seed: int = 42, mode: str = "corrected", per_task: int = 0)
     """
     if name not in SUITES:
         raise ValueError(f"suite {name!r} is unknown: choose one of {', '.join(SUITES)}")
-    return [sample for depth, width, most in SUITES[name] for sample in generate(
-        mode, None, depth, width, min(per_task or most, most), seed,
-        is_real=name == "real-test", is_june=name in JUNE)]
+    return [
+        sample
+        for depth, width, most in SUITES[name]
+        for sample in generate(
+            mode,
+            None,
+            depth,
+            width,
+            min(per_task or most, most),
+            seed,
+            is_real=name == "real-test",
+            is_june=name in JUNE,
+        )
+    ]
 
 
 def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
@@ -128,9 +164,11 @@ def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
     requested |= {task for task in TASKS if task.split(".")[0] in names}
     unknown = requested.difference(TASKS)
     if unknown or not requested:
-        raise ValueError(f"unknown tasks {', '.join(sorted(unknown)) or '(none were given)'}: "
-                         f"choose languages ({', '.join(LANGUAGES)}) or tasks "
-                         "such as json.3")
+        raise ValueError(
+            f"unknown tasks {', '.join(sorted(unknown)) or '(none were given)'}: "
+            f"choose languages ({', '.join(LANGUAGES)}) or tasks "
+            "such as json.3"
+        )
     wanted: dict[str, list[int]] = {}
     for language, index in (task.split(".") for task in TASKS if task in requested):
         wanted.setdefault(language, []).append(int(index))
@@ -143,9 +181,11 @@ def _texts(first: Text) -> Iterator[Text]:
         if text.mode == "corrected":
             letters = _written(text, False)[0].text
             if text.number - len(seen) > MOST_REPEATED:
-                raise ValueError(f"{text.language} at depth {text.depth}, width {text.width} gave "
-                                 f"{len(seen):,} different texts in {text.number:,}: give a lower "
-                                 "per_task")
+                raise ValueError(
+                    f"{text.language} at depth {text.depth}, width {text.width} gave "
+                    f"{len(seen):,} different texts in {text.number:,}: give a lower "
+                    "per_task"
+                )
             if letters in seen:
                 continue
             seen.add(letters)
@@ -158,9 +198,18 @@ def _written(text: Text, is_real: bool) -> tuple[Any, int]:
     rng = Random(f"{kind} {text.number}")
     names_seed = rng.getrandbits(40)
     turn = crc32(kind.encode()) + text.number
-    return PLUG_INS[text.language].write(Setting(
-        layout(text.depth, text.width), text.depth, text.size, text.mode == "corrected", rng,
-        names_for(is_real, names_seed, turn), turn, text.is_june)), names_seed
+    return PLUG_INS[text.language].write(
+        Setting(
+            layout(text.depth, text.width),
+            text.depth,
+            text.size,
+            text.mode == "corrected",
+            rng,
+            names_for(is_real, names_seed, turn),
+            turn,
+            text.is_june,
+        )
+    ), names_seed
 
 
 def _samples_of(text: Text, indices: Iterable[int], is_real: bool) -> Iterator[Sample]:
@@ -170,7 +219,13 @@ def _samples_of(text: Text, indices: Iterable[int], is_real: bool) -> Iterator[S
         task = f"{language}.{index}"
         item = PLUG_INS[language].finders[index](document, Random(names_seed + index + 1))
         yield Sample(
-            id=f"{text.mode}-{task}-{'real-' * is_real}{text.dials}", language=language, task=task,
-            depth=text.depth, width=text.width, hint=HINTS[task], answer=item.answer,
+            id=f"{text.mode}-{task}-{'real-' * is_real}{text.dials}",
+            language=language,
+            task=task,
+            depth=text.depth,
+            width=text.width,
+            hint=HINTS[task],
+            answer=item.answer,
             question=QUESTIONS[text.mode][task].format(**item.slots),
-            reference=document.text if item.text is None else item.text)
+            reference=document.text if item.text is None else item.text,
+        )

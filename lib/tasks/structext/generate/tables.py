@@ -35,12 +35,18 @@ class Tables:
 
 def _drawn(setting: Setting, key: str) -> Person:
     rng, names = setting.rng, setting.names
-    return {"primeKey": key, "gender": rng.choice(GENDERS), "age": rng.randint(10, 70),
-            "height": rng.randint(120, 220), "weight": rng.randint(70, 180),
-            "color": rng.choice(COLORS), "status": rng.choice(STATUSES),
-            "salary": rng.randint(SALARIES[0], SALARIES[-1]),
-            "company": names.companies[rng.randrange(7)],
-            "location": names.places[rng.randrange(7)]}
+    return {
+        "primeKey": key,
+        "gender": rng.choice(GENDERS),
+        "age": rng.randint(10, 70),
+        "height": rng.randint(120, 220),
+        "weight": rng.randint(70, 180),
+        "color": rng.choice(COLORS),
+        "status": rng.choice(STATUSES),
+        "salary": rng.randint(SALARIES[0], SALARIES[-1]),
+        "company": names.companies[rng.randrange(7)],
+        "location": names.places[rng.randrange(7)],
+    }
 
 
 def _balance(people: list[Person], number: int) -> None:
@@ -54,8 +60,9 @@ def _balance(people: list[Person], number: int) -> None:
 
 
 def _csv(columns: Sequence[str], people: list[Person]) -> str:
-    return "\n".join([",".join(columns), *(",".join([str(one[name]) for name in columns])
-                                           for one in people)])
+    return "\n".join(
+        [",".join(columns), *(",".join([str(one[name]) for name in columns]) for one in people)]
+    )
 
 
 def _cell(document: Tables, rng: Random) -> Item:
@@ -90,7 +97,8 @@ def _join(document: Tables, rng: Random) -> Item:
     for place in places:  # in this order, so that draws do not depend on names
         if place in heights:
             for answer, limits in limits_by_answer(
-                    heights[place], HEIGHT_LIMITS[0], HEIGHT_LIMITS[-1]).items():
+                heights[place], HEIGHT_LIMITS[0], HEIGHT_LIMITS[-1]
+            ).items():
                 choices.setdefault(answer, []).append((place, *limits))
     answer = rng.choice(sorted(choices))
     place, low, high = rng.choice(choices[answer])
@@ -118,13 +126,20 @@ class Edges:
             leaf = setting.rng.choice([node for node, last in enumerate(tree.last) if node == last])
             n, level = setting.number % (MOST_ADDED + 1), tree.depth[leaf]
             moved = [above + n if above > leaf else above for above in tree.parent]
-            self.parent = [*moved[:leaf + 1], *range(leaf, leaf + n), *moved[leaf + 1:]]
-            self.depth = [*tree.depth[:leaf + 1], *range(level + 1, level + n + 1),
-                          *tree.depth[leaf + 1:]]
+            self.parent = [*moved[: leaf + 1], *range(leaf, leaf + n), *moved[leaf + 1 :]]
+            self.depth = [
+                *tree.depth[: leaf + 1],
+                *range(level + 1, level + n + 1),
+                *tree.depth[leaf + 1 :],
+            ]
         n_nodes, names = len(self.parent), setting.names
         self.ids = names.ids(n_nodes, N_STARTS) if self.is_corrected else names.ids(n_nodes)
-        self.text = "\n".join([f"{self.ids[parent]}->{name}" for parent, name in zip(
-            self.parent[1:], self.ids[1:], strict=True)])
+        self.text = "\n".join(
+            [
+                f"{self.ids[parent]}->{name}"
+                for parent, name in zip(self.parent[1:], self.ids[1:], strict=True)
+            ]
+        )
 
 
 def _height(document: Edges, rng: Random) -> Item:

@@ -48,18 +48,22 @@ def layout(depth: int, width: int) -> Layout:
     Raises ValueError if a dial is below 1 or the tree would have more than MOST_NODES nodes.
     """
     if depth < 1 or width < 1:
-        raise ValueError(f"depth {depth}, width {width}: both must be at least 1 (1, 1 is a root "
-                         "and a leaf)")
+        raise ValueError(
+            f"depth {depth}, width {width}: both must be at least 1 (1, 1 is a root and a leaf)"
+        )
     branching = depth * width
     n_nodes, level = 1, 1
     for _ in range(depth):
         level *= branching
         n_nodes += level
         if n_nodes > MOST_NODES:
-            raise ValueError(f"depth {depth}, width {width}: more than {MOST_NODES:,} nodes in one "
-                             "text; give smaller dials")
-    tree = Layout(*([0] * n_nodes for _ in range(4)), [], [0] * n_nodes, [0] * n_nodes,
-                  branching, depth)
+            raise ValueError(
+                f"depth {depth}, width {width}: more than {MOST_NODES:,} nodes in one "
+                "text; give smaller dials"
+            )
+    tree = Layout(
+        *([0] * n_nodes for _ in range(4)), [], [0] * n_nodes, [0] * n_nodes, branching, depth
+    )
     node, open_nodes = 0, []  # holds [node, number of its children so far]
     tree.parent[0] = -1
     while True:
@@ -92,7 +96,7 @@ class Counted:
             while number := number // base:
                 name += self.joint + self.digits[number % base]
             self.known.append(name)
-        return self.known[start:start + count]
+        return self.known[start : start + count]
 
 
 ids = Counted(ascii_lowercase)  # ids(start, count): a, b, …

@@ -14,8 +14,11 @@ NO_IMAGE = "The file includes no image."
 _LATEX_HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")
 
 _TEXTS = yaml.safe_load(package_file("tasks/structext/generate/questions.yaml").read_text("utf-8"))
-_TEMPLATES = {"corrected": _TEXTS["corrected"], "hint": _TEXTS["hints"],
-              "faithful": _TEXTS["corrected"] | _TEXTS["faithful"]}
+_TEMPLATES = {
+    "corrected": _TEXTS["corrected"],
+    "hint": _TEXTS["hints"],
+    "faithful": _TEXTS["corrected"] | _TEXTS["faithful"],
+}
 
 
 def _filled(kind: str, task: str) -> str:
@@ -38,11 +41,13 @@ def section_place(language: str, ranks: list[int], is_corrected: bool) -> str:
     """
     numbered = list(enumerate(ranks, 1))[::-1]
     if not is_corrected:
-        return " under ".join(f"{rank + 1}th {'sub' * (level - 1)}section"
-                              for level, rank in numbered if level < 4)
+        return " under ".join(
+            f"{rank + 1}th {'sub' * (level - 1)}section" for level, rank in numbered if level < 4
+        )
     if language == "latex":
-        return " under ".join(f"\\{latex_heading(level)} number {rank + 1}"
-                              for level, rank in numbered)
+        return " under ".join(
+            f"\\{latex_heading(level)} number {rank + 1}" for level, rank in numbered
+        )
     return " under ".join(f"heading number {rank + 1} of level {level}" for level, rank in numbered)
 
 

@@ -11,12 +11,15 @@ from lib.tasks.structext.generate.wording import NO_BOLD, NO_IMAGE
 
 LEVELS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")  # LaTeX article
 OFFICIAL_NONE = {  # what the official files say instead of an empty list
-    "bold": "No bold texts presented in file.", "image": "No image file is included in the file.",
-    "figure": "No figure file is included in the file."}
+    "bold": "No bold texts presented in file.",
+    "image": "No image file is included in the file.",
+    "figure": "No figure file is included in the file.",
+}
 _STEP = re.compile(  # one heading as named in the official wording or in one of our two
     r"(?P<ordinal>\d+)(?:st|nd|rd|th) (?P<subs>(?:sub)*)section"  # 2th subsection
     r"|heading number (?P<number>\d+) of level (?P<level>\d+)"
-    rf"|\\(?P<command>{'|'.join(LEVELS)}) number (?P<rank>\d+)")  # \subsection number 2
+    rf"|\\(?P<command>{'|'.join(LEVELS)}) number (?P<rank>\d+)"
+)  # \subsection number 2
 Headings = list[tuple[int, int]]  # (level from 1, number of the line)
 
 
@@ -26,23 +29,35 @@ def _markdown() -> MarkdownIt:
 
 
 def _markdown_headings(text: str) -> Headings:
-    return [(int(token.tag[1:]), token.map[0]) for token in _markdown().parse(text)
-            if token.type == "heading_open" and token.level == 0]
+    return [
+        (int(token.tag[1:]), token.map[0])
+        for token in _markdown().parse(text)
+        if token.type == "heading_open" and token.level == 0
+    ]
 
 
 def _latex_headings(text: str) -> Headings:
     pattern = re.compile(rf"\\({'|'.join(LEVELS)})\*?\s*\{{")
-    return [(LEVELS.index(found[1]) + 1, number) for number, line in enumerate(text.split("\n"))
-            if (found := pattern.match(line.lstrip()))]
+    return [
+        (LEVELS.index(found[1]) + 1, number)
+        for number, line in enumerate(text.split("\n"))
+        if (found := pattern.match(line.lstrip()))
+    ]
 
 
 def _org_headings(text: str) -> Headings:
-    return [(len(found[1]), number) for number, line in enumerate(text.split("\n"))
-            if (found := re.match(r"(\*+)\s", line))]
+    return [
+        (len(found[1]), number)
+        for number, line in enumerate(text.split("\n"))
+        if (found := re.match(r"(\*+)\s", line))
+    ]
 
 
 HEADINGS: dict[str, Callable[[str], Headings]] = {
-    "markdown": _markdown_headings, "latex": _latex_headings, "org": _org_headings}
+    "markdown": _markdown_headings,
+    "latex": _latex_headings,
+    "org": _org_headings,
+}
 
 
 def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[int, int]:
@@ -56,13 +71,16 @@ def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[int,
     for level, ordinal in enumerate(ordinals, 1):
         places = [place for place, (deep, _) in enumerate(inside) if deep == level]
         if not 1 <= ordinal <= len(places):
-            raise BadInput(f"the question is about heading {ordinal} of level {level}, but there "
-                             f"are {len(places)} headings of level {level}")
+            raise BadInput(
+                f"the question is about heading {ordinal} of level {level}, but there "
+                f"are {len(places)} headings of level {level}"
+            )
         first = places[ordinal - 1]
-        after = next((place for place in range(first + 1, len(inside))
-                      if inside[place][0] <= level), None)
+        after = next(
+            (place for place in range(first + 1, len(inside)) if inside[place][0] <= level), None
+        )
         start, end = inside[first][1], end if after is None else inside[after][1]
-        inside = inside[first + 1:after]
+        inside = inside[first + 1 : after]
     return start, end
 
 
@@ -71,11 +89,14 @@ def ordinals(question: str) -> list[int]:
 
     Raises BadInput if a level is missing.
     """
-    found = sorted((_level(step), int(step["ordinal"] or step["number"] or step["rank"]))
-                   for step in _STEP.finditer(question.lower()))
+    found = sorted(
+        (_level(step), int(step["ordinal"] or step["number"] or step["rank"]))
+        for step in _STEP.finditer(question.lower())
+    )
     if not found or [level for level, _ in found] != list(range(1, len(found) + 1)):
-        raise BadInput("the question does not name a path from an outermost heading down: "
-                         f"{question[:120]!r}")
+        raise BadInput(
+            f"the question does not name a path from an outermost heading down: {question[:120]!r}"
+        )
     return [ordinal for _, ordinal in found]
 
 
@@ -92,8 +113,12 @@ def _section(language: str, text: str, asked: re.Match) -> str:
 
 
 def _inline(text: str) -> list:
-    return [part for token in _markdown().parse(text) if token.type == "inline"
-            for part in token.children or []]
+    return [
+        part
+        for token in _markdown().parse(text)
+        if token.type == "inline"
+        for part in token.children or []
+    ]
 
 
 def _markdown_bold(text: str) -> list[str]:
@@ -113,12 +138,17 @@ def _markdown_bold(text: str) -> list[str]:
 _BOLD: dict[str, Callable[[str], list[str]]] = {
     "markdown": _markdown_bold,
     "latex": lambda text: re.findall(r"\\textbf\{([^{}]*)\}", text),
-    "org": lambda text: [found for line in text.split("\n") if not re.match(r"\*+\s", line)
-                         for found in re.findall(r"\*([^*\s](?:[^*]*[^*\s])?)\*", line)],
+    "org": lambda text: [
+        found
+        for line in text.split("\n")
+        if not re.match(r"\*+\s", line)
+        for found in re.findall(r"\*([^*\s](?:[^*]*[^*\s])?)\*", line)
+    ],
 }
 _IMAGES: dict[str, Callable[[str], list[str]]] = {
-    "markdown": lambda text: [part.attrGet("src") for part in _inline(text)
-                              if part.type.startswith("image")],
+    "markdown": lambda text: [
+        part.attrGet("src") for part in _inline(text) if part.type.startswith("image")
+    ],
     "latex": lambda text: re.findall(r"\\includegraphics(?:\[[^\]]*\])?\{([^{}]*)\}", text),
     "org": lambda text: re.findall(r"\[\[(?:file:)?([^\][]+)\](?:\[[^\]]*\])?\]", text),
 }
@@ -138,8 +168,14 @@ def _images(language: str, text: str, asked: re.Match) -> str:
 
 _DOCUMENT_QUESTIONS = [  # in the order of the tasks, each in the official wording and ours
     (("Extract all bold texts", "Which texts are bold"), _bold),
-    ((r"content of \d+th (?:sub)*section", r"file stands under .+\? Copy it",
-      r"What does \d+th .+ say\? "), _section),
+    (
+        (
+            r"content of \d+th (?:sub)*section",
+            r"file stands under .+\? Copy it",
+            r"What does \d+th .+ say\? ",
+        ),
+        _section,
+    ),
     (("Extract all included (image|figure) files", "Which image files are included"), _images),
 ]
 QUESTIONS = {language: _DOCUMENT_QUESTIONS for language in HEADINGS}

@@ -55,9 +55,11 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
         elif isinstance(item, yaml.ScalarNode):
             made.fields[key.value] = item.value
         else:
-            made.below += [_from_yaml(part, f"{inner}[{number}]", text)
-                           for number, part in enumerate(item.value)
-                           if isinstance(part, yaml.MappingNode)]
+            made.below += [
+                _from_yaml(part, f"{inner}[{number}]", text)
+                for number, part in enumerate(item.value)
+                if isinstance(part, yaml.MappingNode)
+            ]
     return made
 
 
@@ -95,8 +97,8 @@ _READERS = {"json": _read_json, "yaml": _read_yaml, "xml": _read_xml}
 def _excerpt(text: str, one: Object, asked: re.Match) -> str:
     dash = None
     if "with the dash" in asked.string:
-        dash = re.search(r"-[ ]+$", text[max(0, one.start - 8):one.start])
-    return (dash[0] if dash else "") + text[one.start:one.end]
+        dash = re.search(r"-[ ]+$", text[max(0, one.start - 8) : one.start])
+    return (dash[0] if dash else "") + text[one.start : one.end]
 
 
 def _with_id(language: str, text: str, name: str) -> Object:
@@ -120,48 +122,83 @@ def _is_broken(language: str, text: str, asked: re.Match) -> str:
 
 
 def _path(language: str, text: str, asked: re.Match) -> str:
-    held = [(one, key, value) for one in _READERS[language](text).walk()
-            for key, value in one.fields.items()]
+    held = [
+        (one, key, value)
+        for one in _READERS[language](text).walk()
+        for key, value in one.fields.items()
+    ]
     wanted = (asked["value"], asked["value"] + ",")
-    one, key = next((one, key) for is_id in (False, True) for text in wanted
-                    for one, key, value in held if value == text and (key == "id") == is_id)
+    one, key = next(
+        (one, key)
+        for is_id in (False, True)
+        for text in wanted
+        for one, key, value in held
+        if value == text and (key == "id") == is_id
+    )
     return f'{one.path}["{key}"]'
 
 
 def _leaves(language: str, text: str, asked: re.Match) -> str:
-    return "\n\n".join(_excerpt(text, one, asked) for one in _READERS[language](text).walk()
-                       if not one.below)
+    return "\n\n".join(
+        _excerpt(text, one, asked) for one in _READERS[language](text).walk() if not one.below
+    )
 
 
 def _content(language: str, text: str, asked: re.Match) -> str:
     source, tags = _read_xml(text)
     tag = next(tag for tag in tags if tag.name == asked["tag"])
-    return source[tag.start:tag.end].decode().strip()
+    return source[tag.start : tag.end].decode().strip()
 
 
 def _with_value(language: str, text: str, asked: re.Match) -> str:
-    return next(tag.name for tag in _read_xml(text)[1]
-                if asked["value"] in tag.attributes.values())
+    return next(tag.name for tag in _read_xml(text)[1] if asked["value"] in tag.attributes.values())
 
 
-_BROKEN = (("any structural error in this", "have a structural error",
-            "wrong with the structure of this"), _is_broken)
+_BROKEN = (
+    ("any structural error in this", "have a structural error", "wrong with the structure of this"),
+    _is_broken,
+)
 _OBJECT_QUESTIONS = [  # in the order of the tasks, each in the official wording and ours
-    ((r"object with id (?P<id>.+?)\? The", r"object has the id (?P<id>.+?)\? (?:Copy|Give)"),
-     _object),
+    (
+        (r"object with id (?P<id>.+?)\? The", r"object has the id (?P<id>.+?)\? (?:Copy|Give)"),
+        _object,
+    ),
     (("first object's id of subs", "id of the first object in"), _first_below),
     _BROKEN,
-    ((r'access value "(?P<value>.*)"\? Answer', r'leads to the value "(?P<value>.*)"\? Write',
-      r'is the value "(?P<value>.*)" reached\?'), _path),
-    (("most deeply nested objects", "have no objects in their subs", "objects are nested deepest"),
-     _leaves),
+    (
+        (
+            r'access value "(?P<value>.*)"\? Answer',
+            r'leads to the value "(?P<value>.*)"\? Write',
+            r'is the value "(?P<value>.*)" reached\?',
+        ),
+        _path,
+    ),
+    (
+        (
+            "most deeply nested objects",
+            "have no objects in their subs",
+            "objects are nested deepest",
+        ),
+        _leaves,
+    ),
 ]
 _XML_QUESTIONS = [
-    ((r"content of tag (?P<tag>\S+)\? ", r"content of the tag (?P<tag>\S+)\? ",
-      r"does the tag (?P<tag>\S+) hold\?"), _content),
-    ((r"tag with attribute of value (?P<value>.+)\?$",
-      r'has an attribute with the value "(?P<value>.+)"\? Answer',
-      r"has an attribute of value (?P<value>.+)\?$"), _with_value),
+    (
+        (
+            r"content of tag (?P<tag>\S+)\? ",
+            r"content of the tag (?P<tag>\S+)\? ",
+            r"does the tag (?P<tag>\S+) hold\?",
+        ),
+        _content,
+    ),
+    (
+        (
+            r"tag with attribute of value (?P<value>.+)\?$",
+            r'has an attribute with the value "(?P<value>.+)"\? Answer',
+            r"has an attribute of value (?P<value>.+)\?$",
+        ),
+        _with_value,
+    ),
     _BROKEN,
 ]
 QUESTIONS = {"json": _OBJECT_QUESTIONS, "yaml": _OBJECT_QUESTIONS, "xml": _XML_QUESTIONS}

@@ -20,11 +20,16 @@ def load(path: Path) -> list[tuple[Sample, list[Sample]]]:
     Each comes with its demonstrations (field `examples`): same cell and hint, ids with #1, #2, ….
     Raises BadInput if a file or a sample cannot be read.
     """
-    files = [path] if path.is_file() else sorted(
-        one for one in path.rglob("*") if one.name.endswith(ENDINGS))
+    files = (
+        [path]
+        if path.is_file()
+        else sorted(one for one in path.rglob("*") if one.name.endswith(ENDINGS))
+    )
     if not files:
-        raise BadInput(f"{shown(path)} is missing or has no file *{', *'.join(ENDINGS)}: give an "
-                       "official file of StrucText-Eval, or a folder of them")
+        raise BadInput(
+            f"{shown(path)} is missing or has no file *{', *'.join(ENDINGS)}: give an "
+            "official file of StrucText-Eval, or a folder of them"
+        )
     found: dict[str, list[Sample]] = {}
     for file in files:
         name = file.name if path.is_file() else file.relative_to(path).as_posix()
@@ -32,11 +37,14 @@ def load(path: Path) -> list[tuple[Sample, list[Sample]]]:
             try:
                 first, *others = _samples(row, default)
             except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise BadInput(f"{shown(file)}, {default}: not a sample ({error!r}); it needs "
-                               "Question, Answer, Reference and Label") from error
+                raise BadInput(
+                    f"{shown(file)}, {default}: not a sample ({error!r}); it needs "
+                    "Question, Answer, Reference and Label"
+                ) from error
             if first.id in found:
-                raise BadInput(f"{shown(path)}: two samples are named {first.id!r}; leave one of "
-                               "them out")
+                raise BadInput(
+                    f"{shown(path)}: two samples are named {first.id!r}; leave one of them out"
+                )
             found[first.id] = [first, *others]
     return [(first, others) for first, *others in found.values()]
 
@@ -64,7 +72,14 @@ def _samples(row: dict, default: str) -> Iterator[Sample]:
         task = task_of(language, part["Question"])
         if task not in TASKS:
             raise BadInput(f"{task} is not a task of the benchmark")
-        yield Sample(id=f"{name}#{number}" if number else name, language=language, task=task,
-                     depth=int(label["node_number"]), width=int(label["n_ary_ratio"]),
-                     question=part["Question"].strip(), answer=part["Answer"].strip(),
-                     reference=part["Reference"].strip("\r\n"), hint=row.get("RuleHint") or "")
+        yield Sample(
+            id=f"{name}#{number}" if number else name,
+            language=language,
+            task=task,
+            depth=int(label["node_number"]),
+            width=int(label["n_ary_ratio"]),
+            question=part["Question"].strip(),
+            answer=part["Answer"].strip(),
+            reference=part["Reference"].strip("\r\n"),
+            hint=row.get("RuleHint") or "",
+        )

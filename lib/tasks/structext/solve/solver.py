@@ -15,8 +15,10 @@ from lib.tasks.structext.solve import documents, objects, tables
 
 Reader = Callable[[str, str, re.Match], str]  # language, reference, match of the question
 QUESTIONS: dict[str, list[tuple[tuple[str, ...], Reader]]] = {
-    language: questions for part in (tables, objects, documents)
-    for language, questions in part.QUESTIONS.items()}
+    language: questions
+    for part in (tables, objects, documents)
+    for language, questions in part.QUESTIONS.items()
+}
 
 
 class Solved(Record):
@@ -36,8 +38,10 @@ def solve(language: str, question: str, reference: str) -> str:
     try:
         return read(language, reference.strip("\r\n"), found)
     except Exception as error:  # whatever a parser raises on an odd text
-        raise BadInput(f"the {language} text does not answer {question[:120]!r} "
-                       f"({type(error).__name__}: {error})") from error
+        raise BadInput(
+            f"the {language} text does not answer {question[:120]!r} "
+            f"({type(error).__name__}: {error})"
+        ) from error
 
 
 def task_of(language: str, question: str) -> str:
@@ -60,5 +64,7 @@ def _understood(language: str, question: str) -> tuple[int, Reader, re.Match]:
         for pattern in patterns:
             if found := re.search(pattern, asked):
                 return index, read, found
-    raise BadInput(f"no known question about {language}: {asked[:120]!r}; choose a language of "
-                   f"{', '.join(QUESTIONS)} and a wording in lib/tasks/structext/solve/")
+    raise BadInput(
+        f"no known question about {language}: {asked[:120]!r}; choose a language of "
+        f"{', '.join(QUESTIONS)} and a wording in lib/tasks/structext/solve/"
+    )

@@ -11,8 +11,10 @@ KEY = "primeKey"
 
 
 def _csv_cells(text: str) -> list[Cells]:
-    return [list(csv.reader(part.strip().splitlines(), strict=True))
-            for part in re.split(r"\n[ \t\r]*\n", text.strip())]
+    return [
+        list(csv.reader(part.strip().splitlines(), strict=True))
+        for part in re.split(r"\n[ \t\r]*\n", text.strip())
+    ]
 
 
 def _rows(language: str, text: str, column: str) -> list[Row]:
@@ -37,10 +39,17 @@ def _of_gender(language: str, text: str, asked: re.Match) -> str:
 
 
 def _taller(language: str, text: str, asked: re.Match) -> str:
-    tall = {row[KEY] for row in _rows(language, text, "height")
-            if float(row["height"]) > float(asked["limit"])}
-    return str(sum(row["location"] == asked["place"] and row[KEY] in tall
-                   for row in _rows(language, text, "location")))
+    tall = {
+        row[KEY]
+        for row in _rows(language, text, "height")
+        if float(row["height"]) > float(asked["limit"])
+    }
+    return str(
+        sum(
+            row["location"] == asked["place"] and row[KEY] in tall
+            for row in _rows(language, text, "location")
+        )
+    )
 
 
 def _parents(text: str) -> dict[str, str]:
@@ -80,19 +89,35 @@ def _path(language: str, text: str, asked: re.Match) -> str:
 
 
 _TABLE_QUESTIONS = [  # in the order of the tasks, each in the official wording and ours
-    ((r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose primeKey is) "
-      r"(?P<key>.+?)\??$",), _cell),
+    (
+        (
+            r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose "
+            r"primeKey is) "
+            r"(?P<key>.+?)\??$",
+        ),
+        _cell,
+    ),
     ((r"salary more than (?P<limit>\d+)\?", r"salary above (?P<limit>\d+)\?"), _earning),
     ((r"How many people are (?P<gender>\S+?)\?",), _of_gender),
-    ((r"who work in (?P<place>.+) are taller than (?P<limit>\d+)\?",
-      r"whose location is (?P<place>.+) are taller than (?P<limit>\d+)\?"), _taller),
+    (
+        (
+            r"who work in (?P<place>.+) are taller than (?P<limit>\d+)\?",
+            r"whose location is (?P<place>.+) are taller than (?P<limit>\d+)\?",
+        ),
+        _taller,
+    ),
 ]
 QUESTIONS = {
     "csv": _TABLE_QUESTIONS,
     "tree": [
         (("What is the height of the root",), _height),
         ((r"depth of node (?P<node>.+?)\? ", r"depth of the node (?P<node>.+?), where"), _depth),
-        ((r"from the root node to the node (?P<node>.+?)\. Answer",
-          r"from the root to the node (?P<node>.+?)\? Write"), _path),
+        (
+            (
+                r"from the root node to the node (?P<node>.+?)\. Answer",
+                r"from the root to the node (?P<node>.+?)\? Write",
+            ),
+            _path,
+        ),
     ],
 }

@@ -17,12 +17,14 @@ from lib.tasks.tablequest.wording import words_of
 CONSTANT = json.dumps({"steps": [], "answer": "0"})
 # The first operation that a question's words name counts
 _OPERATIONS = (
-    ("percent change",
-     r"percentage\b(?! points)[^?]*\b(?:change|grow|increase|decrease)|\bgrowth rate\b"),
+    (
+        "percent change",
+        r"percentage\b(?! points)[^?]*\b(?:change|grow|increase|decrease)|\bgrowth rate\b",
+    ),
     ("share", r"\b(?:percentage|share|portion)\b[^?]* of\b"),
     ("ratio", r"\bratio\b|\btimes\b"),
     ("difference", r"\b(?:how much|many)\b[^?]*\b(?:change|increase|decrease|differ|exceed|more)"),
-    ("extraction", "")
+    ("extraction", ""),
 )
 
 
@@ -59,8 +61,10 @@ def _reply(question: str, passage: Passage, grids: Mapping[str, Grid]) -> str:
 def _scores(asked: frozenset[str], spots: Sequence[Spot]) -> dict:
     own = {spot.ref: words_of(f"{spot.row} {spot.measure} {spot.when}") for spot in spots}
     frequency = Counter(word for words in own.values() for word in words)
-    weights = {word: math.log(1 + len(own) / (1 + n)) * (1 if word in asked else -0.25)
-               for word, n in frequency.items()}
+    weights = {
+        word: math.log(1 + len(own) / (1 + n)) * (1 if word in asked else -0.25)
+        for word, n in frequency.items()
+    }
     return {ref: sum(map(weights.get, words)) for ref, words in own.items()}
 
 
@@ -70,7 +74,7 @@ def _pair(spots: Sequence[Spot], scores: dict, is_row: bool) -> list[Spot]:
         lines[spot.ref.grid_id, spot.ref.row if is_row else spot.ref.column].append(spot)
     best = max(
         (line[:2] for line in lines.values()),
-        key=lambda pair: (len(pair), sum(scores[spot.ref] for spot in pair))
+        key=lambda pair: (len(pair), sum(scores[spot.ref] for spot in pair)),
     )
     if is_row:  # the later one first
         return sorted(best, key=lambda spot: spot.end, reverse=True)

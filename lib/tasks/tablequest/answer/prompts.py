@@ -34,7 +34,7 @@ def _as_json(grid: Grid, _: Block) -> str:
 FORMS: dict[str, Callable[[Grid, Block], str]] = {
     "html": lambda grid, _: grid.html,
     "markdown": lambda _, block: block.text,
-    "json": _as_json
+    "json": _as_json,
 }
 
 
@@ -85,7 +85,7 @@ def as_queries(
             block_type="table",
             context=_prompt(
                 one.question, shown[one.passage_id, form], texts.filings[one.filing_id]
-            )
+            ),
         )
         for one in questions
         for form in forms
@@ -117,9 +117,16 @@ def with_shots(queries: Sequence[Query], shots: int) -> list[Query]:
     if not 0 < shots <= MOST_SHOTS:
         raise ValueError(f"shots is {shots}: there are {MOST_SHOTS} examples")
     prompt = prompt_template("tablequest/shots")
-    return [query.model_copy(update={"context": query.context.replace(
-        _START, prompt.render(form=form_of(query.query_id), shots=shots) + _START)})
-        for query in queries]
+    return [
+        query.model_copy(
+            update={
+                "context": query.context.replace(
+                    _START, prompt.render(form=form_of(query.query_id), shots=shots) + _START
+                )
+            }
+        )
+        for query in queries
+    ]
 
 
 def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
@@ -141,7 +148,7 @@ def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
                     document_id=query.document_id,
                     item=query.query_id,
                     reason=f"{length:,} tokens and {room.reply:,} for the reply do not fit in "
-                    f"{room.window:,}"
+                    f"{room.window:,}",
                 )
             )
     return Shown(kept, cut, left_out)
@@ -150,8 +157,9 @@ def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
 def _shortened(query: Query, room: Room, most: int) -> Query | None:
     start = query.context.rindex(_START) + len(_START)
     end = query.context.rindex(_END)
-    ends = [gap.start() for gap in re.finditer(r"(?<=\S)\s", query.context[:end])
-            if gap.start() > start][:most]  # a word has a token or more
+    ends = [
+        gap.start() for gap in re.finditer(r"(?<=\S)\s", query.context[:end]) if gap.start() > start
+    ][:most]  # a word has a token or more
 
     def up_to(place: int) -> str:
         return query.context[:place] + query.context[end:]
@@ -196,7 +204,7 @@ def read_reply(reply: str | None) -> Final:
     return Final(
         answer,
         tuple(filter(None, _text(found.get("steps")).splitlines())),
-        "" if answer else NO_ANSWER
+        "" if answer else NO_ANSWER,
     )
 
 

@@ -22,13 +22,16 @@ def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:
 
         edgar.set_identity(identity)
         filings = edgar.Company(ticker).get_filings(form="10-K", amendments=False)
-        text = next((filing.html() for filing in filings
-                     if str(filing.report_date).startswith(f"{year}-")), "")
+        text = next(
+            (filing.html() for filing in filings if str(filing.report_date).startswith(f"{year}-")),
+            "",
+        )
     except Exception as error:  # the package's errors and its HTTP client's have no common base
-        raise BadInput(f"EDGAR did not answer for {ticker} {year} ({type(error).__name__}: "
-                       f"{str(error)[:200]}): check the package edgartools, EDGAR_IDENTITY, the "
-                       "network and the ticker, or save the report by hand from www.sec.gov"
-                       ) from error
+        raise BadInput(
+            f"EDGAR did not answer for {ticker} {year} ({type(error).__name__}: "
+            f"{str(error)[:200]}): check the package edgartools, EDGAR_IDENTITY, the "
+            "network and the ticker, or save the report by hand from www.sec.gov"
+        ) from error
     if not text:
         raise BadInput(f"{ticker} has no 10-K in HTML for a fiscal year that ended in {year}")
     return write_text(folder / f"{Path(ticker).name.lower()}-10-k-{year}.html", text)

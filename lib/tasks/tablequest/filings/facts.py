@@ -26,8 +26,14 @@ class Fact(NamedTuple):
     def cell(self, text: str, is_inverted: bool) -> Cell:
         """Return the cell that prints it; its row may print the concept with the other sign."""
         value = -self.value if self.value and self.is_negative != is_inverted else self.value
-        return Cell(text=text, value=value, unit=self.unit, scale=self.scale, period=self.period,
-                    source="tag")
+        return Cell(
+            text=text,
+            value=value,
+            unit=self.unit,
+            scale=self.scale,
+            period=self.period,
+            source="tag",
+        )
 
 
 class Facts:
@@ -41,8 +47,11 @@ class Facts:
             if _local(element) == "unit":
                 self.units[name] = _unit(element)
             elif _local(element) == "context":
-                days = [text_of(one)[:10] for one in element.iter()
-                        if _local(one) in ("startdate", "enddate", "instant")]
+                days = [
+                    text_of(one)[:10]
+                    for one in element.iter()
+                    if _local(one) in ("startdate", "enddate", "instant")
+                ]
                 self.periods[name] = "/".join(dict.fromkeys(days))
 
     def of(self, tag: HtmlElement) -> Fact | None:
@@ -53,8 +62,14 @@ class Facts:
         unit, scale = self.units.get(tag.get("unitref") or "", ""), float(f"1e{power}")
         if not unit and power in _PARTS_OF_ONE:
             unit, scale = _PARTS_OF_ONE[power], 1.0
-        return Fact(tag.get("name") or "", value, unit, scale, tag.get("sign") == "-",
-                    self.periods.get(tag.get("contextref") or "", ""))
+        return Fact(
+            tag.get("name") or "",
+            value,
+            unit,
+            scale,
+            tag.get("sign") == "-",
+            self.periods.get(tag.get("contextref") or "", ""),
+        )
 
 
 def _local(element: HtmlElement) -> str:

@@ -14,13 +14,21 @@ from lib.tasks.tablequest.records import Block, Filing, Passage
 MAX_WORDS = 2500  # per passage; about 3,500 tokens in prose, more in tables
 
 # by rank: "Part II"; "Item 7A."; "Note 3 –", "3. Leases", "CONSOLIDATED BALANCE SHEETS"
-_RANKS = (re.compile(r"PART\s+[IVX]+\b.{0,40}$", re.I),
-          re.compile(r"ITEM\s+\d+[A-C]?\s*[.:—–-]", re.I),
-          re.compile(r"NOTE\s+\d+\b|\d{1,2}\.\s?[A-Z]|REPORT OF INDEPENDENT REGISTERED|"
-                     r"CONSOLIDATED (?:BALANCE SHEETS?|STATEMENTS? OF)\b", re.I))
+_RANKS = (
+    re.compile(r"PART\s+[IVX]+\b.{0,40}$", re.I),
+    re.compile(r"ITEM\s+\d+[A-C]?\s*[.:—–-]", re.I),
+    re.compile(
+        r"NOTE\s+\d+\b|\d{1,2}\.\s?[A-Z]|REPORT OF INDEPENDENT REGISTERED|"
+        r"CONSOLIDATED (?:BALANCE SHEETS?|STATEMENTS? OF)\b",
+        re.I,
+    ),
+)
 # dividers, page numbers, and what printed pages repeat
-_NO_TEXT = re.compile(r"[\W_]*|(?:back to )?table of contents|(?:page\s*)?\d{1,3}|[ivx]{1,5}|"
-                      r".{0,60}\bform 10-[kq]\b.{0,20}\d", re.I)
+_NO_TEXT = re.compile(
+    r"[\W_]*|(?:back to )?table of contents|(?:page\s*)?\d{1,3}|[ivx]{1,5}|"
+    r".{0,60}\bform 10-[kq]\b.{0,20}\d",
+    re.I,
+)
 
 
 class PageBlock(NamedTuple):
@@ -48,12 +56,17 @@ def page_blocks(root: HtmlElement) -> Iterator[PageBlock]:
         if level:
             levels = [one for one, _ in path]
             if level in levels:
-                del path[levels.index(level):]
+                del path[levels.index(level) :]
             path = [one for one in path if one[0][0] < level[0] or one[0][0] == level[0] == 3]
             path.append((level, text))
-        yield PageBlock("table" if table is not None else "heading" if level else "paragraph", text,
-                        tuple(text for _, text in path), bool(level) and level[0] < 3, table,
-                        numbers.get(table, 0))
+        yield PageBlock(
+            "table" if table is not None else "heading" if level else "paragraph",
+            text,
+            tuple(text for _, text in path),
+            bool(level) and level[0] < 3,
+            table,
+            numbers.get(table, 0),
+        )
 
 
 def _level(text: str) -> tuple:
@@ -65,8 +78,9 @@ def _level(text: str) -> tuple:
     return (rank,) if rank < 3 else (3, text.isupper())
 
 
-def cut_passages(filing_id: str, blocks: Iterable[PageBlock],
-                 max_words: int = MAX_WORDS) -> list[Passage]:
+def cut_passages(
+    filing_id: str, blocks: Iterable[PageBlock], max_words: int = MAX_WORDS
+) -> list[Passage]:
     """Return the passages of a filing; each grid is in exactly one, with text of its section.
 
     Tables of a part, item or note share a passage of at most `max_words`, or one table with its
@@ -85,13 +99,22 @@ def cut_passages(filing_id: str, blocks: Iterable[PageBlock],
             chunks.append([])
             room = max_words
     chunks[-1] += atom
-    found = [(chunk, paths) for chunk in chunks
-             if (paths := [block.path for block in chunk if block.grid_id])]
-    return [Passage(passage_id=f"{filing_id}-p{number:02d}", filing_id=filing_id,
-                    section=" > ".join(commonprefix(paths)),
-                    blocks=tuple(Block(kind=block.kind, text=block.text, grid_id=block.grid_id)
-                                 for block in chunk))
-            for number, (chunk, paths) in enumerate(found, 1)]
+    found = [
+        (chunk, paths)
+        for chunk in chunks
+        if (paths := [block.path for block in chunk if block.grid_id])
+    ]
+    return [
+        Passage(
+            passage_id=f"{filing_id}-p{number:02d}",
+            filing_id=filing_id,
+            section=" > ".join(commonprefix(paths)),
+            blocks=tuple(
+                Block(kind=block.kind, text=block.text, grid_id=block.grid_id) for block in chunk
+            ),
+        )
+        for number, (chunk, paths) in enumerate(found, 1)
+    ]
 
 
 def _n_words(blocks: list[PageBlock]) -> int:
@@ -102,9 +125,20 @@ def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Documen
     """Return one Markdown document per filing, its passages in order, for continual pretraining."""
     texts = {one.filing_id: "" for one in filings}
     for passage in passages:
-        texts[passage.filing_id] += "\n\n".join(["", f"## {passage.section}", *(
-            "### " * (block.kind == "heading") + block.text for block in passage.blocks)])
+        texts[passage.filing_id] += "\n\n".join(
+            [
+                "",
+                f"## {passage.section}",
+                *("### " * (block.kind == "heading") + block.text for block in passage.blocks),
+            ]
+        )
     titles = [f"{one.company} {one.form} {one.period}".strip() for one in filings]
-    return [Document(document_id=one.filing_id, title=title, path=one.path,
-                     text=f"# {title}{texts[one.filing_id]}\n")
-            for one, title in zip(filings, titles, strict=True)]
+    return [
+        Document(
+            document_id=one.filing_id,
+            title=title,
+            path=one.path,
+            text=f"# {title}{texts[one.filing_id]}\n",
+        )
+        for one, title in zip(filings, titles, strict=True)
+    ]

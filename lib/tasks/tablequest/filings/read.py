@@ -44,8 +44,11 @@ _REMARK = re.compile(rf"\(?(?:unaudited|audited|continued|restated)\)?$|{FOOTNOT
 MAX_FILING_BYTES = 100_000_000  # about three times the largest 10-K filings
 _SUBMISSION = re.compile(rb"<SEC-DOCUMENT>|<SEC-HEADER>|PRIVACY-ENHANCED MESSAGE", re.I)
 # in <pre>, the tags of such tables, or a line with two numbers that spaces align
-_TEXT_TABLE = re.compile(rb"<pre\b(?:(?!</pre).)*?(?:<c>|\n[^\n<]*\S {2,}[$(]*\d[\d,.]*\)? {2,}"
-                         rb"[$(]*\d)", re.I | re.S)
+_TEXT_TABLE = re.compile(
+    rb"<pre\b(?:(?!</pre).)*?(?:<c>|\n[^\n<]*\S {2,}[$(]*\d[\d,.]*\)? {2,}"
+    rb"[$(]*\d)",
+    re.I | re.S,
+)
 
 
 class ReadFiling(NamedTuple):
@@ -57,8 +60,9 @@ class ReadFiling(NamedTuple):
     not_understood: list[Rejected]
 
 
-def read_filings(folder: Path, max_passage_words: int = MAX_WORDS,
-                 tags: bool = True) -> tuple[list[ReadFiling], list[Rejected]]:
+def read_filings(
+    folder: Path, max_passage_words: int = MAX_WORDS, tags: bool = True
+) -> tuple[list[ReadFiling], list[Rejected]]:
     """Read the files with ENDINGS below `folder`, or the file that it names; list the others.
 
     Raises BadInput with every file's reason if none is a filing.
@@ -82,8 +86,9 @@ def read_filings(folder: Path, max_passage_words: int = MAX_WORDS,
     return found, rejected
 
 
-def read_filing(path: Path, name: str = "", max_passage_words: int = MAX_WORDS,
-                tags: bool = True) -> ReadFiling:
+def read_filing(
+    path: Path, name: str = "", max_passage_words: int = MAX_WORDS, tags: bool = True
+) -> ReadFiling:
     """Read the filing at `path`, called `name`; with `tags`, tagged cells from inline XBRL.
 
     Raises BadInput if it is not a filing, or none of its tables holds a number.
@@ -98,8 +103,9 @@ def read_filing(path: Path, name: str = "", max_passage_words: int = MAX_WORDS,
         raise BadInput(f"none of its {filing.n_tables} tables holds labelled numbers")
     texts = {grid.grid_id: as_markdown(grid) for grid in grids}
     blocks = [block._replace(text=texts.get(block.grid_id, block.text)) for block in reading.blocks]
-    return ReadFiling(filing, grids, cut_passages(filing.filing_id, blocks, max_passage_words),
-                      reading.left_out)
+    return ReadFiling(
+        filing, grids, cut_passages(filing.filing_id, blocks, max_passage_words), reading.left_out
+    )
 
 
 class _Table(NamedTuple):
@@ -145,38 +151,60 @@ class _Reading:
             self.blocks.append(block._replace(grid_id=grid_id))
             # of a long paragraph, its last sentence
             caption = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", self.caption)[-1]
-            self.tables.append(_Table(self.blocks[-1], layout, caption, own or self.note,
-                                      self.near))
+            self.tables.append(
+                _Table(self.blocks[-1], layout, caption, own or self.note, self.near)
+            )
         if parts:
             self.caption = self.note = ""
             return
         words = "\n".join(" | ".join(cell.text for cell in row) for row in rows if row)
-        self.left_out.append(Rejected(document_id=self.filing.filing_id, item=words[:120],
-                                      reason=kind or "text"))
+        self.left_out.append(
+            Rejected(document_id=self.filing.filing_id, item=words[:120], reason=kind or "text")
+        )
         if words and kind == "text":  # it may be a title or a note
             self.text(block._replace(kind="paragraph", text=words))
 
     def grids(self) -> list[Grid]:
-        labels = [label for one in self.tables for label in (
-            *one.layout.columns, *(line.label for line in one.layout.lines))]
+        labels = [
+            label
+            for one in self.tables
+            for label in (*one.layout.columns, *(line.label for line in one.layout.lines))
+        ]
         end = next(iter(dates_in(self.filing.period)), None)
         texts = (*labels, *(one.text for one in self.blocks))
         ends = fiscal_ends(end, labels, texts) if end else {}
         del self.notes[""]
         major = max(self.notes, default="", key=self.notes.get)
         coin = reported_coin(block.text for block in self.blocks) or "USD"
-        return [Grid(
-            grid_id=block.grid_id, filing_id=self.filing.filing_id, html=layout.html,
-            section=" > ".join(block.path), caption=" ".join([caption, *layout.titles]).strip(),
-            unit_note=note, columns=layout.columns, rows=tuple(line.label for line in layout.lines),
-            cells=cells_of(layout, self._tagged(layout), Context(
-                coin, [*map(read_note, (note, near, major))], caption, end, ends))
-        ) for block, layout, caption, note, near in self.tables]
+        return [
+            Grid(
+                grid_id=block.grid_id,
+                filing_id=self.filing.filing_id,
+                html=layout.html,
+                section=" > ".join(block.path),
+                caption=" ".join([caption, *layout.titles]).strip(),
+                unit_note=note,
+                columns=layout.columns,
+                rows=tuple(line.label for line in layout.lines),
+                cells=cells_of(
+                    layout,
+                    self._tagged(layout),
+                    Context(coin, [*map(read_note, (note, near, major))], caption, end, ends),
+                ),
+            )
+            for block, layout, caption, note, near in self.tables
+        ]
 
     def _tagged(self, layout: Layout) -> dict[int, object]:
-        return {id(cell): fact for line in layout.lines for cell in line.cells
-                if cell and len(cell.tags) == 1 and _is_all(cell.text, cell.tags[0])
-                and (fact := self.facts.of(cell.tags[0]))}
+        return {
+            id(cell): fact
+            for line in layout.lines
+            for cell in line.cells
+            if cell
+            and len(cell.tags) == 1
+            and _is_all(cell.text, cell.tags[0])
+            and (fact := self.facts.of(cell.tags[0]))
+        }
 
 
 def _is_all(text: str, tag: HtmlElement) -> bool:
@@ -186,22 +214,35 @@ def _is_all(text: str, tag: HtmlElement) -> bool:
 
 
 def _filing(root: HtmlElement, name: str) -> Filing:
-    named = {element.get("name"): visible_text(element) for element in root.iter("ix:nonnumeric")
-             if (element.get("name") or "").startswith("dei:")}
-    cover = "\n".join(text if table is None else visible_text(table)
-                      for text, _, table in islice(texts_of(root), 200))
+    named = {
+        element.get("name"): visible_text(element)
+        for element in root.iter("ix:nonnumeric")
+        if (element.get("name") or "").startswith("dei:")
+    }
+    cover = "\n".join(
+        text if table is None else visible_text(table)
+        for text, _, table in islice(texts_of(root), 200)
+    )
     form = named.get("dei:DocumentType") or next(iter(_FORM.findall(cover)), "")
     n_tables = len(root.findall(".//table"))
     if not form or not n_tables:
-        raise BadInput("not an annual report: it has no table, or names neither form 10-K, 10-Q, "
-                       "20-F nor an annual report on its first pages")
+        raise BadInput(
+            "not an annual report: it has no table, or names neither form 10-K, 10-Q, "
+            "20-F nor an annual report on its first pages"
+        )
     period = named.get("dei:DocumentPeriodEndDate") or next(iter(_PERIOD.findall(cover)), "")
     year = named.get("dei:DocumentFiscalYearFocus") or period[-4:]
     title = " ".join((root.findtext(".//title") or "").split())
     names = (named.get("dei:EntityRegistrantName"), *_NAMED.findall(cover), title, name)
-    return Filing(filing_id=_identifier(name), form=form, period=period, path=name,
-                  company=next(filter(None, names)),
-                  fiscal_year=int(year) if year.isdigit() else None, n_tables=n_tables)
+    return Filing(
+        filing_id=_identifier(name),
+        form=form,
+        period=period,
+        path=name,
+        company=next(filter(None, names)),
+        fiscal_year=int(year) if year.isdigit() else None,
+        n_tables=n_tables,
+    )
 
 
 def _identifier(name: str) -> str:
@@ -233,8 +274,9 @@ def _page(raw: bytes) -> HtmlElement:
     if not re.search(rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", raw[:200_000], re.I):
         raise BadInput("not HTML: no tag in its first 200,000 bytes")
     if not re.search(rb"</(?:html|body)\s*>", raw[-200_000:], re.I):
-        raise BadInput("truncated: it has neither </html> nor </body>; fetch the complete file "
-                       "again")
+        raise BadInput(
+            "truncated: it has neither </html> nor </body>; fetch the complete file again"
+        )
     if _TEXT_TABLE.search(raw):
         raise BadInput("its tables are text in <pre>, not HTML: such filings are not read")
     encoding = "utf-8" if raw.decode("utf-8", "ignore").encode() == raw else "cp1252"

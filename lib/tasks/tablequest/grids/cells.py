@@ -11,10 +11,39 @@ from lxml.html import HtmlElement
 
 FACT = "ix:nonfraction"
 MAX_SPAN = 1000  # what browsers allow (HTML standard, 4.9.11)
-BLOCK_TAGS = frozenset((
-    "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3",
-    "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot",
-    "th", "thead", "tr", "ul"))
+BLOCK_TAGS = frozenset(
+    (
+        "address",
+        "article",
+        "blockquote",
+        "br",
+        "center",
+        "dd",
+        "div",
+        "dl",
+        "dt",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+    )
+)
 BOLD_TAGS = frozenset(("b", "strong", "th", "h1", "h2", "h3", "h4", "h5", "h6"))
 # tags whose content no reader sees
 SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix:header"))
@@ -25,49 +54,103 @@ _WEIGHT = re.compile(r"font-weight:\s*(bold|[6-9]00)?")
 _HIDDEN = re.compile(r"display:\s*none")
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))")
 # in whatever unit: rows of one table are compared
-_INDENT = re.compile(r"(?:(?:padding|margin)-left|text-indent|padding:\s*\S+\s+\S+\s+\S+\s+)"
-                     r":?\s*(-?\d+(?:\.\d+)?|-?\.\d+)")
+_INDENT = re.compile(
+    r"(?:(?:padding|margin)-left|text-indent|padding:\s*\S+\s+\S+\s+\S+\s+)"
+    r":?\s*(-?\d+(?:\.\d+)?|-?\.\d+)"
+)
 _OPENING = re.compile(r"(?:US|C|CA|Cdn|A|HK|R)?[$€£¥]\s*\(?|RMB|\(\s*[$€£¥]?")  # "$", "($"
 _CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
 _MINUS = "-\u2010-\u2015\u2212"
-_DASH = re.compile(rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|nil)\s*(?P<unit>%)?"
-                   rf"(?:\s*{MARK})*", re.I)
+_DASH = re.compile(
+    rf"(?P<coin>[$€£¥])?\s*(?:[{_MINUS}]{{1,3}}|nil)\s*(?P<unit>%)?"
+    rf"(?:\s*{MARK})*",
+    re.I,
+)
 _DIGITS = r"(?:\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 # "$(24,690)", "(4 %)", "1,234 (1)", "5.0 years"; not "5 – 45 years", "12,34"
 _NUMBER = re.compile(
     rf"(?P<open>\()?\s*(?P<sign>[{_MINUS}+~≈<>])?\s*(?P<coin>(?:US|CA?|Cdn|A|HK|R)?[$€£¥]|RMB|[A-Z]{{3}}"
     rf"(?= ?\d))?\s*(?P<open2>\()?\s*(?P<sign2>[-\u2212])?(?P<digits>{_DIGITS})\s*(?P<unit>%)?\s*"
     r"(?P<close>\))?\s*(?P<unit2>%\)?|[×x]|basis points|bps|pts\.?|percent|years?|yrs?|months?|"
-    rf"days?|hours?|shares?|thousand|million|billion|€)?(?:\s*{MARK})*", re.I)
-_WORDS = {"%": "%", "percent": "%", "x": "times", "×": "times", "basis point": "basis points",
-          "bps": "basis points", "pts": "percentage points", "€": "EUR",
-          "yr": "years", "yrs": "years"}
+    rf"days?|hours?|shares?|thousand|million|billion|€)?(?:\s*{MARK})*",
+    re.I,
+)
+_WORDS = {
+    "%": "%",
+    "percent": "%",
+    "x": "times",
+    "×": "times",
+    "basis point": "basis points",
+    "bps": "basis points",
+    "pts": "percentage points",
+    "€": "EUR",
+    "yr": "years",
+    "yrs": "years",
+}
 # by the first two letters of a scale's word
-WORTH = {"th": 1e3, "k": 1e3, "00": 1e3, "mi": 1e6, "mm": 1e6, "mn": 1e6, "m": 1e6, "bi": 1e9,
-         "bn": 1e9, "b": 1e9, "tr": 1e12}
-_COIN = (r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong) ?)?(?:dollars?|"
-         r"euros?|pounds?(?: sterling)?|Swiss francs?|yen|yuan|renminbi|RMB|USD|EUR|GBP|JPY|"
-         r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|Cdn|A|HK)?[$€£¥])")
-_CODES = {"canad": "CAD", "ca$": "CAD", "cdn": "CAD", "c$": "CAD", "austr": "AUD", "a$": "AUD",
-          "hong": "HKD", "hk$": "HKD", "swiss": "CHF", "€": "EUR", "euro": "EUR",
-          "£": "GBP", "pound": "GBP", "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY",
-          "us": "USD", "u.s": "USD",
-          "$": "$", "dollar": "$", "¥": "¥"}
+WORTH = {
+    "th": 1e3,
+    "k": 1e3,
+    "00": 1e3,
+    "mi": 1e6,
+    "mm": 1e6,
+    "mn": 1e6,
+    "m": 1e6,
+    "bi": 1e9,
+    "bn": 1e9,
+    "b": 1e9,
+    "tr": 1e12,
+}
+_COIN = (
+    r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong) ?)?(?:dollars?|"
+    r"euros?|pounds?(?: sterling)?|Swiss francs?|yen|yuan|renminbi|RMB|USD|EUR|GBP|JPY|"
+    r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|Cdn|A|HK)?[$€£¥])"
+)
+_CODES = {
+    "canad": "CAD",
+    "ca$": "CAD",
+    "cdn": "CAD",
+    "c$": "CAD",
+    "austr": "AUD",
+    "a$": "AUD",
+    "hong": "HKD",
+    "hk$": "HKD",
+    "swiss": "CHF",
+    "€": "EUR",
+    "euro": "EUR",
+    "£": "GBP",
+    "pound": "GBP",
+    "yen": "JPY",
+    "yuan": "CNY",
+    "renminbi": "CNY",
+    "rmb": "CNY",
+    "us": "USD",
+    "u.s": "USD",
+    "$": "$",
+    "dollar": "$",
+    "¥": "¥",
+}
 _MANY = r"(?:thousands|millions|billions|thous\b\.?|mill?s?\.|mm\b|bn\b)"
 # Before a scale there is no number, unlike in "$5.2 million".
 _SCALE = re.compile(
     rf"\b(?:in|of)\s+(?:{_COIN}\s*)?(?:{_MANY}|(?:thousand|million|billion)\b)|"
     rf"{_COIN},?\s*(?:in\s+)?(?:{_MANY}|(?:thousand|million|billion)\b)|"
     rf"(?:^|(?<=[(\[,;/]))\s*(?:[a-z]+\s+){{0,2}}{_MANY}|"
-    r"(?<![\d,])[$€£]?\s?['’]?000['’]?s?\b", re.I)
+    r"(?<![\d,])[$€£]?\s?['’]?000['’]?s?\b",
+    re.I,
+)
 _PROSE = re.compile(
     rf"\b(?:expressed|stated|presented|shown|reported|listed|are|is|amounts?|dollars)\s+in\s+"
     rf"(?:{_COIN}\s*)?{_MANY}(?:\s+of\s+(?:{_COIN}|shares))?(?:,?\s+(?:except|unless)\b[^.;:()]*)?"
-    rf"|,?\s\bin\s+(?:{_COIN}\s*)?{_MANY}(?:,\s+except\b[^.;:()]*)?(?=\s*(?:[,:.]|$))", re.I)
+    rf"|,?\s\bin\s+(?:{_COIN}\s*)?{_MANY}(?:,\s+except\b[^.;:()]*)?(?=\s*(?:[,:.]|$))",
+    re.I,
+)
 _SHARES = re.compile(r"\bshares?\b|\bunits\b|\bRSUs?\b", re.I)
 REPORTED = re.compile(
     rf"\b(?:expressed|stated|presented|reported|(?:reporting|presentation) currency(?: of [\w ]+)? "
-    rf"is)\s+(?:in\s+)?(?:the\s+)?(?:{_MANY} of\s+)?({_COIN})", re.I)
+    rf"is)\s+(?:in\s+)?(?:the\s+)?(?:{_MANY} of\s+)?({_COIN})",
+    re.I,
+)
 
 
 class Number(NamedTuple):
@@ -134,8 +217,11 @@ def is_bold(element: HtmlElement, outer: bool) -> bool:
 
 def is_hidden(element: HtmlElement) -> bool:
     """True if no reader of the page sees the element."""
-    return (element.tag in SKIPPED_TAGS or element.get("hidden") is not None
-            or bool(_HIDDEN.search(element.get("style") or "")))
+    return (
+        element.tag in SKIPPED_TAGS
+        or element.get("hidden") is not None
+        or bool(_HIDDEN.search(element.get("style") or ""))
+    )
 
 
 def visible_text(element: HtmlElement) -> str:
@@ -160,8 +246,12 @@ def texts_of(root: HtmlElement) -> Iterator[tuple[str, bool, HtmlElement | None]
         if event == "end":
             looks.pop()
             runs.append((element.tail or "", looks[-1]))
-        elif is_hidden(element) or element.tag in ("sup", "table") and element is not root and (
-                element.find(".//table") is None):
+        elif (
+            is_hidden(element)
+            or element.tag in ("sup", "table")
+            and element is not root
+            and (element.find(".//table") is None)
+        ):
             if element.tag == "table" and not is_hidden(element):
                 yield "", False, element
             walker.skip_subtree()
@@ -188,8 +278,11 @@ def read_rows(table: HtmlElement, tags: bool = True) -> list[tuple[Placed, ...]]
             if (len(element) or (element.text or "").strip()) and not is_hidden(element):
                 cells.append(_placed(element, slot, slot + width, tags))
             slot += width
-        rows.append(_joined([cell for cell in cells if cell.text.strip("=_-–—") or
-                             len(cell.text) in (1, 2, 3)]))
+        rows.append(
+            _joined(
+                [cell for cell in cells if cell.text.strip("=_-–—") or len(cell.text) in (1, 2, 3)]
+            )
+        )
     return rows
 
 
@@ -205,10 +298,12 @@ def _placed(element: HtmlElement, start: int, end: int, with_tags: bool) -> Plac
     inner = [node for node in element.iter("td", "th", "div", "p", "span", "b", "font", FACT)]
     lead = (element.text or "") + "".join(node.text or "" for node in inner[1:4])
     indent = 3.0 * (len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002")))
-    indent += sum(_indent(node.get("style") or "") for node in inner
-                  if node.tag in ("td", "th", "div", "p"))
-    tags = tuple(node for node in inner if with_tags and node.tag == FACT
-                 and node.find(f".//{FACT}") is None)
+    indent += sum(
+        _indent(node.get("style") or "") for node in inner if node.tag in ("td", "th", "div", "p")
+    )
+    tags = tuple(
+        node for node in inner if with_tags and node.tag == FACT and node.find(f".//{FACT}") is None
+    )
     in_bold = any(is_bold(node, outer=False) for node in inner)
     return Placed(start, end, text, in_bold, bool(_RULE.search(style)), indent + 8.0 * start, tags)
 
@@ -224,12 +319,25 @@ def _joined(cells: list[Placed]) -> tuple[Placed, ...]:
         left = done[-1] if done else None
         text = left.text + cell.text if left else ""
         is_part = left and (
-            _OPENING.fullmatch(left.text) and not is_year(cell.text) and read_number(text + ")")
-            or (_OPENING.fullmatch(left.text) and not is_year(cell.text)
-                or _CLOSING.fullmatch(cell.text) and not is_year(left.text)) and read_number(text))
+            _OPENING.fullmatch(left.text)
+            and not is_year(cell.text)
+            and read_number(text + ")")
+            or (
+                _OPENING.fullmatch(left.text)
+                and not is_year(cell.text)
+                or _CLOSING.fullmatch(cell.text)
+                and not is_year(left.text)
+            )
+            and read_number(text)
+        )
         if is_part:
-            done[-1] = replace(left, end=cell.end, text=text, tags=left.tags + cell.tags,
-                               has_rule=left.has_rule or cell.has_rule)
+            done[-1] = replace(
+                left,
+                end=cell.end,
+                text=text,
+                tags=left.tags + cell.tags,
+                has_rule=left.has_rule or cell.has_rule,
+            )
         else:
             done.append(cell)
     return tuple(done)
@@ -255,7 +363,8 @@ def read_note(text: str) -> Note:
         end = match.end()
     excepted = re.search(r"\b(?:except|other than|excluding|but not)\b(.*)", text, re.I | re.S)
     if excepted and _SHARES.search(
-            re.sub(r"(?i)\bper[- ](?:\w+ )?(?:shares?|units?)", "", excepted[1])):
+        re.sub(r"(?i)\bper[- ](?:\w+ )?(?:shares?|units?)", "", excepted[1])
+    ):
         scales["shares"] = scales["shares"] or 1.0
     return Note(text, **scales, coin=coin_in(text))
 
@@ -295,6 +404,11 @@ def is_only_note(text: str) -> bool:
     if re.search(r"[(\[]", text) and not re.fullmatch(r"[(\[][^()\[\]]*[)\]]", text.strip()):
         return False  # "Amount (in millions)"
     left = _SCALE.sub(" ", re.sub(r"\bexcept\b.*", " ", text, flags=re.I | re.S), count=2)
-    left = re.sub(rf"{_COIN}|\b(?:all|tabular|amounts?|figures|are|is|stated|expressed|shown|"
-                  r"presented|in|of|and|shares|(?:un)?audited)\b", " ", left, flags=re.I)
+    left = re.sub(
+        rf"{_COIN}|\b(?:all|tabular|amounts?|figures|are|is|stated|expressed|shown|"
+        r"presented|in|of|and|shares|(?:un)?audited)\b",
+        " ",
+        left,
+        flags=re.I,
+    )
     return not re.search(r"\w", left)

@@ -19,15 +19,20 @@ FOOTNOTE = re.compile(rf"{MARK}\s*\S|notes?: ", re.I)
 
 _MARKS = re.compile(rf"(?<=\S)(?:,?\s*{MARK})+\s*(?=:?\s*$)")  # "Sales*", "Total (2)(3):"
 _TOTAL = re.compile(r"^(?:sub)?totals?\b|^net (?:cash|increase|decrease|change)\b", re.I)
-_TIME = re.compile(rf"{YEAR}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|\bchange|"
-                   r"\b(?:months?|year|quarter|weeks)\b", re.I)
+_TIME = re.compile(
+    rf"{YEAR}|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|\bchange|"
+    r"\b(?:months?|year|quarter|weeks)\b",
+    re.I,
+)
 _NO_VALUE = re.compile(r"(?:foot)?notes?(?: no\.?)?|page(?:s|\(s\)| no\.?)?|item|exhibit.*", re.I)
 _SMALL_MARK = re.compile(r"\([1-9]\d?\)")
 _PAGE = re.compile(r"(?:[A-Z]-)?(\d{1,3})(?:\s*[-–—]\s*\d{1,3})?")
 _NO_DATA = re.compile(
     r"/s/|^\W*signatures?\b|\bexhibit\s*(?:number|no\.|description)\b|state or other jurisdiction|"
     r"zip code|accelerated filer|title of each class|trading symbol|employer identification|"
-    r"^.{0,60}(?:form (?:10-[kq]|20-f)|annual report).{0,20}$", re.I)
+    r"^.{0,60}(?:form (?:10-[kq]|20-f)|annual report).{0,20}$",
+    re.I,
+)
 
 
 class Line(NamedTuple):
@@ -55,11 +60,15 @@ def kind_of(rows: Sequence[Row]) -> str:
     if not any(cell.is_value for row in rows for cell in row[1:]):
         return "text"
     pages = [int(page[1]) for line in lines if (page := _PAGE.fullmatch(line[-1]))]
-    if (len(pages) > max(2, 0.6 * len(lines) - 1) and pages == sorted(pages)
-            and not re.search(YEAR, lines[0][-1])):
+    if (
+        len(pages) > max(2, 0.6 * len(lines) - 1)
+        and pages == sorted(pages)
+        and not re.search(YEAR, lines[0][-1])
+    ):
         return "table of contents"
-    return "no data" if _NO_DATA.search(
-        " ".join(text for line in lines[:50] for text in line)) else ""
+    return (
+        "no data" if _NO_DATA.search(" ".join(text for line in lines[:50] for text in line)) else ""
+    )
 
 
 def layouts_of(rows: Sequence[Row]) -> list[Layout]:
@@ -69,9 +78,12 @@ def layouts_of(rows: Sequence[Row]) -> list[Layout]:
     for row in rows:
         if any(cell.is_value and cell.start > left for cell in row):
             has_values = True
-        elif has_values and (heads := [cell.text for cell in row if cell.start > left]) and (
-                len(heads) == len(row) or is_only_note(row[0].text)) and all(
-                map(_TIME.search, heads)):
+        elif (
+            has_values
+            and (heads := [cell.text for cell in row if cell.start > left])
+            and (len(heads) == len(row) or is_only_note(row[0].text))
+            and all(map(_TIME.search, heads))
+        ):
             parts.append([])
             has_values = False
         parts[-1].append(row)
@@ -85,44 +97,81 @@ def as_markdown(grid: Grid) -> str:
 
 
 def _layout(rows: Sequence[Row], left: int) -> Layout | None:
-    first = next((index for index, row in enumerate(rows)
-                  if any(cell.is_value and cell.start > left for cell in row)), None)
+    first = next(
+        (
+            index
+            for index, row in enumerate(rows)
+            if any(cell.is_value and cell.start > left for cell in row)
+        ),
+        None,
+    )
     if first is None:
         return None
     spans = _spans(rows[first:], left)
     begin = spans[0][0]
-    while first and len(rows[first - 1]) == 1 and rows[first - 1][0].end <= begin and not (
-            unit_note_in(rows[first - 1][0].text, is_short=True)):
+    while (
+        first
+        and len(rows[first - 1]) == 1
+        and rows[first - 1][0].end <= begin
+        and not (unit_note_in(rows[first - 1][0].text, is_short=True))
+    ):
         first -= 1  # a group's label between the headers and its first row
     above = []
     for row in rows[:first]:
-        above.append([next((cell for cell in row if cell.start > left and _is_over(cell, span)),
-                           None) for span in spans])
+        above.append(
+            [
+                next((cell for cell in row if cell.start > left and _is_over(cell, span)), None)
+                for span in spans
+            ]
+        )
     body = [_placed(row, spans, begin) for row in rows[first:]]
     columns = list(zip(*above, strict=True)) if above else [()] * len(spans)
-    kept = [index for index, column in enumerate(columns) if _has_values(
-        [cells[index] for _, cells in body if cells[index]], column)]
+    kept = [
+        index
+        for index, column in enumerate(columns)
+        if _has_values([cells[index] for _, cells in body if cells[index]], column)
+    ]
     if not kept:
         return None
     body = [(label, tuple(cells[index] for index in kept)) for label, cells in body]
-    titles = [[cell for cell in row if cell.start == left or cell.end <= begin]
-              for row in rows[:first]]
-    shown = [(title, tuple(line[index] for index in kept))
-             for title, line in zip(titles, above, strict=True)]
+    titles = [
+        [cell for cell in row if cell.start == left or cell.end <= begin] for row in rows[:first]
+    ]
+    shown = [
+        (title, tuple(line[index] for index in kept))
+        for title, line in zip(titles, above, strict=True)
+    ]
     heads = tuple(tuple(filter(None, columns[at])) for at in kept)
-    return Layout(tuple(cell.text for title in titles for cell in title), heads,
-                  tuple(map(_column_label, heads)), tuple(_lines(body)),
-                  "<table>\n" + "\n".join([*(_html(*line, "th") for line in shown),
-                                          *(_html(*line, "td") for line in body)]) + "\n</table>")
+    return Layout(
+        tuple(cell.text for title in titles for cell in title),
+        heads,
+        tuple(map(_column_label, heads)),
+        tuple(_lines(body)),
+        "<table>\n"
+        + "\n".join(
+            [*(_html(*line, "th") for line in shown), *(_html(*line, "td") for line in body)]
+        )
+        + "\n</table>",
+    )
 
 
 def _spans(body: Sequence[Row], left: int) -> list[tuple[int, int]]:
     # return the slots of each column
     found = _merged(cell for row in body for cell in row if cell.number and cell.start > left)
-    texts = {(cell.start, cell.end): cell for row in body for cell in row
-             if not cell.number and cell.start >= found[0][0]}
-    return sorted([*found, *_merged(cell for cell in texts.values() if not any(
-        _is_over(cell, span) for span in found))])
+    texts = {
+        (cell.start, cell.end): cell
+        for row in body
+        for cell in row
+        if not cell.number and cell.start >= found[0][0]
+    }
+    return sorted(
+        [
+            *found,
+            *_merged(
+                cell for cell in texts.values() if not any(_is_over(cell, span) for span in found)
+            ),
+        ]
+    )
 
 
 def _is_over(cell: Placed, span: tuple[int, int]) -> bool:
@@ -141,7 +190,7 @@ def _merged(cells: Iterable[Placed]) -> list[tuple[int, int]]:
 def _placed(row: Row, spans: list[tuple[int, int]], begin: int) -> tuple[Row, Cells]:
     label = [cell for cell in row if cell.start < begin]
     cells: list[Placed | None] = [None] * len(spans)
-    for cell in row[len(label):]:
+    for cell in row[len(label) :]:
         over = [at for at, span in enumerate(spans) if _is_over(cell, span) and not cells[at]]
         if over and (cell.number or len(over) == 1):
             cells[over[0]] = cell
@@ -152,8 +201,10 @@ def _placed(row: Row, spans: list[tuple[int, int]], begin: int) -> tuple[Row, Ce
 
 def _has_values(cells: list[Placed], column: Cells) -> bool:
     is_of_marks = all(_SMALL_MARK.fullmatch(cell.text) for cell in cells)
-    return bool(cells) and (any(cell.tags for cell in cells) or not (
-        is_of_marks or _NO_VALUE.fullmatch(_column_label(filter(None, column)))))
+    return bool(cells) and (
+        any(cell.tags for cell in cells)
+        or not (is_of_marks or _NO_VALUE.fullmatch(_column_label(filter(None, column))))
+    )
 
 
 def _column_label(heads: Iterable[Placed]) -> str:
@@ -182,16 +233,22 @@ class _Groups(list[_Group]):
         new = _Group(label, (cell.indent, cell.is_bold), bool(re.search(YEAR, label)))
         while self and self[-1].style[0] > cell.indent and self[-1].n_rows:
             self.pop()
-        same = [index for index, old in enumerate(self) if new.is_time >= old.is_time and (
-            old.style == new.style or old.is_time) and (old.n_rows or old is not self[-1])]
+        same = [
+            index
+            for index, old in enumerate(self)
+            if new.is_time >= old.is_time
+            and (old.style == new.style or old.is_time)
+            and (old.n_rows or old is not self[-1])
+        ]
         if same:
-            del self[same[-1]:]
+            del self[same[-1] :]
         self.append(new)
 
     def enter(self, indent: float) -> list[_Group]:
         """Return the groups of a row of values; one whose rows are indented ends before others."""
-        while self and self[-1].is_indented and not self[-1].is_time and (
-                indent <= self[-1].style[0]):
+        while (
+            self and self[-1].is_indented and not self[-1].is_time and (indent <= self[-1].style[0])
+        ):
             self.pop()
         if self:
             last = self[-1]
@@ -201,8 +258,11 @@ class _Groups(list[_Group]):
 
     def end(self, is_sum: bool) -> None:
         """End the innermost group after a sum, or after a blank row if it has no indent."""
-        if self and not self[-1].is_time and (
-                is_sum or self[-1].n_rows and not self[-1].is_indented):
+        if (
+            self
+            and not self[-1].is_time
+            and (is_sum or self[-1].n_rows and not self[-1].is_indented)
+        ):
             self.pop()
 
 
@@ -215,30 +275,54 @@ def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
         name = without_marks(text).rstrip(":").strip()
         if any(cells):
             above = groups.enter(label[0].indent if label else 1e9)
-            is_sum = bool(_TOTAL.search(name) or (
-                ruled[index] and has_sums and groups and groups[-1].n_rows > 1))
+            is_sum = bool(
+                _TOTAL.search(name)
+                or (ruled[index] and has_sums and groups and groups[-1].n_rows > 1)
+            )
             found.append((name, above, is_sum, cells))
             of_group = words_of(name) & words_of(groups[-1].label) if groups else ()
             if is_sum and (of_group or " " not in name or "otal" not in name):
                 groups.end(is_sum=True)
         elif not label:
             groups.end(is_sum=False)
-        elif not (is_only_note(text) or FOOTNOTE.match(text)
-                  or name.lower().startswith("commitments and cont")):
+        elif not (
+            is_only_note(text)
+            or FOOTNOTE.match(text)
+            or name.lower().startswith("commitments and cont")
+        ):
             groups.add(name, label[0])
     times = Counter(name for name, *_ in found)
-    return _distinct([Line(": ".join([*(
-        group.label for group in above  # a sum's own name says what it is of
-        if group.is_time or not is_sum or times[name] > 1 or " " not in name), name]) * bool(name),
-        cells) for name, above, is_sum, cells in found])
+    return _distinct(
+        [
+            Line(
+                ": ".join(
+                    [
+                        *(
+                            group.label
+                            for group in above  # a sum's own name says what it is of
+                            if group.is_time or not is_sum or times[name] > 1 or " " not in name
+                        ),
+                        name,
+                    ]
+                )
+                * bool(name),
+                cells,
+            )
+            for name, above, is_sum, cells in found
+        ]
+    )
 
 
 def _distinct(lines: list[Line]) -> list[Line]:
     # put the day of the balance below them before equal labels of a roll-forward
     times, done, after = Counter(line.label for line in lines), [], ""
     for line in reversed(lines):
-        day = re.search(r"\b(?:balances?|outstanding|(?:un|non)vested)\b.*?"
-                        rf"((?:\w+ \d{{1,2}}, )?{YEAR})", line.label, re.I)
+        day = re.search(
+            r"\b(?:balances?|outstanding|(?:un|non)vested)\b.*?"
+            rf"((?:\w+ \d{{1,2}}, )?{YEAR})",
+            line.label,
+            re.I,
+        )
         after = day[1] if day else after
         is_twice = times[line.label] > 1 and line.label and after
         done.append(line._replace(label=f"{after}: {line.label}") if is_twice else line)

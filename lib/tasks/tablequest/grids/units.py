@@ -24,59 +24,79 @@ from lib.tasks.tablequest.records import Cell
 _NAMELESS = re.compile("^(?:ratio|count|places|things)$")
 _RATES = ("%", "years", "ratio")
 _UNSCALED = re.compile("%|.* points|times|years|months|days|hours|ratio|count|places")
-_AWARDS = (r"(?:shares?|options|awards|RSU[’']?s?|PSU[’']?s?|SARs|ADSs?|warrants|"
-           r"(?:stock|share|restricted|performance|deferred)[- ](?:based )?(?:stock )?units)")
-_PER_SHARE = (rf"\bper[- ](?:[\w-]+ ){{0,4}}?(?:{_AWARDS}|unit|option|award)\b|\bEPS\b|"
-              r"\b(?:exercise|grant|strike|stock|share|option|conversion) price|"
-              r"\baverage (?:[\w-]+ ){0,3}?(?:fair value|price)")
+_AWARDS = (
+    r"(?:shares?|options|awards|RSU[’']?s?|PSU[’']?s?|SARs|ADSs?|warrants|"
+    r"(?:stock|share|restricted|performance|deferred)[- ](?:based )?(?:stock )?units)"
+)
+_PER_SHARE = (
+    rf"\bper[- ](?:[\w-]+ ){{0,4}}?(?:{_AWARDS}|unit|option|award)\b|\bEPS\b|"
+    r"\b(?:exercise|grant|strike|stock|share|option|conversion) price|"
+    r"\baverage (?:[\w-]+ ){0,3}?(?:fair value|price)"
+)
 _ASIDE = re.compile(  # figures that a label says beside its own
     r"\([^()]*\$\s?\d[^()]*\)|[$€£]\s?\d*\.?\d+ (?:stated |par )?(?:value )?(?:per [\w -]*?"
     r"(?:share|stock))?|\d[\d.]*\s?%|\bpar value\b|\bused (?:in|for|to)\b.*|"
-    r"\b\d[\d,.]* (?:[\w-]+ ){0,3}shares\b", re.I)
-_MONEY = (r"\$|\b(?:amount|cost|value|expense|income|revenue|cash|price|assets|liabilit|proceeds|"
-          r"compensation|equity|sales|payments?)")
+    r"\b\d[\d,.]* (?:[\w-]+ ){0,3}shares\b",
+    re.I,
+)
+_MONEY = (
+    r"\$|\b(?:amount|cost|value|expense|income|revenue|cash|price|assets|liabilit|proceeds|"
+    r"compensation|equity|sales|payments?)"
+)
 # What a label, or the words that it begins with, says of its numbers; the first match counts.
-_MEANINGS = {unit: re.compile(pattern, re.I | re.M) for unit, pattern in {
-    "ratio": r"\bratio$|\bmultiple$|\b(?:conversion|exchange) rate\b",
-    "shares": rf"^(?!.*(?:{_PER_SHARE}|\b(?:cost|expense|compensation(?! plan))\b)).*(?:"
-              rf"(?:\b(?:number|amount)|#) of (?:[\w'-]+ ){{0,5}}{_AWARDS}|"
-              r"(?:\bnumber|#) of (?:[\w'-]+ ){0,5}(?:units|securities|stock)\b|"
-              r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}shares\b|"
-              r"\bshares used\b|\(?in shares\)|\baverage number\b|\bdilutive|^denominator|"
-              r"[,—–-]\s*shares$|^shares$|\b(?:average|common) (?:[\w-]+ ){0,3}shares outstanding|"
-              r"\bshares (?:authorized|outstanding|issued and|remaining))",
-    "share": rf"^(?!.*\b(?:aggregate|total|intrinsic|numerator)\b).*(?:{_PER_SHARE})",
-    "money": r"(?:^|\s)\(?[a-z]{0,3}[$€£]\)?$|^amounts?$|"
-             r"\b(?:canadian|australian|u\.?s\.?) dollars?$",
-    "years": r"\bin years\b|\(years\)|\b(?:li(?:fe|ves)|(?:remaining|average|expected|lease)\b.* "
-             r"term)(?: \(?years\)?)?$",
-    "%": r"%|\bpercent(?:age)?s?\b(?! points?)|\brates?$|\brate (?:of|on)\b|\bvolatility\b|"
-         r"\byields?$|\bmargin$|^(?:effective|statutory)\b.*\brate",
-    "": rf"^.*(?:{_MONEY}).*\n",
-    # numbers of shares, or the money for them
-    "done": rf"^(?:[\w,-]+ ){{0,3}}(?:{_AWARDS}|restricted stock) (?:\w+ ){{0,2}}(?:"
-            rf"(?:re)?purchased|granted|outstanding|available|exercis|vested|reserved|issued|forfeited)|{_AWARDS}$|^units$",
-    "things": r"\b(?:member(?:ship)?s?|subscribers?|users?|tons|barrels|gallons|carloads|miles|"
-              r"passengers|policies in force)(?: (?:net )?(?:additions?|losses))?(?: \(\w+\))?$",
-    "places": r"\b(?:stores|units|unit counts|sites|locations|warehouses|restaurants|vehicles|"
-              r"deliveries)$",
-    "count": r"^(?:total )?(?:number|#) of\b|\bheadcount$|\bemployees$"}.items()}
-_COIN_ABOVE = re.compile(r"\([A-Za-z]{0,3}[$€£¥]\)|\b[A-Z]\w{0,2}\$|"
-                         r"\b(?:Canadian|Australian|U\.?S\.?) dollars?$", re.I)
+_MEANINGS = {
+    unit: re.compile(pattern, re.I | re.M)
+    for unit, pattern in {
+        "ratio": r"\bratio$|\bmultiple$|\b(?:conversion|exchange) rate\b",
+        "shares": rf"^(?!.*(?:{_PER_SHARE}|\b(?:cost|expense|compensation(?! plan))\b)).*(?:"
+        rf"(?:\b(?:number|amount)|#) of (?:[\w'-]+ ){{0,5}}{_AWARDS}|"
+        r"(?:\bnumber|#) of (?:[\w'-]+ ){0,5}(?:units|securities|stock)\b|"
+        r"\b(?:average|basic|diluted) (?:[\w-]+[ -]){0,6}shares\b|"
+        r"\bshares used\b|\(?in shares\)|\baverage number\b|\bdilutive|^denominator|"
+        r"[,—–-]\s*shares$|^shares$|\b(?:average|common) (?:[\w-]+ ){0,3}shares outstanding|"
+        r"\bshares (?:authorized|outstanding|issued and|remaining))",
+        "share": rf"^(?!.*\b(?:aggregate|total|intrinsic|numerator)\b).*(?:{_PER_SHARE})",
+        "money": r"(?:^|\s)\(?[a-z]{0,3}[$€£]\)?$|^amounts?$|"
+        r"\b(?:canadian|australian|u\.?s\.?) dollars?$",
+        "years": r"\bin years\b|\(years\)|\b(?:li(?:fe|ves)|(?:remaining|average|expected|lease)\b"
+        r".* term)(?: \(?years\)?)?$",
+        "%": r"%|\bpercent(?:age)?s?\b(?! points?)|\brates?$|\brate (?:of|on)\b|\bvolatility\b|"
+        r"\byields?$|\bmargin$|^(?:effective|statutory)\b.*\brate",
+        "": rf"^.*(?:{_MONEY}).*\n",
+        # numbers of shares, or the money for them
+        "done": rf"^(?:[\w,-]+ ){{0,3}}(?:{_AWARDS}|restricted stock) (?:\w+ ){{0,2}}(?:"
+        rf"(?:re)?purchased|granted|outstanding|available|exercis|vested|reserved|issued|forfeited)|{_AWARDS}$|^units$",
+        "things": r"\b(?:member(?:ship)?s?|subscribers?|users?|tons|barrels|gallons|carloads|miles|"
+        r"passengers|policies in force)(?: (?:net )?(?:additions?|losses))?(?: \(\w+\))?$",
+        "places": r"\b(?:stores|units|unit counts|sites|locations|warehouses|restaurants|vehicles|"
+        r"deliveries)$",
+        "count": r"^(?:total )?(?:number|#) of\b|\bheadcount$|\bemployees$",
+    }.items()
+}
+_COIN_ABOVE = re.compile(
+    r"\([A-Za-z]{0,3}[$€£¥]\)|\b[A-Z]\w{0,2}\$|"
+    r"\b(?:Canadian|Australian|U\.?S\.?) dollars?$",
+    re.I,
+)
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _QUARTERS = {"first": 9, "second": 6, "third": 3}  # months before a year's end
 _SPANS = {"three months": 3, "six months": 6, "nine months": 9}
-_DATE = re.compile(rf"(?:\b(\d{{1,2}}) )?\b({'|'.join(_MONTHS)})[a-z]*\.?,? ?(?:(\d{{1,2}}),? ?)?"
-                   rf"\b({YEAR})\b", re.I)
+_DATE = re.compile(
+    rf"(?:\b(\d{{1,2}}) )?\b({'|'.join(_MONTHS)})[a-z]*\.?,? ?(?:(\d{{1,2}}),? ?)?"
+    rf"\b({YEAR})\b",
+    re.I,
+)
 _DAY = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.? \d{{1,2}}"
 _RANGE = re.compile(rf"{_DAY}(?:, ?{YEAR})?,? (?:to|through) ({_DAY})(?:, ?({YEAR}))?", re.I)
 _MONTH = re.compile(rf"((?:{'|'.join(_MONTHS)})[a-z]*)\.?,? ({YEAR})(?: \(.*\))?$", re.I)
-_YEAR = re.compile(rf"(?<![\d.,]){YEAR}(?![\d,]|[ -][A-Z][a-z]+ (?:Notes|Plan)| (?:notes|plan)\b)",
-                   re.I)
+_YEAR = re.compile(
+    rf"(?<![\d.,]){YEAR}(?![\d,]|[ -][A-Z][a-z]+ (?:Notes|Plan)| (?:notes|plan)\b)", re.I
+)
 _FISCAL = re.compile(rf"\bfiscal (?:years? )?({YEAR})", re.I)
 _EVENT = re.compile(r"\b(?:maturity|(?:\w+ )?date|expir\w+)\b(?! of)", re.I)
-_OPENING = re.compile(rf"\b(?:beginning|opening)\b|\bstart of|\b(?:{'|'.join(_MONTHS)})[a-z]* 1$",
-                      re.I)
+_OPENING = re.compile(
+    rf"\b(?:beginning|opening)\b|\bstart of|\b(?:{'|'.join(_MONTHS)})[a-z]* 1$", re.I
+)
 
 
 class Context(NamedTuple):
@@ -89,8 +109,9 @@ class Context(NamedTuple):
     ends: Mapping[int, date]  # last day of fiscal years, by name
 
 
-def cells_of(layout: Layout, facts: Mapping[int, Fact],
-             context: Context) -> tuple[tuple[Cell, ...], ...]:
+def cells_of(
+    layout: Layout, facts: Mapping[int, Fact], context: Context
+) -> tuple[tuple[Cell, ...], ...]:
     """Return the cells of a table; `facts` are those of tagged cells, by the cell's id().
 
     A tag has the sign of its concept, which a row inverts for most of its cells or for none.
@@ -101,10 +122,14 @@ def cells_of(layout: Layout, facts: Mapping[int, Fact],
         for cell in line.cells:
             if (fact := facts.get(id(cell))) and cell.number and cell.number.value:
                 votes[fact.concept] += 1 if (cell.number.value < 0) != fact.is_negative else -1
-        done.append(tuple(
-            fact.cell(cell.text, votes[fact.concept] > 0) if (fact := facts.get(id(cell)))
-            else units.cell(cell, line, column, periods.of(row, column))
-            for column, cell in enumerate(line.cells)))
+        done.append(
+            tuple(
+                fact.cell(cell.text, votes[fact.concept] > 0)
+                if (fact := facts.get(id(cell)))
+                else units.cell(cell, line, column, periods.of(row, column))
+                for column, cell in enumerate(line.cells)
+            )
+        )
     return tuple(done)
 
 
@@ -113,21 +138,30 @@ class _Units:
         self.note, self.home = context.notes[0], context.coin
         self.of_column = list(map(read_note, notes_above(layout)))
         self.notes = list(zip(context.notes, ("note", "nearest", "majority"), strict=True))
-        numbers = [[cell.number for cell in column if cell and cell.number]
-                   for column in zip(*(line.cells for line in layout.lines), strict=True)]
-        self.printed = [{one.unit for one in column if _is_coin(one.unit) or one.unit == "%"}
-                        for column in numbers]
+        numbers = [
+            [cell.number for cell in column if cell and cell.number]
+            for column in zip(*(line.cells for line in layout.lines), strict=True)
+        ]
+        self.printed = [
+            {one.unit for one in column if _is_coin(one.unit) or one.unit == "%"}
+            for column in numbers
+        ]
         self.coin = max(filter(_is_coin, set().union(*self.printed)), default="")
         self.most = [max((abs(one.value) for one in column), default=0.0) for column in numbers]
         self.first = [next((one.unit for one in column if one.value), "%") for column in numbers]
         price = "Share price" if self.coin else r"\g<0>"
         lowest = [re.sub(r"^(?:High|Low)\b", price, _lowest(heads)) for heads in layout.heads]
         self.named = [_COIN_ABOVE.findall(low) for low in lowest]
-        self.meanings = [meaning(low) or ("" if low != "Price" and re.search(_MONEY, low, re.I)
-                                          else meaning(name))
-                         for low, name in zip(lowest, layout.columns, strict=True)]
-        self.is_of_shares = "share" in self.meanings or "shares" not in self.meanings and any(
-            meaning(line.label.rpartition(": ")[2]) == "share" for line in layout.lines)
+        self.meanings = [
+            meaning(low)
+            or ("" if low != "Price" and re.search(_MONEY, low, re.I) else meaning(name))
+            for low, name in zip(lowest, layout.columns, strict=True)
+        ]
+        self.is_of_shares = (
+            "share" in self.meanings
+            or "shares" not in self.meanings
+            and any(meaning(line.label.rpartition(": ")[2]) == "share" for line in layout.lines)
+        )
         self.above = " ".join((context.caption, *layout.titles))
 
     def cell(self, cell: Placed | None, line: Line, column: int, period: str) -> Cell:
@@ -144,8 +178,14 @@ class _Units:
         source = where or ("print" if unit and unit in {number.unit} | self.printed[column] else "")
         if _is_coin(unit):
             unit = self._currency(unit, column) + "/share" * is_per_share
-        return Cell(text=cell.text, value=number.value, unit=_NAMELESS.sub("", unit),
-                    scale=scale, period=period, source=source)
+        return Cell(
+            text=cell.text,
+            value=number.value,
+            unit=_NAMELESS.sub("", unit),
+            scale=scale,
+            period=period,
+            source=source,
+        )
 
     def _currency(self, coin: str, column: int) -> str:
         other = self.home if coin == "$" or self.home == "CNY" else "JPY"
@@ -155,15 +195,24 @@ class _Units:
     def _scale(self, unit: str, line: Line, column: int, text: str) -> tuple[float, str]:
         own = read_note(unit_note_in(line.label))
         for note, where in ((own, "note"), (self.of_column[column], "note"), *self.notes):
-            if where != "note" and (not (unit or self.coin) or self.named[column]
-                                    or re.search(r"\.\d\d", text)):
+            if where != "note" and (
+                not (unit or self.coin) or self.named[column] or re.search(r"\.\d\d", text)
+            ):
                 break  # it prints no money, or cents
-            if where == "majority" and (unit == "shares" and not self.coin
-                                        or max(self.most) >= 1e6):
+            if where == "majority" and (
+                unit == "shares" and not self.coin or max(self.most) >= 1e6
+            ):
                 break  # it prints whole units
-            if unit == "shares" and not note.shares and (
-                    note.coin or where != "note" and self.most[column] >= 1e4 and (
-                        self.meanings[column] or not self.coin)):
+            if (
+                unit == "shares"
+                and not note.shares
+                and (
+                    note.coin
+                    or where != "note"
+                    and self.most[column] >= 1e4
+                    and (self.meanings[column] or not self.coin)
+                )
+            ):
                 continue  # of dollars, or whole shares
             if scale := unit == "shares" and note.shares or note.money:
                 return scale, where
@@ -177,13 +226,25 @@ class _Units:
         has_money = self.coin
         for part in (own, *groups):
             unit = meaning(part)
-            is_money = (unit in ("share", "done") and "umerator" in label
-                        or unit == "done" and has_money and not self.is_of_shares
-                        or unit == "shares" and has_money and "par value" in part
-                        or unit == "places" and has_money
-                        or unit in ("share", *_RATES) and part != own and not has_cents
-                        or unit in _RATES and "." not in text and "in years" not in part and (
-                            abs(number.value) >= 100 or any(map(_is_coin, self.printed[column]))))
+            is_money = (
+                unit in ("share", "done")
+                and "umerator" in label
+                or unit == "done"
+                and has_money
+                and not self.is_of_shares
+                or unit == "shares"
+                and has_money
+                and "par value" in part
+                or unit == "places"
+                and has_money
+                or unit in ("share", *_RATES)
+                and part != own
+                and not has_cents
+                or unit in _RATES
+                and "." not in text
+                and "in years" not in part
+                and (abs(number.value) >= 100 or any(map(_is_coin, self.printed[column])))
+            )
             if unit and not is_money:
                 return "shares" if unit == "done" else unit
         return ""
@@ -196,7 +257,8 @@ class _Units:
         if len(printed) == 1 and (printed != {"%"} or self.first[column] in printed):
             return min(printed)
         if not self.coin and re.search(
-                r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I):
+            r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I
+        ):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
         return self.coin or (first.coin or "$" if first.money and first == self.note else "")
 
@@ -204,8 +266,9 @@ class _Units:
 def _lowest(heads: Iterable[Placed]) -> str:
     # the lowest header of a column, whose words may be spread over several rows
     cells = [cell for cell in heads if not is_only_note(cell.text)]
-    return " ".join(cell.text for cell in cells
-                    if (cell.start, cell.end) == (cells[-1].start, cells[-1].end))
+    return " ".join(
+        cell.text for cell in cells if (cell.start, cell.end) == (cells[-1].start, cells[-1].end)
+    )
 
 
 def _is_coin(unit: str) -> bool:
@@ -214,8 +277,10 @@ def _is_coin(unit: str) -> bool:
 
 def notes_above(layout: Layout) -> list[str]:
     """Return the unit note above each column, "" if there is none."""
-    return [next(filter(None, (unit_note_in(cell.text, is_short=True) for cell in heads)), "")
-            for heads in layout.heads]
+    return [
+        next(filter(None, (unit_note_in(cell.text, is_short=True) for cell in heads)), "")
+        for heads in layout.heads
+    ]
 
 
 def own_note(layout: Layout) -> str:
@@ -244,8 +309,9 @@ class _Periods:
         self.labels = layout.columns
         days = {day for day in self.columns if day}
         said = map(self._day, (*layout.titles[::-1], context.caption))
-        self.default = (min(days) if len(days) == 1
-                        else next(filter(None, said), str(context.end or "")))
+        self.default = (
+            min(days) if len(days) == 1 else next(filter(None, said), str(context.end or ""))
+        )
         is_of_events = any(map(_EVENT.search, layout.titles))  # "Maturity date": not a period
         self.rows, below = [], ""
         for line in reversed(layout.lines):
@@ -314,5 +380,6 @@ def fiscal_ends(end: date, labels: Iterable[str], texts: Iterable[str]) -> dict[
         same = date(after.year - back, after.month, min(after.day, 28)) - timedelta(days=1)
         near = [day for day in named if after.day > 1 and abs(day - same).days < 11]
         found[end.year - back - is_before] = min(
-            near, key=lambda day: abs(day - same), default=same)
+            near, key=lambda day: abs(day - same), default=same
+        )
     return found

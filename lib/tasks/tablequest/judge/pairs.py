@@ -75,12 +75,12 @@ def finals_of(answers: Mapping[str, list[Answer]], form: str) -> Finals:
     }
 
 
-def texts_of(
-    questions: Sequence[TableQuestion], texts: Texts, form: str
-) -> dict[str, str]:
+def texts_of(questions: Sequence[TableQuestion], texts: Texts, form: str) -> dict[str, str]:
     """Return question_id -> the complete passage, which a judge sees too."""
-    return {one.question_id: serialized(texts.passages[one.passage_id], texts.grids, form)
-            for one in questions}
+    return {
+        one.question_id: serialized(texts.passages[one.passage_id], texts.grids, form)
+        for one in questions
+    }
 
 
 def matches(
@@ -110,7 +110,7 @@ def matches(
                 verdict=verdict,
                 is_flipped=is_flipped,
                 is_asked=not known,
-                reason=" / ".join({as_first[1]: 0, as_second[1]: 0})
+                reason=" / ".join({as_first[1]: 0, as_second[1]: 0}),
             )
         )
     return found
@@ -159,7 +159,7 @@ def _slots(question: TableQuestion, texts: Mapping[str, str], **finals: Final) -
         question=question.question,
         **answers,
         reference=as_text(question.steps, question.answer),
-        passage=texts[question.question_id]
+        passage=texts[question.question_id],
     )
     return slots | {
         name: _VERDICT.sub(lambda found: found[0][0] + SPLIT + found[0][1:], slots[name])
@@ -191,7 +191,7 @@ def graded(
     finals: Finals,
     grader: str,
     calls: Calls,
-    texts: Mapping[str, str]
+    texts: Mapping[str, str],
 ) -> list[Grade]:
     """Return a grade and fault of each answer to the questions that every arm has a row for.
 
@@ -206,7 +206,7 @@ def graded(
     asked = [
         Request.ask(
             prompt_template("tablequest/grade").render(**_slots(one, texts, answer=final)),
-            max_tokens=16_384
+            max_tokens=16_384,
         )
         for one, _, final in pairs
         if final.text
@@ -214,10 +214,7 @@ def graded(
     replies = iter(complete(asked, grader, calls))
     return [
         Grade(
-            **one.place,
-            arm=arm,
-            grader=grader,
-            **(_grade(next(replies)) if final.text else _EMPTY)
+            **one.place, arm=arm, grader=grader, **(_grade(next(replies)) if final.text else _EMPTY)
         )
         for one, arm, final in pairs
     ]
@@ -231,4 +228,3 @@ def _grade(reply: Reply) -> dict[str, object]:
         return {"grade": None, "fault": "other", "words": why}
     words = " ".join(str(found.get("words", "")).split())
     return {"grade": int(grade), "fault": fault if fault in FAULTS else "other", "words": words}
-

@@ -37,7 +37,7 @@ def scored(
     answers: Mapping[str, list[Answer]],
     verdicts: Sequence[Verdict],
     texts: Texts,
-    bertscore_model: str = ""
+    bertscore_model: str = "",
 ) -> pd.DataFrame:
     """Return one row per verdict: question, final answer, failure mode and word metrics (0 to 1).
 
@@ -48,13 +48,17 @@ def scored(
     rows = []
     for verdict in verdicts:
         question = asked[question_id_of(verdict.query_id)]
-        row = verdict.model_dump() | question.place | {
-            "form": form_of(verdict.query_id),
-            "cluster": question.passage_id,
-            "mode": "",
-            "question": question.question,
-            "reference": question.answer
-        }
+        row = (
+            verdict.model_dump()
+            | question.place
+            | {
+                "form": form_of(verdict.query_id),
+                "cluster": question.passage_id,
+                "mode": "",
+                "question": question.question,
+                "reference": question.answer,
+            }
+        )
         if reply := given.get((verdict.arm, verdict.query_id)):
             final = read_reply(reply.answer)
             row |= word_scores(question.answer, final.text)
@@ -84,10 +88,7 @@ def failure_table(rows: pd.DataFrame, form: str) -> pd.DataFrame:
     """Return the share of each mode by arm and level among the answers in one form."""
     shown = rows[(rows.form == form) & (rows["mode"] != "")]
     cells = pd.concat(
-        [
-            shown.assign(failure=mode, value=shown["mode"] == mode)
-            for mode in shown["mode"].unique()
-        ]
+        [shown.assign(failure=mode, value=shown["mode"] == mode) for mode in shown["mode"].unique()]
     )
     return by_group(cells, ["arm", "level", "failure"], "value", "cluster").rename(
         columns={"mean": "share"}
@@ -98,7 +99,7 @@ def length_table(
     queries: Sequence[Query],
     questions: Sequence[TableQuestion],
     count: Callable,
-    cut: Mapping[str, Sequence[Query]]
+    cut: Mapping[str, Sequence[Query]],
 ) -> pd.DataFrame:
     """Return the length of the complete prompts by level and form, and how many each arm cut.
 
@@ -108,8 +109,12 @@ def length_table(
     names = pd.Series([one.query_id for one in queries])
     lengths = pd.Series(count([one.context for one in queries]))
     by = [names.map(question_id_of).map(levels).rename("level"), names.map(form_of).rename("form")]
-    short = pd.DataFrame({f"truncated_{arm}": names.isin([one.query_id for one in queries])
-                          for arm, queries in cut.items()})
+    short = pd.DataFrame(
+        {
+            f"truncated_{arm}": names.isin([one.query_id for one in queries])
+            for arm, queries in cut.items()
+        }
+    )
     table = lengths.groupby(by, sort=False).agg(n="size", median="median", longest="max")
     return table.join(short.groupby(by, sort=False).sum()).reset_index()
 
@@ -174,7 +179,7 @@ def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFr
                 "level": level,
                 "arm": arms,
                 "elo": elo(cell, arms, baseline),
-                "bradley_terry": bradley_terry(wins.sum(0), base)
+                "bradley_terry": bradley_terry(wins.sum(0), base),
             }
         )
         resampled = bradley_terry(np.tensordot(weights, wins, 1), base)
@@ -185,9 +190,7 @@ def ratings(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFr
     return pd.concat(rows)[COLUMNS] if rows else pd.DataFrame(columns=COLUMNS)
 
 
-def elo(
-    matches: Sequence[Match], arms: Sequence[str], baseline: str
-) -> np.ndarray:
+def elo(matches: Sequence[Match], arms: Sequence[str], baseline: str) -> np.ndarray:
     """Return the ratings of `arms` after the matches in order; the baseline's stays at START."""
     rating = dict.fromkeys(arms, START)
     for match in matches:

@@ -63,9 +63,7 @@ def _is_right(question: TableQuestion, amount: Amount) -> bool:
     return False
 
 
-def failure(
-    question: TableQuestion, final: Final, texts: Texts, is_truncated: bool = False
-) -> str:
+def failure(question: TableQuestion, final: Final, texts: Texts, is_truncated: bool = False) -> str:
     """Return the first mode that applies, of those that 06_tablequest explains.
 
     A hard answer that is not empty, incomplete or without JSON is "answered".
@@ -112,7 +110,7 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
         "exact_match": float(exact_match(reference, answer)),
         "f1": f1(reference, answer),
         "bleu": bleu(reference, answer),
-        "rouge_l": rouge
+        "rouge_l": rouge,
     }
 
 

@@ -16,19 +16,19 @@ KINDS = {  # of a question by rules: its expression, unit and decimals; "" and N
     "difference": ("a - b", "", None),
     "percent change": ("(a - b) / b * 100", "%", 1),
     "share": ("a / b * 100", "%", 1),
-    "ratio": ("a / b", "ratio", 2)
+    "ratio": ("a / b", "ratio", 2),
 }
 _BINARY = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv
+    ast.Div: operator.truediv,
 }
 _MOST_CHARACTERS = 300
 _POINTS = re.compile(
     r"\b(?:this|the|these|following) (?:table|passage|text|excerpt)s? (?:above|below)\b"
     r"|\b(?:in|from|of|the following) (?:this |the )?(?:passage|excerpt|table)\b(?! of)",
-    re.I
+    re.I,
 )
 
 
@@ -77,8 +77,13 @@ def answered(kind: str, cells: Sequence[Cell]) -> dict[str, object]:
             unit, scale = POINTS, 1.0
     unit = unit.removesuffix("ratio")
     answer = printed(value, unit, scale, decimals)
-    return {"expression": expression, "value": value, "unit": unit, "scale": scale,
-            "answer": answer}
+    return {
+        "expression": expression,
+        "value": value,
+        "unit": unit,
+        "scale": scale,
+        "answer": answer,
+    }
 
 
 def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[float, str, float]:
@@ -90,7 +95,7 @@ def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[f
     kinds = {(cell.unit, cell.scale) for cell in cells.values()}
     if len(kinds) > 1:
         raise BadReply(f"the cells differ in unit or scale: {sorted(kinds)}")
-    (unit, scale), = kinds
+    ((unit, scale),) = kinds
     value, twice = (
         evaluate(expression, {name: factor * cell.value for name, cell in cells.items()})
         for factor in (1, 2)

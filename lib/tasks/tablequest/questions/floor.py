@@ -34,8 +34,12 @@ def ask_by_rules(
         own = [grid for grid in texts.grids.values() if grid.filing_id == filing.filing_id]
         fit, left_out = distinct_spots(filing, own)
         rejected += left_out
-        drafted += [one for grid in own if grid.grid_id in home for one in _on_table(
-            filing, grid, fit[grid.grid_id], home[grid.grid_id])]
+        drafted += [
+            one
+            for grid in own
+            if grid.grid_id in home
+            for one in _on_table(filing, grid, fit[grid.grid_id], home[grid.grid_id])
+        ]
     chosen, tables = [], Counter()
     for level in ("easy", "medium"):
         pool = [one for one in drafted if one.level == level]
@@ -53,8 +57,9 @@ def _on_table(
         level: Level = "easy" if kind == "extraction" else "medium"
         cells = dict(zip("ab", used, strict=False))
         result, chain = answered(kind, [one.cell for one in used]), f"{grid.grid_id}-r{number}"
-        steps = [f"{name} = {one.name}, {one.when} = {one.cell.text}"
-                 for name, one in cells.items()]
+        steps = [
+            f"{name} = {one.name}, {one.when} = {one.cell.text}" for name, one in cells.items()
+        ]
         yield TableQuestion(
             question_id=f"{chain}-{level}",
             chain_id=chain,
@@ -65,7 +70,7 @@ def _on_table(
             question=question,
             steps=(*steps, f"{result['expression']} = {result['answer']}"),
             cells={name: spot.ref for name, spot in cells.items()},
-            **result
+            **result,
         )
 
 
@@ -78,9 +83,12 @@ def _drafts(filing: Filing, grid: Grid, spots: Sequence[Spot]) -> Iterator[tuple
                 yield from _changes(filing, spot, before)
     for parts, total in _sums(grid, {(spot.ref.row, spot.ref.column): spot for spot in spots}):
         for part in parts:
-            yield ("share", [part, total],
-                   f'What percentage of "{total.row}" was "{part.row}"{part.under} at '
-                   f"{filing.company} {part.when}, to one decimal?")
+            yield (
+                "share",
+                [part, total],
+                f'What percentage of "{total.row}" was "{part.row}"{part.under} at '
+                f"{filing.company} {part.when}, to one decimal?",
+            )
 
 
 def _is_year_before(before: Spot, spot: Spot) -> bool:
@@ -103,12 +111,12 @@ def _changes(filing: Filing, spot: Spot, before: Spot) -> Iterator[tuple]:
     spans = f"the {span.removesuffix('s')}s ended " if span else ""
     asked = f"did {filing.company}'s {spot.name} change between {spans}{times}?"
     pair, is_share = [spot, before], spot.cell.unit == "%"
-    many = "many percentage points, with sign," if is_share else (
-        f"much, with sign, in {spot.unit},")
+    many = (
+        "many percentage points, with sign," if is_share else (f"much, with sign, in {spot.unit},")
+    )
     yield "difference", pair, f"By how {many} {asked}"
     if not is_share and _LEAST < abs(spot.cell.value / before.cell.value - 1) < _LARGEST:
-        yield ("percent change", pair,
-               f"By what percentage, with sign and one decimal, {asked}")
+        yield ("percent change", pair, f"By what percentage, with sign and one decimal, {asked}")
         yield "ratio", pair, f"By what ratio, later to earlier and to two decimals, {asked}"
 
 
@@ -120,8 +128,11 @@ def _sums(grid: Grid, at: Mapping[tuple[int, int], Spot]) -> Iterator[tuple[list
         parts, rest = [], total.cell.exact
         for above in range(row - 1, -1, -1):
             cell = grid.cells[above][column]
-            if cell.value is None or cell.value < 0 or (cell.unit, cell.period) != (
-                    total.cell.unit, total.cell.period):
+            if (
+                cell.value is None
+                or cell.value < 0
+                or (cell.unit, cell.period) != (total.cell.unit, total.cell.period)
+            ):
                 break
             parts.append(above)
             rest -= cell.exact
@@ -141,8 +152,8 @@ def _spread(pool: list[TableQuestion], most: int, tables: Counter) -> list[Table
                 used[one.kind],
                 used[one.filing_id],
                 used[(ref := one.cells["a"]).grid_id, ref.row],
-                tables[one.passage_id]
-            )
+                tables[one.passage_id],
+            ),
         )
         pool.remove(best)
         ref, figures = best.cells["a"], (best.filing_id, best.kind, best.answer)

@@ -39,7 +39,7 @@ _LEAST_CHATS = 8  # side by side; if none of them gives a question, more would w
 _ROUNDS = {
     "easy": prompt_template("tablequest/easy"),
     "hard": prompt_template("tablequest/hard"),
-    "medium": prompt_template("tablequest/medium")
+    "medium": prompt_template("tablequest/medium"),
 }
 
 
@@ -115,10 +115,10 @@ def filtered(
                     passage=serialized(texts.passages[one.passage_id], texts.grids, "markdown"),
                     question=one.question,
                     answer=one.answer,
-                    steps="\n".join(one.steps)
-                )
+                    steps="\n".join(one.steps),
+                ),
             ),
-            max_tokens=_MAX_TOKENS
+            max_tokens=_MAX_TOKENS,
         )
         for one in questions
     ]
@@ -143,10 +143,7 @@ def _filter_fault(reply: Reply) -> str:
 
 
 def _rounds(
-    chats: Sequence[Chat],
-    model: str,
-    calls: Calls,
-    before: Sequence[TableQuestion]
+    chats: Sequence[Chat], model: str, calls: Calls, before: Sequence[TableQuestion]
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     questions, rejected = [], []
     for level in LEVELS:
@@ -158,8 +155,9 @@ def _rounds(
                 chat.last = read_pair(reply, level, chat, [*before, *questions])
             except BadReply as error:  # ends the chat
                 item = reply.text or f"{chat.chain_id}-{level}"
-                rejected.append(Rejected(document_id=chat.filing.filing_id, reason=str(error),
-                                         item=item))
+                rejected.append(
+                    Rejected(document_id=chat.filing.filing_id, reason=str(error), item=item)
+                )
             else:
                 chat.messages = (*request.messages, ("assistant", reply.text))
                 questions.append(chat.last)
@@ -176,7 +174,7 @@ def _request(chat: Chat, level: Level) -> Request:
         chat.passage,
         by_id(chat.tables.values()),
         "markdown",
-        {grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()}
+        {grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()},
     )
     table, row = chat.focus
     slots = defused_slots(_TAGS, source=source_of(chat.filing), row=row, passage=shown)
@@ -217,7 +215,7 @@ def read_pair(
         expression=expression,
         value=value,
         unit=unit,
-        scale=scale
+        scale=scale,
     )
     if any((one.level, one.expression, one.cells) == (level, expression, refs) for one in others):
         raise BadReply("the same is asked already")
@@ -255,6 +253,11 @@ def _chats(texts: Texts, seed: int) -> list[Chat]:
         chance.shuffle(rows)
         filing = texts.filings[passage.filing_id]
         for at, row in enumerate(rows):
-            chats.append((at, chance.random(), Chat(f"{passage.passage_id}-m{at}", filing, passage,
-                                                    own, row)))
+            chats.append(
+                (
+                    at,
+                    chance.random(),
+                    Chat(f"{passage.passage_id}-m{at}", filing, passage, own, row),
+                )
+            )
     return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn

@@ -94,5 +94,5 @@ def _row(table: tuple, asked: dict, reply: Reply) -> dict:
         "sentence": sentence,
         "answer": final.text,
         "recall": recall,
-        "missing": missing
+        "missing": missing,
     }

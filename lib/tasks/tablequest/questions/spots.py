@@ -16,7 +16,7 @@ _TIME = re.compile(
     r"three|six|nine|twelve|fifty-\w+|first|second|third|fourth|as of|at|for|the|of|in|"
     r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b|[^\w\s%$&/-]",
-    re.I
+    re.I,
 )
 _DAY = re.compile(r"(?:As of )?\w+ \d{1,2}, \d{4}(?: \w+)?", re.I)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -30,7 +30,7 @@ _NO_PHRASE = re.compile(
     r"[.;!?](?:\s|$)|\b(?:19|20)\d\d\b|\b(?:january|july|october) 1$|"
     r"^(?:and|or|of|from|to|in|on|at|by|with|less|add|plus|due|after|as)\b|"
     r"(?:\b(?:and|or|of|from|to|in|on|at|by|with|for|the|than|per)|[-–—/&,(:])$",
-    re.I
+    re.I,
 )
 _BARE = words_of(
     "addition adjusted adjustment all amount average balance basic beyond but carrying change "
@@ -111,8 +111,11 @@ class Spot:
         ):
             return "its row has no complete label"
         is_open = self.row.count("(") != self.row.count(")") or '"' in self.row
-        if is_open or not own[0].isupper() or any(
-                map(_NO_PHRASE.search, (*self.row.split(": "), self.measure))):
+        if (
+            is_open
+            or not own[0].isupper()
+            or any(map(_NO_PHRASE.search, (*self.row.split(": "), self.measure)))
+        ):
             return "its row's label is no noun phrase"
         if words_of(_TIME.sub(" ", own)) <= _BARE:
             return "its row's label has no noun of its own"
@@ -168,7 +171,7 @@ def spots_of(grid: Grid) -> list[Spot]:
             _shown(label),
             _shown(grid.columns[column]),
             measures[column],
-            above | words_of(f"{label} {measures[column]}")
+            above | words_of(f"{label} {measures[column]}"),
         )
         for row, (label, cells) in enumerate(zip(grid.rows, grid.cells, strict=True))
         for column, cell in enumerate(cells)

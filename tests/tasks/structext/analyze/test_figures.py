@@ -9,16 +9,27 @@ from lib.tasks.structext.analyze.pairs import real_and_test
 from lib.tasks.structext.analyze.tables import heat, summary, with_all
 from tests.tasks.structext.replied import ask, by_number, of_arms, right, silent, wrong
 
-ASKED = [*ask(), *ask("real-test", is_real=True),
-         *(one for depth in (1, 2) for width in (1, 2)
-           for one in ask("test-hard", depth=depth, width=width))]
+ASKED = [
+    *ask(),
+    *ask("real-test", is_real=True),
+    *(
+        one
+        for depth in (1, 2)
+        for width in (1, 2)
+        for one in ask("test-hard", depth=depth, width=width)
+    ),
+]
 ROWS = of_arms(ASKED, ask("test-hard", depth=3), base=by_number(right, wrong, silent), tuned=right)
 BASE, TUNED = marker(0)["marker"], marker(1)["marker"]
 
 
 def points(axes, drawn_as: str, is_filled: bool = True) -> list[tuple[float, float]]:
-    return [(float(x), float(y)) for line in axes.lines if line.get_marker() == drawn_as
-            and (line.get_markerfacecolor() != "white") == is_filled for x, y in line.get_xydata()]
+    return [
+        (float(x), float(y))
+        for line in axes.lines
+        if line.get_marker() == drawn_as and (line.get_markerfacecolor() != "white") == is_filled
+        for x, y in line.get_xydata()
+    ]
 
 
 def labels(axes) -> list[str]:
@@ -33,8 +44,12 @@ def test_groups_have_a_marker_per_arm_at_its_score_and_an_interval():
     own = table[(table.suite == "test") & (table.arm == "base")]
     drawn = [x for x, _ in points(figure.axes[0], BASE)]
     assert drawn == pytest.approx((100 * own.rouge_score).tolist())
-    intervals = [segment for part in figure.axes[0].collections if isinstance(part, LineCollection)
-                 for segment in part.get_segments()]
+    intervals = [
+        segment
+        for part in figure.axes[0].collections
+        if isinstance(part, LineCollection)
+        for segment in part.get_segments()
+    ]
     assert len(intervals) == len(table[table.suite == "test"])
     assert labels(figure.axes[0]) == ["csv", "tree", "json", "all"]
     judged, _ = draw_groups(table, "language", "judge")

@@ -12,16 +12,27 @@ from tests.tasks.structext.replied import answered, ask, by_number, of_arms, rig
 
 def cell(task: str, depth: int, *answers: str):
     sample = ask()[0].sample
-    return [sample.model_copy(update={"id": f"{task}-{depth}-{number}", "task": task,
-                                      "depth": depth, "answer": answer})
-            for number, answer in enumerate(answers)]
+    return [
+        sample.model_copy(
+            update={
+                "id": f"{task}-{depth}-{number}",
+                "task": task,
+                "depth": depth,
+                "answer": answer,
+            }
+        )
+        for number, answer in enumerate(answers)
+    ]
 
 
 def test_the_best_constant_is_found_by_the_papers_score():
     # no answer is frequent, but one shares 4 of 5 words with two others, which share 3
     close = ["a b c d e", "a b c d f", "a b c g e", "x"]
-    training = [*cell("xml.0", 1, *close), *cell("xml.2", 1, *["True"] * 9, "False"),
-                *cell("xml.2", 2, "True", "True", "False", "False")]
+    training = [
+        *cell("xml.0", 1, *close),
+        *cell("xml.2", 1, *["True"] * 9, "False"),
+        *cell("xml.2", 2, "True", "True", "False", "False"),
+    ]
     table = floor.learned(training)
     answer, chance = table["xml.0", 1]
     assert answer == "a b c d e" and np.isnan(chance)  # as many values as answers
@@ -49,13 +60,22 @@ def test_the_floor_reads_nothing_and_answers_every_question_in_every_setting():
 
 def test_published_samples_are_scored_in_both_ways():
     asked = [*ask("official"), *ask()]
-    replies = [f"{one.sample.answer}</answer> and so on, for as long as the model likes it"
-               for one in asked]
+    replies = [
+        f"{one.sample.answer}</answer> and so on, for as long as the model likes it"
+        for one in asked
+    ]
     replies[1], replies[2] = "", f"{asked[2].sample.answer} {'on ' * 3000}"
-    answers = {"base": [answered("base", one.query_id, text)
-                        for one, text in zip(asked, replies, strict=True)][:-1]}
-    rows = of_arms(asked, base=lambda one: dict(zip(
-        [one.query_id for one in asked], replies, strict=True))[one.query_id])
+    answers = {
+        "base": [
+            answered("base", one.query_id, text) for one, text in zip(asked, replies, strict=True)
+        ][:-1]
+    }
+    rows = of_arms(
+        asked,
+        base=lambda one: dict(zip([one.query_id for one in asked], replies, strict=True))[
+            one.query_id
+        ],
+    )
     (row,) = both_scores(rows, asked, answers).itertuples()
     assert (row.prompt, row.n, row.replies) == ("base", 6, 6)
     assert row.lost == 2 and row.official == 0  # the complete replies are far from the answers

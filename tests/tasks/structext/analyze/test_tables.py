@@ -45,8 +45,15 @@ def test_every_question_of_every_arm_keeps_its_row_and_says_why_it_has_no_answer
     own = rows[rows.arm == "reader"]
     assert list(own.query_id) == [one.query_id for one in (*asked, *left_out)]
     assert len(rows) == 2 * len(own) == 24
-    assert list(own.state) == [ANSWERED, ANSWERED, "there is no reply", NO_ROW, ANSWERED, ANSWERED,
-                               *[LEFT_OUT] * 6]
+    assert list(own.state) == [
+        ANSWERED,
+        ANSWERED,
+        "there is no reply",
+        NO_ROW,
+        ANSWERED,
+        ANSWERED,
+        *[LEFT_OUT] * 6,
+    ]
     correct = [True, *[False] * 4, True, *[False] * 6]
     assert list(own.rouge_score > 0.75) == list(own.exact == 1) == correct
     # a missing row is unscored, left out is wrong
@@ -60,7 +67,8 @@ def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():
     rows = of_arms(asked, base=right)
     assert rows.groupby("text").size().tolist() == [10] * 2
     assert {tuple(sorted(map(str, suites))) for _, suites in rows.groupby("twin").suite} == {
-        ("real-test", "test")}
+        ("real-test", "test")
+    }
 
     def changed(one, **changes):
         return one.model_copy(update={"sample": one.sample.model_copy(update=changes)})
@@ -88,14 +96,20 @@ def test_a_summary_by_hand():
     assert np.isnan(unjudged.judge)
     (text,) = shown(summary(rows, ["arm"])).to_dict("records")
     assert [text[name] for name in ("arm", "n", "left out", "no answer", "exact")] == [
-        "reader", "8", "2", "1", "37.5%"]
+        "reader",
+        "8",
+        "2",
+        "1",
+        "37.5%",
+    ]
     assert text["judge"].startswith("42.9 [") and "judge low" not in text
 
 
 def test_heat_by_hand():
     asked = [*ask(), *ask(depth=2, tasks=["tree"])]
-    rows = of_arms(asked, reader=lambda one: right(one) if one.sample.task in ("tree.1", "tree.2")
-                   else "no")
+    rows = of_arms(
+        asked, reader=lambda one: right(one) if one.sample.task in ("tree.1", "tree.2") else "no"
+    )
     table = heat(rows)
     one, two = table.itertuples()
     assert (one.depth, one.width, one.n) == (1, 1, 6)
@@ -127,8 +141,11 @@ def test_what_a_longer_prompt_loses_by_the_context_window_is_separate():
     rows = of_arms([*asked, *longer[:4]], longer[4:], True, base=right)  # two of six do not fit
     (row,) = shots(rows).query("arm == 'base'").itertuples()
     assert (row.setting, row.n_shots, row.n, row.difference_points) == ("few-shot", 2, 4, 0)
-    (row,) = summary(rows, ["prompt", "arm"]).query(
-        "prompt == 'few-shot-2' and arm == 'base'").itertuples()
+    (row,) = (
+        summary(rows, ["prompt", "arm"])
+        .query("prompt == 'few-shot-2' and arm == 'base'")
+        .itertuples()
+    )
     assert (row.rouge_score, row.rouge_asked) == pytest.approx((2 / 3, 1))
 
 
@@ -137,7 +154,11 @@ def test_real_test_is_compared_only_with_its_twins():
     rows = of_arms(asked, reader=lambda one: right(one) if one.suite == "test" else "no")
     table = real_and_test(rows)
     assert list(zip(table.language, table.n, strict=True)) == [
-        ("csv", 2), ("tree", 2), ("json", 2), (ALL, 6)]
+        ("csv", 2),
+        ("tree", 2),
+        ("json", 2),
+        (ALL, 6),
+    ]
     assert table.difference_points.tolist() == pytest.approx([-100] * 4)
     assert table.low_points.isna().all()
     empty = real_and_test(rows[rows.suite == "test"])
@@ -154,8 +175,16 @@ def test_metrics_are_compared_where_there_is_an_answer():
 
 
 def test_agreement_of_metrics_by_hand():
-    rows = pd.DataFrame({"arm": "a", "state": ANSWERED, "exact": [1, 1, 0, 0],
-                         "judge": [1, 0, 0, None], "rouge_score": [1, 1, 1, 1.0], "bleu": 0.5})
+    rows = pd.DataFrame(
+        {
+            "arm": "a",
+            "state": ANSWERED,
+            "exact": [1, 1, 0, 0],
+            "judge": [1, 0, 0, None],
+            "rouge_score": [1, 1, 1, 1.0],
+            "bleu": 0.5,
+        }
+    )
     table = agreement(rows).set_index(["first", "second"]).drop(columns="arm")
     assert table.loc[("exact", "judge")].tolist() == pytest.approx([3, 0.5, 2 / 3, 0.4])
     assert table.loc[("rouge_score", "exact")].isna().tolist() == [False, True, False, True]

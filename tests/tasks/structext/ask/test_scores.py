@@ -17,7 +17,8 @@ def test_the_official_scores_are_met_and_no_row_is_lost():
     vectors = json.loads(gzip.decompress(VECTORS.read_bytes()))
     scored = [score(row["answer"], row["response"]) for row in vectors]
     assert [row.rouge_score for row in scored] == [
-        vector.get("official_score", 0.0) for vector in vectors]
+        vector.get("official_score", 0.0) for vector in vectors
+    ]
     assert [bool(row.error) for row in scored] == [vector["status"] != "ok" for vector in vectors]
     assert sum(bool(row.error) for row in scored) == 36 and len(scored) == 179
 

@@ -35,9 +35,15 @@ def digest(samples) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@pytest.mark.parametrize(("names", "count"), [
-    (["test"], 3712), (["real-test"], 928), (["test-hard"], 2088),
-    (["v1-simple", "v1-hard"], 6032)])
+@pytest.mark.parametrize(
+    ("names", "count"),
+    [
+        (["test"], 3712),
+        (["real-test"], 928),
+        (["test-hard"], 2088),
+        (["v1-simple", "v1-hard"], 6032),
+    ],
+)
 def test_a_suite_has_the_papers_count(names, count):
     assert 29 * sum(per_task for name in names for _, _, per_task in SUITES[name]) == count
 
@@ -52,16 +58,25 @@ def test_a_suite_has_every_task_in_every_cell_as_often():
     # of 16, 2 in 11: places 0, 6, 11
     assert len(train) + len(test) == 928 and len(test) == 29 * 2 * 3
     assert not {sample.reference for sample in train if sample.task in ("json.0", "json.1")} & {
-        sample.reference for sample in test}
+        sample.reference for sample in test
+    }
 
 
 def test_a_seed_is_the_same_bytes_in_any_process():
-    program = ("from lib.tasks.structext.generate.samples import generate\n"
-               "for one in generate('faithful', depth=2, seed=7): print(one.model_dump_json())")
-    made = {subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, check=True,
-                           stdout=subprocess.PIPE,
-                           env=os.environ | {"PYTHONHASHSEED": hash_seed}).stdout
-            for hash_seed in ("1", "2")}
+    program = (
+        "from lib.tasks.structext.generate.samples import generate\n"
+        "for one in generate('faithful', depth=2, seed=7): print(one.model_dump_json())"
+    )
+    made = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=REPOSITORY,
+            check=True,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
     assert len(made) == 1
     assert hashlib.sha256(made.pop()).hexdigest() == digest(generate("faithful", depth=2, seed=7))
 
@@ -85,8 +100,9 @@ def test_a_corrected_excerpt_is_in_its_text_verbatim(depth, width, seed, is_real
 @given(**DIALS, is_real=st.booleans())
 def test_objects_read_back_and_paths_lead_to_their_values(depth, width, seed, is_real):
     readers = {"json": json.loads, "yaml": yaml.safe_load}
-    for sample in generate("corrected", ["json.3", "yaml.3"], depth, width, seed=seed,
-                           is_real=is_real):
+    for sample in generate(
+        "corrected", ["json.3", "yaml.3"], depth, width, seed=seed, is_real=is_real
+    ):
         root = readers[sample.language](sample.reference)
         wanted = re.search('"(.*?)"', sample.question)[1]
         value = root
@@ -115,8 +131,9 @@ def test_corrected_syntax_labels_are_half_true_and_true_of_what_they_label(task)
 def test_a_real_sample_is_a_test_sample_with_other_names(seed, depth):
     """Nesting, order, counts and relations are kept, so answers that are not names are too."""
     tasks = ["csv.1", "csv.2", "csv.3", "tree.0", "tree.1", "json.2", "json.3", "xml.2", "latex.1"]
-    both = (generate("corrected", tasks, depth, seed=seed, is_real=is_real)
-            for is_real in (False, True))
+    both = (
+        generate("corrected", tasks, depth, seed=seed, is_real=is_real) for is_real in (False, True)
+    )
     for letters, words in zip(*both, strict=True):
         assert words.reference != letters.reference
         assert words.reference.count("\n") == letters.reference.count("\n")
@@ -135,21 +152,33 @@ def test_faithful_texts_have_the_official_faults():
     text = one("yaml.3", mode="faithful").reference
     assert re.search(r"^Z: \w+,$", text, re.M) and "subs: \n" in text
     with_bold = [sample for sample in generate("faithful", ["markdown.0"], 2, per_task=10)]
-    assert any(sample.answer.split("\n") != re.findall(r"\*\*(.*?)\*\*", sample.reference)
-               for sample in with_bold)
+    assert any(
+        sample.answer.split("\n") != re.findall(r"\*\*(.*?)\*\*", sample.reference)
+        for sample in with_bold
+    )
     assert any(re.search(r"\w\*\*\w", sample.reference) for sample in with_bold)  # within a word
-    excerpt = next(sample for sample in generate("faithful", ["yaml.0"], 2, per_task=10)
-                   if not sample.reference.startswith(sample.answer))
+    excerpt = next(
+        sample
+        for sample in generate("faithful", ["yaml.0"], 2, per_task=10)
+        if not sample.reference.startswith(sample.answer)
+    )
     assert excerpt.answer.startswith("id: ") and excerpt.answer not in excerpt.reference
 
 
-@pytest.mark.parametrize(("arguments", "complaint"), [
-    ({"depth": 0}, "depth 0"), ({"width": 0}, "width 0"), ({"per_task": -1}, "per_task -1"),
-    ({"mode": "loose"}, "loose"), ({"tasks": ["json.5"]}, "json.5"),
-    ({"tasks": []}, "none were given"), ({"depth": 9, "width": 9}, "smaller dials"),
-    ({"depth": 10**9, "width": 10**9}, "more than 2,000,000 nodes"),
-    ({"tasks": ["latex"], "depth": 6, "width": 1}, "latex has headings for 5"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"depth": 0}, "depth 0"),
+        ({"width": 0}, "width 0"),
+        ({"per_task": -1}, "per_task -1"),
+        ({"mode": "loose"}, "loose"),
+        ({"tasks": ["json.5"]}, "json.5"),
+        ({"tasks": []}, "none were given"),
+        ({"depth": 9, "width": 9}, "smaller dials"),
+        ({"depth": 10**9, "width": 10**9}, "more than 2,000,000 nodes"),
+        ({"tasks": ["latex"], "depth": 6, "width": 1}, "latex has headings for 5"),
+    ],
+)
 def test_a_wrong_setting_is_an_error_before_the_first_sample(arguments, complaint):
     with pytest.raises(ValueError, match=complaint):
         generate(**arguments)

@@ -28,8 +28,9 @@ def fault_of(sample: Sample) -> str:
     if ours == official:
         return ""
     if index == "1" and language in HEADINGS:
-        return next((fault for fault, excerpts in _meant(sample) if official in excerpts),
-                    UNEXPLAINED)
+        return next(
+            (fault for fault, excerpts in _meant(sample) if official in excerpts), UNEXPLAINED
+        )
     if ours is None:
         return UNEXPLAINED
     if language in HEADINGS and sorted(set(ours.split("\n"))) == sorted(official.split("\n")):
@@ -57,8 +58,9 @@ def _meant(sample: Sample) -> Iterator[tuple[str, set[str]]]:
     except BadInput:
         return
     own = [place for place, (_, line) in enumerate(headings) if start <= line < end]
-    excerpts = ["\n".join(lines[slice(*_span(headings, place, len(lines)))]).strip()
-                for place in own]
+    excerpts = [
+        "\n".join(lines[slice(*_span(headings, place, len(lines)))]).strip() for place in own
+    ]
     moved = headings != written
     if moved:
         yield "1", set(excerpts[:1])
@@ -68,7 +70,7 @@ def _meant(sample: Sample) -> Iterator[tuple[str, set[str]]]:
 
 def _span(headings: Headings, place: int, n_lines: int) -> tuple[int, int]:
     level, start = headings[place]
-    after = [line for deep, line in headings[place + 1:] if deep <= level]
+    after = [line for deep, line in headings[place + 1 :] if deep <= level]
     return start, after[0] if after else n_lines
 
 

@@ -79,76 +79,124 @@ lamb ![alt](ph.jpg "hover text")
 # o
 **yogurt** nob"""
 IMAGE = r'!\[alt\]\((\S+) "hover text"\)'
-LATEX = re.sub(r"\*\*(.*?)\*\*", r"\\textbf{\1}",
-               re.sub(IMAGE, r"\\includegraphics[width=0.5\\textwidth]{\1}", MARKDOWN))
+LATEX = re.sub(
+    r"\*\*(.*?)\*\*",
+    r"\\textbf{\1}",
+    re.sub(IMAGE, r"\\includegraphics[width=0.5\\textwidth]{\1}", MARKDOWN),
+)
 for marks, command in (("###", "subsubsection"), ("##", "subsection"), ("#", "section")):
     LATEX = re.sub(rf"^{marks} (.*)$", rf"\\{command}{{\1}}", LATEX, flags=re.MULTILINE)
-ORG = re.sub(r"^#+", lambda found: "*" * len(found[0]),
-             re.sub(IMAGE, r"[[\1]]", MARKDOWN.replace("**", "*")), flags=re.MULTILINE)
+ORG = re.sub(
+    r"^#+",
+    lambda found: "*" * len(found[0]),
+    re.sub(IMAGE, r"[[\1]]", MARKDOWN.replace("**", "*")),
+    flags=re.MULTILINE,
+)
 EXCERPT = "The content should be an excerpt as it appears in the file"
-SYNTAX = ("Is there any structural error in this XYZ? If so, give the answer 'True' and spot them "
-          "out.")
+SYNTAX = (
+    "Is there any structural error in this XYZ? If so, give the answer 'True' and spot them out."
+)
 WAY = "Answer should be like obj[key or index 1][key or index 2][key or index 3]..."
 
 
-@pytest.mark.parametrize(("language", "reference", "question", "answer"), [
-    ("csv", CSV, "What is the company of record with primeKey b", "Meta"),
-    ("csv", CSV, "What is the age of record with primeKey c", "31"),
-    ("csv", CSV, "How many people work with salary more than 729943?", "1"),
-    ("csv", CSV, "How many people are male?", "1"),
-    ("csv", CSV, "How many people who work in GA are taller than 125?", "1"),
-    ("tree", TREE, "What is the height of the root node, i.e., the number of edges", "3"),
-    ("tree", TREE, "What is the depth of node k? Answer an integer, root is of depth 0.", "3"),
-    ("tree", TREE, "What is the depth of node f? Answer an integer, root is of depth 0.", "0"),
-    ("tree", TREE, "What is the path from the root node to the node i. Answer should look like "
-     "A->D->H.", "f->g->i"),
-    ("json", JSON, f"What is the object with id v? {EXCERPT}",
-     '{\n  "id":"v",\n  "W":"\\"{",\n  "subs":[]\n  }'),
-    ("json", JSON, "What is the first object's id of subs?", "t"),
-    ("json", JSON, SYNTAX, "False"),
-    ("json", JSON.replace(" },\n {", ",\n {"), SYNTAX, "True"),
-    ("json", JSON, f'How to access value "a b"? {WAY}', 'obj["subs"][1]["X"]'),
-    ("json", JSON, f'How to access value "s"? {WAY}', 'obj["subs"][0]["Y"]'),
-    ("json", JSON, "What are the most deeply nested objects, i.e., no value of type list or dict?"
-     f"{EXCERPT}",
-     '{\n "id":"t",\n "Y":"s",\n "subs":[]\n }\n\n{\n  "id":"v",\n  "W":"\\"{",\n  "subs":[]\n  }'),
-    ("yaml", YAML, f"What is the object with id v? {EXCERPT}", 'id: "v"\n    W: d\n    subs: []'),
-    ("yaml", YAML, OURS["corrected"]["yaml.0"].format(id="v"),
-     '- id: "v"\n    W: d\n    subs: []'),
-    ("yaml", YAML, "What is the first object's id of subs?", "t"),
-    ("yaml", YAML, SYNTAX, "False"),
-    ("yaml", YAML.replace("W: d", ":d"), SYNTAX, "True"),
-    ("yaml", YAML, f'How to access value "c"? {WAY}', 'obj["NO"]'),
-    ("yaml", YAML, f'How to access value "no"? {WAY}', 'obj["subs"][1]["ON"]'),
-    ("yaml", YAML, OURS["corrected"]["yaml.4"],
-     '- id: "t"\n  "Y": "s"\n  subs: []\n\n- id: "v"\n    W: d\n    subs: []'),
-    ("xml", XML, f"What is the content of tag B? {EXCERPT}",
-     '<C>\n   cafe\n  </C>\n  <D W="t"/>\n  banana'),
-    ("xml", XML, f"What is the content of tag C? {EXCERPT}", "cafe"),
-    ("xml", XML, f"What is the content of tag D? {EXCERPT}", ""),
-    ("xml", XML, "What is the tag with attribute of value t?", "D"),
-    ("xml", XML, SYNTAX, "False"),
-    ("xml", XML.replace("  </C>\n", ""), SYNTAX, "True"),
-])
+@pytest.mark.parametrize(
+    ("language", "reference", "question", "answer"),
+    [
+        ("csv", CSV, "What is the company of record with primeKey b", "Meta"),
+        ("csv", CSV, "What is the age of record with primeKey c", "31"),
+        ("csv", CSV, "How many people work with salary more than 729943?", "1"),
+        ("csv", CSV, "How many people are male?", "1"),
+        ("csv", CSV, "How many people who work in GA are taller than 125?", "1"),
+        ("tree", TREE, "What is the height of the root node, i.e., the number of edges", "3"),
+        ("tree", TREE, "What is the depth of node k? Answer an integer, root is of depth 0.", "3"),
+        ("tree", TREE, "What is the depth of node f? Answer an integer, root is of depth 0.", "0"),
+        (
+            "tree",
+            TREE,
+            "What is the path from the root node to the node i. Answer should look like A->D->H.",
+            "f->g->i",
+        ),
+        (
+            "json",
+            JSON,
+            f"What is the object with id v? {EXCERPT}",
+            '{\n  "id":"v",\n  "W":"\\"{",\n  "subs":[]\n  }',
+        ),
+        ("json", JSON, "What is the first object's id of subs?", "t"),
+        ("json", JSON, SYNTAX, "False"),
+        ("json", JSON.replace(" },\n {", ",\n {"), SYNTAX, "True"),
+        ("json", JSON, f'How to access value "a b"? {WAY}', 'obj["subs"][1]["X"]'),
+        ("json", JSON, f'How to access value "s"? {WAY}', 'obj["subs"][0]["Y"]'),
+        (
+            "json",
+            JSON,
+            "What are the most deeply nested objects, i.e., no value of type list or dict?"
+            f"{EXCERPT}",
+            '{\n "id":"t",\n "Y":"s",\n "subs":[]\n }\n\n{\n  "id":"v",\n  "W":"\\"{",\n  '
+            '"subs":[]\n  }',
+        ),
+        (
+            "yaml",
+            YAML,
+            f"What is the object with id v? {EXCERPT}",
+            'id: "v"\n    W: d\n    subs: []',
+        ),
+        (
+            "yaml",
+            YAML,
+            OURS["corrected"]["yaml.0"].format(id="v"),
+            '- id: "v"\n    W: d\n    subs: []',
+        ),
+        ("yaml", YAML, "What is the first object's id of subs?", "t"),
+        ("yaml", YAML, SYNTAX, "False"),
+        ("yaml", YAML.replace("W: d", ":d"), SYNTAX, "True"),
+        ("yaml", YAML, f'How to access value "c"? {WAY}', 'obj["NO"]'),
+        ("yaml", YAML, f'How to access value "no"? {WAY}', 'obj["subs"][1]["ON"]'),
+        (
+            "yaml",
+            YAML,
+            OURS["corrected"]["yaml.4"],
+            '- id: "t"\n  "Y": "s"\n  subs: []\n\n- id: "v"\n    W: d\n    subs: []',
+        ),
+        (
+            "xml",
+            XML,
+            f"What is the content of tag B? {EXCERPT}",
+            '<C>\n   cafe\n  </C>\n  <D W="t"/>\n  banana',
+        ),
+        ("xml", XML, f"What is the content of tag C? {EXCERPT}", "cafe"),
+        ("xml", XML, f"What is the content of tag D? {EXCERPT}", ""),
+        ("xml", XML, "What is the tag with attribute of value t?", "D"),
+        ("xml", XML, SYNTAX, "False"),
+        ("xml", XML.replace("  </C>\n", ""), SYNTAX, "True"),
+    ],
+)
 def test_an_official_question_is_answered_from_the_text(language, reference, question, answer):
     assert solve(language, question, reference) == answer
 
 
-@pytest.mark.parametrize(("language", "reference"), [
-    ("markdown", MARKDOWN), ("latex", LATEX), ("org", ORG)])
+@pytest.mark.parametrize(
+    ("language", "reference"), [("markdown", MARKDOWN), ("latex", LATEX), ("org", ORG)]
+)
 def test_documents_are_read_alike_in_each_notation(language, reference):
     lines = reference.split("\n")
     bold, images = "Extract all bold texts. Print those", "Extract all included image files. Print"
     assert solve(language, bold, reference) == "yogurt\nzen lamb\nyogurt"
     assert solve(language, images, reference) == "oh.png\nph.jpg"
     for question, start, end in (
-            ("1th section", 2, 10), ("1th subsection under 1th section", 4, 8),
-            ("2th subsection under 1th section", 8, 10), ("2th section", 10, 12),
-            ("1th subsubsection under 1th subsection under 1th section", 6, 8)):
+        ("1th section", 2, 10),
+        ("1th subsection under 1th section", 4, 8),
+        ("2th subsection under 1th section", 8, 10),
+        ("2th section", 10, 12),
+        ("1th subsubsection under 1th subsection under 1th section", 6, 8),
+    ):
         asked = f"What is the content of {question}? {EXCERPT}"
         assert solve(language, asked, reference) == "\n".join(lines[start:end])
-    way = ("\\subsection number 2 under \\section number 1" if language == "latex" else
-           "heading number 2 of level 2 under heading number 1 of level 1")
+    way = (
+        "\\subsection number 2 under \\section number 1"
+        if language == "latex"
+        else "heading number 2 of level 2 under heading number 1 of level 1"
+    )
     ours = OURS["corrected"][f"{language}.1"].format(place=way)
     assert solve(language, ours, reference) == "\n".join(lines[8:10])
 
@@ -172,34 +220,55 @@ def test_stars_that_make_an_org_heading_are_not_bold():
     assert solve("org", "Extract all bold texts.", text) == "b\ne"
 
 
-@pytest.mark.parametrize(("language", "question", "reference", "message"), [
-    ("cobol", "What?", "", "no known question about cobol"),
-    ("json", "What is the object with id q? The", JSON, "does not answer"),
-    ("json", "What is the first object's id of subs?", "[" * 100_000, "does not answer"),
-    ("tree", "What is the height of the root node", "c->d\nd->c", "cycle"),
-    ("markdown", "What is the content of 3th section? The", MARKDOWN, "2 headings of level 1")])
+@pytest.mark.parametrize(
+    ("language", "question", "reference", "message"),
+    [
+        ("cobol", "What?", "", "no known question about cobol"),
+        ("json", "What is the object with id q? The", JSON, "does not answer"),
+        ("json", "What is the first object's id of subs?", "[" * 100_000, "does not answer"),
+        ("tree", "What is the height of the root node", "c->d\nd->c", "cycle"),
+        ("markdown", "What is the content of 3th section? The", MARKDOWN, "2 headings of level 1"),
+    ],
+)
 def test_what_cannot_be_answered_says_why(language, question, reference, message):
     with pytest.raises(BadInput, match=message):
         solve(language, question, reference)
 
 
-@pytest.mark.parametrize(("depth", "width", "per_task", "is_real"), [
-    (1, 1, 8, False), (1, 2, 4, False), (1, 3, 4, False), (2, 1, 6, False), (2, 2, 3, False),
-    (2, 3, 2, False), (3, 1, 2, False), (3, 2, 1, False), (4, 1, 1, False), (2, 1, 8, True)])
+@pytest.mark.parametrize(
+    ("depth", "width", "per_task", "is_real"),
+    [
+        (1, 1, 8, False),
+        (1, 2, 4, False),
+        (1, 3, 4, False),
+        (2, 1, 6, False),
+        (2, 2, 3, False),
+        (2, 3, 2, False),
+        (3, 1, 2, False),
+        (3, 2, 1, False),
+        (4, 1, 1, False),
+        (2, 1, 8, True),
+    ],
+)
 def test_generator_and_solver_agree_character_for_character(depth, width, per_task, is_real):
     languages = LANGUAGES
     samples = list(generate("corrected", languages, depth, width, per_task, 7, is_real=is_real))
     assert {sample.task for sample in samples} == {*TASKS}
     answers = [solve(sample.language, sample.question, sample.reference) for sample in samples]
     assert [(sample.id, answer) for sample, answer in zip(samples, answers, strict=True)] == [
-        (sample.id, sample.answer) for sample in samples]
+        (sample.id, sample.answer) for sample in samples
+    ]
     assert all(task_of(sample.language, sample.question) == sample.task for sample in samples)
 
 
-@pytest.mark.parametrize(("depth", "width", "size", "tasks"), [
-    (3, 3, 1, ["csv", "tree", "json.4", "yaml.0", "xml.0", "latex.1", "markdown.1", "org.1"]),
-    (4, 2, 1, ["csv", "tree", "json.3", "xml.1", "latex.0", "org.1"]),
-    (4, 3, 1, ["csv", "tree"])])
+@pytest.mark.parametrize(
+    ("depth", "width", "size", "tasks"),
+    [
+        (3, 3, 1, ["csv", "tree", "json.4", "yaml.0", "xml.0", "latex.1", "markdown.1", "org.1"]),
+        (4, 2, 1, ["csv", "tree", "json.3", "xml.1", "latex.0", "org.1"]),
+        (4, 3, 1, ["csv", "tree"]),
+    ],
+)
 def test_they_agree_on_the_widest_trees_with_little_in_each_node(depth, width, size, tasks):
     for sample in generate("corrected", tasks, depth, width, size=size):
         assert solve(sample.language, sample.question, sample.reference) == sample.answer, sample.id

@@ -11,10 +11,14 @@ from tests.tasks.tablequest.filings.test_read import NUMBERS, page
 
 PRE = "<pre>\nSales      1,200   1,100\n</pre>"
 BAD = {
-    "empty.html": (b"", "empty"), "picture.htm": (b"\x89PNG\0\0", "binary"),
-    "words.html": (b"just words", "no tag"), "prose.html": (page("No.").encode(), "no table"),
-    "contents.html": (page(f"<table>{'<tr><td>Item</td><td>7</td></tr>' * 9}</table>").encode(),
-                      "labelled numbers"),
+    "empty.html": (b"", "empty"),
+    "picture.htm": (b"\x89PNG\0\0", "binary"),
+    "words.html": (b"just words", "no tag"),
+    "prose.html": (page("No.").encode(), "no table"),
+    "contents.html": (
+        page(f"<table>{'<tr><td>Item</td><td>7</td></tr>' * 9}</table>").encode(),
+        "labelled numbers",
+    ),
     "shop.html": (f"<html><p>Our prices</p>{NUMBERS}</html>".encode(), "annual report"),
     "deep.html": (page("<div>" * 20_000, NUMBERS).encode(), "broken beyond repair"),
     "half.html": (page(NUMBERS, NUMBERS, "<p>The end").encode()[:-20], "truncated"),
@@ -23,7 +27,8 @@ BAD = {
     "bomb.html.gz": (gzip.compress(bytes(110_000_000), 1), "more than the limit of 100 MB"),
     "odd.html": (page(NUMBERS).encode("utf-16"), "UTF-16"),
     "old.html": (page(NUMBERS, PRE).encode(), "text in <pre>"),
-    "whole.htm": (f"<SEC-DOCUMENT>1.txt\n<TYPE>10-K\n{page(NUMBERS)}".encode(), "in SGML")}
+    "whole.htm": (f"<SEC-DOCUMENT>1.txt\n<TYPE>10-K\n{page(NUMBERS)}".encode(), "in SGML"),
+}
 SKIPPED = {".hidden.html": (b"x", "hidden"), "data.csv": (b"a,b", "not .html")}
 
 
@@ -58,10 +63,13 @@ def test_a_folder_without_a_readable_filing_ends_with_every_reason(tmp_path):
 
 def test_broken_html_is_repaired_and_entities_do_not_grow(tmp_path):
     complete = page(NUMBERS, NUMBERS.replace("Sales", "Rent"))
-    cut = complete[:complete.rindex("Costs")].replace("</td>", "").replace("</p>", "") + "</HTML>"
+    cut = complete[: complete.rindex("Costs")].replace("</td>", "").replace("</p>", "") + "</HTML>"
     bomb = '<!DOCTYPE html [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>'
     both, path = ("Sales", "Costs"), tmp_path / "acme.html"
-    for content, rows in ((cut, [both, ("Rent",)]), (bomb + page("<p>&b;</p>", NUMBERS), [both]),
-                          (page("<div>" * 1500, NUMBERS), [both])):
+    for content, rows in (
+        (cut, [both, ("Rent",)]),
+        (bomb + page("<p>&b;</p>", NUMBERS), [both]),
+        (page("<div>" * 1500, NUMBERS), [both]),
+    ):
         path.write_text(content)
         assert [grid.rows for grid in read_filing(path).grids] == rows

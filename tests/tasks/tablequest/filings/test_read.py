@@ -21,8 +21,10 @@ HEADER = """<div style="display:none"><ix:header>
 
 
 def page(*blocks: str) -> str:
-    return ("<html><head><title>Acme, Inc.</title></head><body><p>FORM 10-K</p><p>For the fiscal "
-            f"year ended May 31, 2031</p>{''.join(blocks)}</body></html>")
+    return (
+        "<html><head><title>Acme, Inc.</title></head><body><p>FORM 10-K</p><p>For the fiscal "
+        f"year ended May 31, 2031</p>{''.join(blocks)}</body></html>"
+    )
 
 
 def one(tmp_path: Path, *blocks: str, **options) -> ReadFiling:
@@ -32,8 +34,10 @@ def one(tmp_path: Path, *blocks: str, **options) -> ReadFiling:
 
 
 def ix(text: str, context: str = "c31", unit: str = "d", scale: int = 6, sign: str = "") -> str:
-    return (f'<ix:nonFraction name="a:Sales" contextRef="{context}" unitRef="{unit}" '
-            f'scale="{scale}" sign="{sign}">{text}</ix:nonFraction>')
+    return (
+        f'<ix:nonFraction name="a:Sales" contextRef="{context}" unitRef="{unit}" '
+        f'scale="{scale}" sign="{sign}">{text}</ix:nonFraction>'
+    )
 
 
 def line(*values: str) -> str:
@@ -43,8 +47,11 @@ def line(*values: str) -> str:
 def tagged(tmp_path: Path, *lines: str, **options) -> list[tuple]:
     body = f"<p>Results</p><table>{line('', '2031', '2030')}{''.join(lines)}</table>"
     grid = one(tmp_path, HEADER, body, **options).grids[0]
-    return [(cell.value, cell.unit, cell.scale, cell.period, cell.source)
-            for cells in grid.cells for cell in cells]
+    return [
+        (cell.value, cell.unit, cell.scale, cell.period, cell.source)
+        for cells in grid.cells
+        for cell in cells
+    ]
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:4])
@@ -56,12 +63,17 @@ def test_every_tagged_number_of_a_real_filing_is_read_with_its_tag_and_nearly_al
 
 def test_the_cover_names_the_company_and_whole_dollars_of_statements_outvote_one_note(tmp_path):
     statement = "<p>Statement (Expressed in U.S. dollars)</p>"
-    read = one(tmp_path, "<p>ACME MINES LTD. (Exact name of registrant)</p>",
-               f"<p>(in $000)</p><table>{line('', '2031')}{line('Net assets', '$26')}</table>",
-               statement, f"<table>{line('', '2031')}{line('Cash', '$8,255')}</table>", statement,
-               f"<table>{line('', '2031')}{line('Net sales', '$5,088')}</table>", 
-               "<p><b>PART II</b></p><p>Fees</p>"
-               f"<table>{line('', '2031')}{line('Audit fees', '$43,700')}</table>")
+    read = one(
+        tmp_path,
+        "<p>ACME MINES LTD. (Exact name of registrant)</p>",
+        f"<p>(in $000)</p><table>{line('', '2031')}{line('Net assets', '$26')}</table>",
+        statement,
+        f"<table>{line('', '2031')}{line('Cash', '$8,255')}</table>",
+        statement,
+        f"<table>{line('', '2031')}{line('Net sales', '$5,088')}</table>",
+        "<p><b>PART II</b></p><p>Fees</p>"
+        f"<table>{line('', '2031')}{line('Audit fees', '$43,700')}</table>",
+    )
     assert read.filing.company == "ACME MINES LTD."
     assert [grid.cells[0][0].scale for grid in read.grids][0] == 1e3
     assert read.grids[-1].cells[0][0].exact == 43_700
@@ -79,19 +91,29 @@ def test_each_grid_of_a_real_filing_is_in_one_passage(path):
 def test_a_20_f_without_tags_in_canadian_dollars_is_read_as_it_prints_them():
     read = read_filing(EXCERPTS / "betrf-20-f-excerpt.html")
     filing = read.filing
-    assert (filing.company, filing.form, filing.fiscal_year) == ("BETTERLIFE PHARMA INC.", "20-F",
-                                                                 2025)
+    assert (filing.company, filing.form, filing.fiscal_year) == (
+        "BETTERLIFE PHARMA INC.",
+        "20-F",
+        2025,
+    )
     expenses, capital, flows = read.grids
-    assert {(cell.unit, cell.scale) for grid in read.grids for cells in grid.cells
-            for cell in cells} == {("CAD", 1)}
+    assert {
+        (cell.unit, cell.scale) for grid in read.grids for cells in grid.cells for cell in cells
+    } == {("CAD", 1)}
     assert expenses.columns == tuple(
-        f"YEAR ENDED January 31, {year}" for year in (2025, 2024, 2023))
+        f"YEAR ENDED January 31, {year}" for year in (2025, 2024, 2023)
+    )
     assert [[cell.period for cell in grid.cells[0]] for grid in read.grids] == [
-        [f"{year}-01-31" for year in (2025, 2024, 2023)[:n]] for n in (3, 2, 3)]
-    values = {label: [cell.value for cell in cells] for grid in read.grids
-              for label, cells in zip(grid.rows, grid.cells, strict=True)}
-    sums = [sum(cells) for cells in zip(*(values[label] for label in expenses.rows[:-1]),
-                                        strict=True)]
+        [f"{year}-01-31" for year in (2025, 2024, 2023)[:n]] for n in (3, 2, 3)
+    ]
+    values = {
+        label: [cell.value for cell in cells]
+        for grid in read.grids
+        for label, cells in zip(grid.rows, grid.cells, strict=True)
+    }
+    sums = [
+        sum(cells) for cells in zip(*(values[label] for label in expenses.rows[:-1]), strict=True)
+    ]
     assert expenses.rows[-1] == "" and values[""] == sums == [260500, 271731, 280467]
     assert values["Business licenses"] == [654, 0, 1905]  # it prints "nil"
     assert values["Working capital deficiency"] == [-7313034, -7022402]
@@ -101,34 +123,55 @@ def test_a_20_f_without_tags_in_canadian_dollars_is_read_as_it_prints_them():
 
 
 def test_value_unit_scale_and_period_come_from_the_tag(tmp_path):
-    lines = (line("Sales", ix("24,690"), "21,500"), line("Rate", ix("12.4", unit="p", scale=-2)
-                                                        + "%", ix("—", "c30", "p", -2) + "%"))
+    lines = (
+        line("Sales", ix("24,690"), "21,500"),
+        line("Rate", ix("12.4", unit="p", scale=-2) + "%", ix("—", "c30", "p", -2) + "%"),
+    )
     year = "2030-06-01/2031-05-31"
     assert tagged(tmp_path, *lines) == [
-        (24690, "CAD", 1e6, year, "tag"), (21500, "", 1, "2030-05-31", ""),
-        (12.4, "%", 1, year, "tag"), (0, "%", 1, "2030-05-31", "tag")]
+        (24690, "CAD", 1e6, year, "tag"),
+        (21500, "", 1, "2030-05-31", ""),
+        (12.4, "%", 1, year, "tag"),
+        (0, "%", 1, "2030-05-31", "tag"),
+    ]
     assert tagged(tmp_path, *lines, tags=False)[:2] == [
-        (24690, "", 1, "2031-05-31", ""), (21500, "", 1, "2030-05-31", "")]
+        (24690, "", 1, "2031-05-31", ""),
+        (21500, "", 1, "2030-05-31", ""),
+    ]
 
 
-@pytest.mark.parametrize(("printed", "values"), [
-    # an outflow in brackets whose concept is positive: the row is inverted
-    ([("(", "5", "", ")"), ("(", "4", "", ")")], [-5, -4]),
-    ([("(", "5", "-", ")"), ("", "4", "", "")], [-5, 4]),
-    # a loss printed without brackets under "Net loss"
-    ([("", "5", "-", ""), ("", "4", "-", "")], [5, 4])])
+@pytest.mark.parametrize(
+    ("printed", "values"),
+    [
+        # an outflow in brackets whose concept is positive: the row is inverted
+        ([("(", "5", "", ")"), ("(", "4", "", ")")], [-5, -4]),
+        ([("(", "5", "-", ")"), ("", "4", "", "")], [-5, 4]),
+        # a loss printed without brackets under "Net loss"
+        ([("", "5", "-", ""), ("", "4", "-", "")], [5, 4]),
+    ],
+)
 def test_signs_are_those_of_the_tags_as_the_row_prints_them(tmp_path, printed, values):
     cells = [f"$ {before}{ix(text, sign=sign)}{after}" for before, text, sign, after in printed]
     assert [cell[0] for cell in tagged(tmp_path, line("Cost", *cells))] == values
 
 
 def test_the_text_above_a_table_says_its_section_caption_and_unit(tmp_path):
-    read = one(tmp_path, "<p><b>PART II</b></p><p><b>Item 7. Discussion</b></p>",
-               "<div>Sales were as follows (in millions):</div>", "<div>(unaudited)</div>", NUMBERS,
-               "<div>The rest:</div>", NUMBERS, "<p><b>Item 8. Others</b></p>", NUMBERS)
+    read = one(
+        tmp_path,
+        "<p><b>PART II</b></p><p><b>Item 7. Discussion</b></p>",
+        "<div>Sales were as follows (in millions):</div>",
+        "<div>(unaudited)</div>",
+        NUMBERS,
+        "<div>The rest:</div>",
+        NUMBERS,
+        "<p><b>Item 8. Others</b></p>",
+        NUMBERS,
+    )
     first, second, third = read.grids
-    assert (first.section, first.caption) == ("PART II > Item 7. Discussion",
-                                              "Sales were as follows (in millions):")
+    assert (first.section, first.caption) == (
+        "PART II > Item 7. Discussion",
+        "Sales were as follows (in millions):",
+    )
     assert [grid.cells[0][0].source for grid in read.grids] == ["note", "nearest", "majority"]
     assert third.cells[0][0].scale == second.cells[0][0].scale == 1e6
     assert [len(passage.grid_ids) for passage in read.passages] == [2, 1]
@@ -138,10 +181,16 @@ def test_headers_say_quarters_days_and_currencies_and_cents_are_whole(tmp_path):
     heads = line("", "2031 Quarters Second", "June 1 to July 21, 2030", "Price (Cdn$)")
     table_ = f"<table>{heads}{line('Sales', '$5', '$4', '$1.25')}</table>"
     read = one(tmp_path, f"<p>Results (in millions):</p>{table_}<p>Others:</p>{table_}")
-    assert [(cell.period, cell.unit, cell.scale) for grid in read.grids
-            for cell in grid.cells[0]] == [
-        ("2030-11-30", "USD", 1e6), ("2030-07-21", "USD", 1e6), ("2031-05-31", "CAD", 1e6),
-        ("2030-11-30", "USD", 1e6), ("2030-07-21", "USD", 1e6), ("2031-05-31", "CAD", 1)]
+    assert [
+        (cell.period, cell.unit, cell.scale) for grid in read.grids for cell in grid.cells[0]
+    ] == [
+        ("2030-11-30", "USD", 1e6),
+        ("2030-07-21", "USD", 1e6),
+        ("2031-05-31", "CAD", 1e6),
+        ("2030-11-30", "USD", 1e6),
+        ("2030-07-21", "USD", 1e6),
+        ("2031-05-31", "CAD", 1),
+    ]
 
 
 def test_a_long_table_takes_work_in_proportion_to_its_rows(tmp_path):
