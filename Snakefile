@@ -14,8 +14,8 @@ from snakemake.logging import LogEvent, logger
 sys.path.insert(0, str(workflow.basedir))
 from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained
 from lib.core.digest import notebook_digest
-from lib.core.files import artifact_path
-from lib.core.paths import REPOSITORY, output_root
+from lib.core.store import artifact_path
+from lib.core.store import REPOSITORY, output_root
 from lib.core.process import be_parent, die_with_parent
 from lib.documents.folder import fingerprint
 from lib.llm.calls import settings_of

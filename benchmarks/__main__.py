@@ -3,8 +3,7 @@
 import argparse
 from importlib import import_module
 
-from lib.core.files import write_text
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY, write_text
 
 README = REPOSITORY / "benchmarks" / "README.md"
 PARTS = ("llm", "training", "inference", "study", "documents")  # main() of each returns Markdown

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 
 DOCUMENT_BYTES, DOCUMENT_FACTORS = 1_240_000, (1, 2, 4)  # 5 MB is the most per file
 CORPUS_BYTES, CORPUS_FACTORS = 910_000, (1, 4, 16)  # 16 times: the paper's 4 million tokens

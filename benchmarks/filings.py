@@ -16,7 +16,7 @@ from pathlib import Path
 from lxml import html
 
 from benchmarks.documents import peak
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.tasks.tablequest.records import Cell
 
 FACT = "ix:nonfraction"

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from tests.llm_server import RemoteServer, Server, digest_of
 from tests.llm_server_faults import FINAL, HARMLESS, NO_ANSWER, PASSING
 

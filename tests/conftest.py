@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import lib.tasks.spark.structures  # noqa: F401 (registers them)
-from lib.core.paths import REPOSITORY
 from lib.core.process import collect_seldom
+from lib.core.store import REPOSITORY
 from lib.core.structures import STRUCTURES, register
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path
@@ -86,25 +86,25 @@ DOES = {
         'save(study, "documents_rejected", reading.rejected)',
     ],
     "01_annotate": [
-        'text = existing(study, "documents").read_text()',
+        'text = require_artifact(study, "documents").read_text()',
         'line = f"{text}{max_queries}\\n"',
         'write_text(artifact_path(study, "queries"), line)',
         'write_text(artifact_path(study, "queries_rejected"), "")',
     ],
     "02_normalize": [
-        'text = existing(study, "documents").read_text()',
+        'text = require_artifact(study, "documents").read_text()',
         'for name in ("segments", "normalized"):\n    write_text(artifact_path(study, name), text)',
     ],
     "03_train": [
         "import os, time",
         'time.sleep(float(os.environ.get("PAUSE", 0)))',
         'source = "normalized" if arm == "dapt-n" else "segments"',
-        "text = existing(study, source).read_text()",
+        "text = require_artifact(study, source).read_text()",
         'write_text(data_path(study, "models", arm, "training.json"),\n'
         '           f"{text}[{epochs}, {learning_rate}]")',
     ],
     "04_infer": [
-        'text = existing(study, "queries").read_text()',
+        'text = require_artifact(study, "queries").read_text()',
         "for arm in arms:\n"
         '    path = data_path(study, "models", arm, "training.json")\n'
         '    model = "" if arm == "base" else path.read_text()\n'
@@ -112,12 +112,12 @@ DOES = {
     ],
     "05_judge": [
         "for arm in arms:\n"
-        '    text = existing(study, "answers", arm=arm).read_text()\n'
+        '    text = require_artifact(study, "answers", arm=arm).read_text()\n'
         '    write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)'
     ],
     "06_analyze": [
         "import zlib\nfrom lib.core.text import listed",
-        'paths = [existing(study, "verdicts", judge=judge, arm=arm) for arm in arms]',
+        'paths = [require_artifact(study, "verdicts", judge=judge, arm=arm) for arm in arms]',
         "sums = [zlib.crc32(path.read_bytes()) for path in paths]\n"
         'lines = [f"{arm},all,1,{one},0,1.0\\n" for arm, one in zip(arms, sums)]\n'
         'head = "arm,structure,n,correct,unscored,accuracy\\n"\n'
@@ -135,7 +135,7 @@ arms:
   dapt:
   dapt-n: {03_train: {epochs: 3}}
 """
-IMPORTS = "from lib.core.files import *\nfrom lib.core.paths import *"
+IMPORTS = "from lib.core.store import *\nfrom lib.core.store import *"
 
 
 def tiny_notebook(declared: str, does: list[str]) -> nbformat.NotebookNode:

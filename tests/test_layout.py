@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from tests.size import code, tokens
 
 # Ceilings in tokens of code, a little above what there is. Lower them with every deletion.

@@ -6,7 +6,7 @@ import pytest
 
 from lib.analyze.figures import style
 from lib.core.artifacts import ARTIFACTS
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.tasks.kinds import kinds
 from tests.conftest import run_cells
 

@@ -4,8 +4,7 @@ import pandas as pd
 
 from lib.analyze.format import as_csv, labelled
 from lib.analyze.tables import formatted_table
-from lib.core.files import write_text
-from lib.core.paths import result_path
+from lib.core.store import result_path, write_text
 
 
 def show(

@@ -15,9 +15,8 @@ from lib.analyze.format import fraction
 from lib.analyze.tables import COUNTS, table2, table5
 from lib.core.arms import REWRITTEN, texts_of
 from lib.core.errors import BadInput
-from lib.core.files import artifact_path, made_by
-from lib.core.paths import required, shown
 from lib.core.records import Document, Normalized, Query, Record, Segment
+from lib.core.store import artifact_path, made_by, require_path, shown
 from lib.core.values import solid, tokens
 from lib.documents.blocks import Block, parse
 from lib.infer.prompts import beginning
@@ -111,7 +110,7 @@ def read_trained(
     Raises BadInput if the segments and rewrites do not give the blocks that its weights come from.
     """
     folder, notebook = artifact_path(study, "model", arm=arm), made_by("model", arm=arm)
-    path = required(folder / "training.json", notebook)
+    path = require_path(folder / "training.json", notebook)
     facts = json.loads(path.read_text(encoding="utf-8"))
     kind, held_out = texts_of(arm, facts.get("texts", "")), facts["held_out"]
     corpus = corpus_of(

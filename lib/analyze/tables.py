@@ -8,9 +8,9 @@ from lib.analyze.format import fraction, number, one_line, percent
 from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, ARMS, BASE, arm_label, sorted_arms
 from lib.core.errors import BadInput
-from lib.core.files import made_by
 from lib.core.numeric import is_numeric
 from lib.core.records import Answer, Query, Verdict
+from lib.core.store import made_by
 from lib.core.structures import STRUCTURES, structure_label
 from lib.core.text import listed
 

@@ -9,8 +9,8 @@ from lib.analyze.format import fraction
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import crossed
 from lib.core.errors import BadInput
-from lib.core.files import made_by
 from lib.core.records import Query
+from lib.core.store import made_by
 from lib.judge.pairs import CRITERIA, OUTCOMES, Preference
 
 _KEYS = ["first_arm", "second_arm", "structure", "criterion"]

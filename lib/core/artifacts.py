@@ -23,7 +23,7 @@ from lib.core.records import (
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file between two stages; `lib.core.files` replaces `{arm}` and similar slots in `path`."""
+    """A file between two stages; `lib.core.store` replaces `{arm}` and similar slots in `path`."""
 
     path: str  # below data/<study>
     notebooks: str  # that write it: paths below notebooks/, the usual one first

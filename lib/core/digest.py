@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from lib.core.errors import BadInput
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 
 _FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # folder, extension
 
@@ -24,7 +24,7 @@ def notebook_digest(notebook: Path, root: Path = REPOSITORY, more: tuple[str, ..
 
 
 def module_digest(name: str, root: Path = REPOSITORY) -> str:
-    """Return the digest of the module `name`, such as "lib.core.paths", as `notebook_digest`."""
+    """Return the digest of the module `name`, such as "lib.core.store", as `notebook_digest`."""
     return notebook_digest(_module_file(name, root), root)
 
 

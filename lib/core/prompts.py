@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 import jinja2
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 
 SPLIT = "¦"  # the character inserted; visible, and part of none of the patterns
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lib.core.errors import BadInput
-from lib.core.files import write_text
 from lib.core.records import Document, Rejected
+from lib.core.store import write_text
 from lib.documents.blocks import CONTENT, Block, front_title, parse, title_heading
 from lib.documents.convert.formats import ENDINGS, Worker
 from lib.documents.convert.html import decoded

@@ -11,9 +11,8 @@ import pandas as pd
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.core.errors import BadInput
-from lib.core.files import made_by, replacing
-from lib.core.paths import shown
 from lib.core.records import Document, Fact
+from lib.core.store import made_by, replacing, shown
 from lib.exposures.arms import Arm
 from lib.exposures.scores import after_question, after_record
 from lib.exposures.training import Regime, blocks_of, train_run

@@ -7,9 +7,8 @@ from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
 from lib.core.arms import is_trained
-from lib.core.files import artifact_path, made_by
-from lib.core.paths import model_source, required
 from lib.core.records import Query
+from lib.core.store import artifact_path, made_by, model_source, require_path
 
 STOPS = ("\n\n", "\nQuestion:")  # an answer ends at these, although a base model would continue
 _OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
@@ -43,7 +42,7 @@ def source_of(study: str, arm: str, base_model: str) -> str:
     if not is_trained(arm):
         return model_source(base_model)
     manifest = artifact_path(study, "model", arm=arm) / "training.json"
-    return str(required(manifest, made_by("model", arm=arm)).parent)
+    return str(require_path(manifest, made_by("model", arm=arm)).parent)
 
 
 def ends_of(query: Query) -> tuple[tuple[str, ...], tuple[str, ...]]:

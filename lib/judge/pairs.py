@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Literal, get_args
 
-from lib.core.files import made_by
 from lib.core.records import Answer, Query, Record
+from lib.core.store import made_by
 from lib.judge.verdicts import Decision, answers_of_one_arm
 
 Criterion = Literal["correctness", "domain relevance"]

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Callable
 
-from lib.core.files import made_by
 from lib.core.records import Answer, Query, Verdict
+from lib.core.store import made_by
 
 Decision = tuple[str, str]  # verdict, reason
 Decide = Callable[[list[Query], list[str]], list[Decision]]  # queries and their answers, none empty

@@ -8,8 +8,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from lib.core.errors import BadInput, Stopped
-from lib.core.files import write_text
-from lib.core.paths import REPOSITORY, data_path, output_root, required, shown
+from lib.core.store import REPOSITORY, data_path, output_root, require_path, shown, write_text
 from lib.llm.cache import Cache, Entry
 from lib.llm.request import key_of
 from lib.llm.response import UNREADABLE, read_response
@@ -70,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
     path, move = data_path(name, "llm.sqlite"), import_from
     try:
         if options.action == "export":
-            required(path, "a stage that calls a model")
+            require_path(path, "a stage that calls a model")
             move = export_to
         with closing(Cache(path)) as cache:
             print(f"{shown(options.file)}: {move(cache, options.file)} replies {options.action}ed")

@@ -13,7 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from lib.core.errors import BadInput, Stopped
-from lib.core.paths import shown
+from lib.core.store import shown
 from lib.llm.request import Request
 
 _VERSION = 2

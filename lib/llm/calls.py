@@ -12,7 +12,7 @@ import pydantic
 import yaml
 from pydantic import Field
 
-from lib.core.paths import REPOSITORY, data_path
+from lib.core.store import REPOSITORY, data_path
 from lib.llm.response import Kind
 
 SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry", "strict_model")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from lib.core.errors import Stopped
-from lib.core.paths import shown
+from lib.core.store import shown
 from lib.llm.batch import Batches
 from lib.llm.budget import Budget, check_price, plan
 from lib.llm.cache import Cache

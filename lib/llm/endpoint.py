@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from lib.core.errors import BadStudy
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 
 if TYPE_CHECKING:
     import aiohttp

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import jinja2
 
-from lib.core.files import write_text
-from lib.core.paths import REPOSITORY, data_path, figures_path, shown
+from lib.core.store import REPOSITORY, data_path, figures_path, shown, write_text
 
 _SHOWN = (".svg", ".pdf", ".png", ".md", ".tex", ".csv")
 _TEMPLATE = REPOSITORY / "lib" / "report" / "template"  # code folded, light and dark, printable

@@ -15,9 +15,15 @@ from pathlib import Path
 import yaml
 
 from lib.annotate.queries import annotate
-from lib.core.files import existing, made_by, read_records, write_text
-from lib.core.paths import REPOSITORY, model_source
 from lib.core.records import Document, Fact
+from lib.core.store import (
+    REPOSITORY,
+    made_by,
+    model_source,
+    read_records,
+    require_artifact,
+    write_text,
+)
 from lib.core.structures import prose
 from lib.core.text import listed
 from lib.infer.prompts import prompt_for
@@ -58,7 +64,7 @@ def laboratory_of(base_model: str, lab: str = "") -> Path:
     is named and `base_model` is not in a laboratory.
     """
     if lab:
-        return existing(lab, "documents_public").parent
+        return require_artifact(lab, "documents_public").parent
     folder = Path(model_source(base_model)).parent.parent
     if not (folder / "documents_public.jsonl").exists():
         raise ValueError(

@@ -3,8 +3,8 @@
 import json
 from dataclasses import dataclass
 
-from lib.core.files import artifact_path, existing, load, write_json, write_records
 from lib.core.records import Record
+from lib.core.store import artifact_path, load, require_artifact, write_json, write_records
 
 HUB_LABELS = {"mmlu": "MMLU", "hellaswag": "HellaSwag", "lambada_openai": "LAMBADA"}
 GENERAL_LABELS = {"general_choice": "General choice", "general_recall": "General recall"}
@@ -51,7 +51,7 @@ def write_retention(study: str, measured: Retention) -> None:
 
 def read_retention(study: str, arms: list[str]) -> list[Retention]:
     """Return what `write_retention` wrote. Raises BadInput naming an arm not yet measured."""
-    paths = [existing(study, "retention", arm=arm).with_suffix(".json") for arm in arms]
+    paths = [require_artifact(study, "retention", arm=arm).with_suffix(".json") for arm in arms]
     return [
         Retention(
             **json.loads(path.read_text(encoding="utf-8")),

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained, split_arm, texts_of
 from lib.core.errors import BadStudy, choices, explained
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.documents.folder import list_files, one_of
 from lib.run.own import ExposureStudy
 from lib.run.parameters import checked, notebook_path, parameters_of

@@ -17,9 +17,8 @@ from lib.annotate.model.pairs import by_model
 from lib.annotate.queries import FEW, annotate
 from lib.annotate.rules.engine import by_rules
 from lib.core.errors import BadInput
-from lib.core.files import write_text
-from lib.core.paths import REPOSITORY, figures_path, shown
 from lib.core.records import Query
+from lib.core.store import REPOSITORY, figures_path, shown, write_text
 from lib.core.structures import STRUCTURES
 from lib.core.text import listed
 from lib.documents.folder import Reading, read_folder

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import closing
 
 from lib.core.errors import Stopped
-from lib.core.paths import REPOSITORY, data_path
+from lib.core.store import REPOSITORY, data_path
 from lib.llm.__main__ import import_from
 from lib.llm.budget import check_price
 from lib.llm.cache import Cache

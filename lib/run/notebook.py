@@ -15,8 +15,7 @@ from threading import Event
 
 from lib.core import process
 from lib.core.errors import BadStudy, Stopped
-from lib.core.files import write_json
-from lib.core.paths import REPOSITORY, data_path, shown
+from lib.core.store import REPOSITORY, data_path, shown, write_json
 from lib.run.parameters import checked, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from lib.core.errors import BadStudy, choices
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import distributions
 from pathlib import Path
 
-from lib.core.files import artifact_path, write_json
-from lib.core.paths import REPOSITORY, data_path, output_root, shown
+from lib.core.store import REPOSITORY, artifact_path, data_path, output_root, shown, write_json
 
 
 def code_state() -> dict[str, object]:

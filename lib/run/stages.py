@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from lib.core.errors import choices
-from lib.core.paths import result_path
+from lib.core.store import result_path
 from lib.llm.calls import SETTINGS, settings_of
 from lib.tasks.kinds import Kind, Stage, kinds
 

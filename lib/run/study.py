@@ -16,16 +16,16 @@ import yaml
 
 from lib.core.arms import BASE
 from lib.core.errors import BadInput, BadStudy, Stopped
-from lib.core.files import load
-from lib.core.paths import (
+from lib.core.process import be_parent, die_with_parent
+from lib.core.store import (
     REPOSITORY,
     data_path,
     figures_path,
+    load,
     model_source,
     output_root,
     shown,
 )
-from lib.core.process import be_parent, die_with_parent
 from lib.report.page import ending
 from lib.run.config import BASE_VARIABLE, FOLDER_VARIABLE, LABORATORY, AnyStudy, Study, load_study
 from lib.run.models import announce

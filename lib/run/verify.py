@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.core.paths import REPOSITORY, result_path
+from lib.core.store import REPOSITORY, result_path
 
 EXHIBIT = REPOSITORY / "figures" / "exhibit"
 _WIDTH = 1.96 * 2**0.5  # of a difference between two bases, in standard deviations of one

@@ -7,8 +7,8 @@ import pandas as pd
 
 from lib.core.arms import ALL, BASE
 from lib.core.errors import BadInput, choices
-from lib.core.files import artifact_path
 from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
+from lib.core.store import artifact_path
 from lib.documents.blocks import block_at, parse
 from lib.infer.decoding import Decoding, source_of
 from lib.infer.endpoint import answer_over_endpoint

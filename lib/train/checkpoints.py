@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lib.core.errors import BadInput
-from lib.core.files import write_json
-from lib.core.paths import shown
+from lib.core.store import shown, write_json
 from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
 

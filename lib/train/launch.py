@@ -16,9 +16,8 @@ from transformers import PreTrainedTokenizerBase, TrainerCallback
 from lib.core import process
 from lib.core.digest import module_digest
 from lib.core.errors import Stopped
-from lib.core.files import write_json, write_text
-from lib.core.paths import REPOSITORY
 from lib.core.process import VARIABLE
+from lib.core.store import REPOSITORY, write_json, write_text
 from lib.infer.answers import load
 from lib.train import agent, worker
 from lib.train.checkpoints import fingerprint, prepare, weights_hash

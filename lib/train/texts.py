@@ -19,9 +19,8 @@ from lib.core.arms import (
     split_arm,
     texts_of,
 )
-from lib.core.files import load, made_by
-from lib.core.paths import REPOSITORY
 from lib.core.records import Normalized, Query, Segment
+from lib.core.store import REPOSITORY, load, made_by
 from lib.documents.folder import read_folder
 from lib.infer.prompts import encoded, prompt_for
 from lib.train.checkpoints import data_hash

@@ -21,7 +21,7 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
-from lib.core.files import load, save, write_json
+from lib.core.store import load, save, write_json
 from lib.infer.loglik import score
 from lib.train.attention import fastest_attention
 from lib.train.checkpoints import (

@@ -17,7 +17,7 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 from transformers.utils.logging import set_verbosity_error
 
-from lib.core.files import write_json
+from lib.core.store import write_json
 from lib.train.packing import PackedBlocks
 from lib.train.recipe import Recipe
 from lib.train.trainer import fit

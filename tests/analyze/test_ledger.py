@@ -18,8 +18,8 @@ from lib.analyze.tables import joined
 from lib.annotate.queries import annotate
 from lib.core.arms import texts_of
 from lib.core.errors import BadInput
-from lib.core.files import write_json
 from lib.core.records import Document, Query, Segment, Verdict
+from lib.core.store import write_json
 from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import make_records
 from lib.lab.engines import ask_facts, rewrite_facts

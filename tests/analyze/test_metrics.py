@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lib.analyze.metrics import bleu, common_words, exact_match, rouge_l
 from lib.core.errors import BadInput
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 
 VECTORS = REPOSITORY.parent / "shared" / "structext" / "rouge-vectors.json.gz"
 

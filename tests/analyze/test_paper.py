@@ -20,7 +20,7 @@ from lib.analyze.paper import (
 )
 from lib.analyze.tables import formatted_table, table2, table5
 from lib.core.arms import ALL, ARMS
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.judge.pairs import CRITERIA, OUTCOMES
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of

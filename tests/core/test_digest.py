@@ -8,7 +8,7 @@ import pytest
 
 from lib.core.digest import _parts, module_digest, notebook_digest, reached
 from lib.core.errors import BadInput
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.documents.blocks import CONTENT, block_at, parse, plain, sentences
 
 DOCUMENTS = sorted((REPOSITORY / "data" / "technical").glob("*.md"))

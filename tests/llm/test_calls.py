@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from lib.core.errors import BadStudy, Stopped
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.llm.__main__ import main
 from lib.llm.cache import Cache, _journal_for
 from lib.llm.calls import Calls

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from lib.core.errors import Stopped
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request

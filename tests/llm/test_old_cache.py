@@ -2,7 +2,7 @@
 
 import shutil
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request

@@ -12,8 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lib.core.files import write_records
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY, write_records
 from lib.documents.folder import read_folder
 from tests.conftest import run_cells
 

@@ -15,9 +15,8 @@ import pytest
 
 from lib.annotate.queries import annotate
 from lib.annotate.rules.engine import by_rules
-from lib.core.files import read_records, write_records
-from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Document, Normalized, Query, Rejected, Verdict
+from lib.core.store import REPOSITORY, read_records, write_records
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
 from lib.llm.cache import Cache

@@ -6,7 +6,7 @@ import sys
 
 from transformers import AutoTokenizer
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.lab.base_model import train_tokenizer
 
 TEXT = "<s> Pump P-7 delivers 40 l/min;\n| flow | 40 |"

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from lib.core.paths import REPOSITORY
 from lib.core.records import Document, Normalized, Segment
+from lib.core.store import REPOSITORY
 from lib.documents.blocks import parse
 from lib.documents.folder import read_folder
 from lib.normalize.audit import audit, kinds_table

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.paths import REPOSITORY
 from lib.core.records import Document, Segment
+from lib.core.store import REPOSITORY
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
 from lib.normalize.rewrite import lost_tokens, normalize, words_by_structure

@@ -2,9 +2,8 @@
 
 import re
 
-from lib.core.files import load, save
-from lib.core.paths import REPOSITORY
 from lib.core.records import Answer
+from lib.core.store import REPOSITORY, load, save
 from lib.documents.folder import read_folder
 from lib.lab.base_model import train_tokenizer
 from tests.conftest import run_cells

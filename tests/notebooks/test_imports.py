@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.run.parameters import notebook_path
 
 ANALYSES = (

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from lib.core.artifacts import ARTIFACTS
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.run.parameters import parameters_of
 
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").rglob("*.ipynb"))
@@ -99,7 +99,7 @@ def test_its_header_has_a_question_and_names_its_files_as_the_table_of_artifacts
         for cell in code_cells(path)
         for call in ast.walk(tree_of(cell))
         if isinstance(call, ast.Call)
-        and getattr(call.func, "id", "") in ("load", "load_arms")
+        and getattr(call.func, "id", "") == "load"
         and isinstance(call.args[1], ast.Constant)
     }
     reads = re.findall(r"`([^`]+)`", header["reads"])

@@ -14,7 +14,7 @@ import nbformat
 import papermill
 import pytest
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from tests.conftest import rows, run_cells, table
 
 # What studies/smoke.yaml gives. Counts are exact; losses differ in the third digit between

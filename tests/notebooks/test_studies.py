@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lib.core.files import write_json
+from lib.core.store import write_json
 from lib.exposures.outcomes import read_rows
 from lib.run.config import load_study
 from lib.tasks.structext.generate.samples import generate

@@ -7,7 +7,7 @@ import datasets
 import pytest
 import torch
 
-from lib.core.files import write_records
+from lib.core.store import write_records
 from lib.core.text import listed
 from lib.infer.answers import load
 from lib.lab.base_model import new_llama, train_tokenizer

@@ -7,7 +7,7 @@ import pytest
 from snakemake.cli import args_to_api, parse_args
 
 from lib.core.errors import BadInput, BadStudy
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.llm import calls
 from lib.run import config
 from lib.run.config import load_study, studies

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.run.config import BASE_VARIABLE, FOR_SHOW, load_study
 from lib.run.look import EXAMPLE, look_at, main, page, printed
 from lib.run.study import main as study_main

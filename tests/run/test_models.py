@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from lib.core.errors import Stopped
-from lib.core.paths import data_path
+from lib.core.store import data_path
 from lib.llm import calls
 from lib.llm.cache import Entry
 from lib.llm.complete import complete

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from transformers import LlamaConfig
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.run import config, plan
 
 

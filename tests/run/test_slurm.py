@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from tests.conftest import DOES, House, new_house
 from tests.run.test_study import table, until
 from tests.slurm_cluster import missing, slurm

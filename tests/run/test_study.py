@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from lib.core.errors import BadInput
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.run.stages import KINDS, STAGES
 from tests.conftest import House, new_house, run_cells
 

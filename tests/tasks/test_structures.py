@@ -10,9 +10,8 @@ from lib.analyze.statistics.paired import paired
 from lib.analyze.statistics.seeds import spread
 from lib.annotate.queries import annotate
 from lib.core.digest import reached
-from lib.core.files import load, save
-from lib.core.paths import REPOSITORY
 from lib.core.records import Answer
+from lib.core.store import REPOSITORY, load, save
 from lib.documents.folder import read_folder
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import facts_asked, make_records

@@ -12,9 +12,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.tables import counted
 from lib.core.errors import BadInput
-from lib.core.files import load, save
-from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Document, Query, Verdict
+from lib.core.store import REPOSITORY, load, save
 from lib.infer.decoding import Decoding
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.tasks.answering import Source, opened, shown_to, sources_of

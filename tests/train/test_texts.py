@@ -5,8 +5,8 @@ import json
 import pytest
 
 from lib.core.arms import AUGMENTED, MIXED, RAW, REPLAYED, REWRITTEN
-from lib.core.files import artifact_path, save, write_records
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
+from lib.core.store import artifact_path, save, write_records
 from lib.infer.prompts import encoded
 from lib.lab.base_model import train_tokenizer
 from lib.retention.lab_tasks import QUESTIONS

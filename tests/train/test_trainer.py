@@ -17,7 +17,7 @@ from transformers import (
 )
 
 from lib.core.errors import BadInput
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.train.packing import pack
 from lib.train.recipe import Recipe, training_length

@@ -19,9 +19,8 @@ from lib.analyze.format import as_csv
 from lib.analyze.tables import by_group
 from lib.core.arms import ALL
 from lib.core.errors import BadInput, BadStudy
-from lib.core.files import write_text
-from lib.core.paths import data_path, shown
 from lib.core.records import Answer, Query, Verdict
+from lib.core.store import data_path, shown, write_text
 
 
 class Form(NamedTuple):

@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 
 from lib.analyze.format import as_csv
 from lib.core.errors import choices
-from lib.core.files import replacing, write_text
-from lib.core.paths import result_path
+from lib.core.store import replacing, result_path, write_text
 
 COLUMNS = {"single": 3.35, "double": 6.3}  # inches: 8.5 cm, and the text width of an A4 page
 _PANEL = 1.5  # inches that a panel needs for its name and labels

@@ -8,9 +8,8 @@ import pytest
 
 from lib.analyze.agreement.sheet import items_of, read_labels
 from lib.annotate.queries import annotate
-from lib.core.files import load, load_arms, save
-from lib.core.paths import BadInput, data_path, result_path
 from lib.core.records import Answer, Query
+from lib.core.store import BadInput, data_path, load, result_path, save
 from lib.judge.model import by_model
 from lib.judge.pairs import Preference
 from lib.judge.rules import by_rules
@@ -97,7 +96,7 @@ def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, r
     rated = pd.read_csv(result_path("s", "question_ratings.csv"))
     assert [*rated[rated.by == "all"].share] == [0.7, 0, 0.3]
     assert not result_path("s", "agreement.csv").exists()
-    with pytest.raises(BadInput, match="05_judge.*judge m.*arm base"):
+    with pytest.raises(BadInput, match="05_judge.*arm base.*judge m"):
         run("agreement", arms=ARMS, judges=["rules", "m"])
 
 
@@ -112,8 +111,8 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     asked = re.search(r"correctness: \d+ of (\d+) pairs", printed)
     assert asked and int(asked[1]) > 0 and preferences_of("gpt-4o")
 
-    answers = load_arms("s", "answers", ARMS)
-    items = items_of(queries, answers, load_arms("s", "verdicts", ARMS, judge="rules"))
+    answers = load("s", "answers", arm=ARMS)
+    items = items_of(queries, answers, load("s", "verdicts", arm=ARMS, judge="rules"))
     verdict = {"item": "label"} | {
         item.item: "unsure" if item.verdict == "unscored" else item.verdict for item in items
     }

@@ -8,8 +8,8 @@ import pytest
 from lib.annotate.constraints import Candidate, violation
 from lib.annotate.model.pairs import by_model as annotator
 from lib.annotate.queries import annotate
-from lib.core.paths import REPOSITORY
 from lib.core.records import Answer, Document, Query, Segment
+from lib.core.store import REPOSITORY
 from lib.judge.model import by_model as decider
 from lib.judge.verdicts import judge
 from lib.llm.calls import Calls

@@ -2,7 +2,7 @@
 
 import json
 
-from lib.core.files import save
+from lib.core.store import save
 from tests.conftest import rows, run_cells, table
 from tests.played_model import played, within
 from tests.tablequest_pumps import FILING, PASSAGE, TABLES

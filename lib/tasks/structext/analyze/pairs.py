@@ -13,8 +13,8 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from lib.analyze.stats import cluster_interval
-from lib.core.paths import package_file
 from lib.core.records import Answer
+from lib.core.store import package_file
 from lib.tasks.structext.analyze.floor import BLIND
 from lib.tasks.structext.analyze.tables import ANSWERED, JUDGE, summary, with_all
 from lib.tasks.structext.ask.plan import OFFICIAL

@@ -15,9 +15,8 @@ from lib.analyze import export
 from lib.analyze.format import in_points, number, percent
 from lib.analyze.tables import by_group
 from lib.core.arms import ALL
-from lib.core.files import made_by, write_text
-from lib.core.paths import figures_path
 from lib.core.records import Answer, Rejected, Verdict
+from lib.core.store import figures_path, made_by, write_text
 from lib.tasks.structext.ask.prompts import SETTINGS, Prompted
 from lib.tasks.structext.ask.replies import NO_ROW, scored
 from lib.tasks.structext.generate.samples import SUITES

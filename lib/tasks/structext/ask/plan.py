@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from lib.core.paths import output_root
 from lib.core.records import Query
+from lib.core.store import output_root
 from lib.tasks.structext.ask.prompts import (
     FEW_SHOT,
     SETTINGS,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import yaml
 
-from lib.core.paths import package_file
+from lib.core.store import package_file
 from lib.tasks.structext.generate import tree
 
 _TEXTS = yaml.safe_load(

@@ -6,7 +6,7 @@ not whitespace to the last.
 
 import yaml
 
-from lib.core.paths import package_file
+from lib.core.store import package_file
 from lib.tasks.structext.records import MODES, TASKS
 
 NO_BOLD = "The file holds no bold text."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lib.core.errors import BadInput
-from lib.core.paths import shown
+from lib.core.store import shown
 from lib.tasks.structext.records import TASKS, Sample
 from lib.tasks.structext.solve.solver import task_of
 

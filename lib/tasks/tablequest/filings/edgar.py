@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from lib.core.errors import BadInput
-from lib.core.files import write_text
+from lib.core.store import write_text
 
 
 def fetch(ticker: str, year: int, identity: str, folder: Path) -> Path:

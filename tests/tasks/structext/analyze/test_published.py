@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from lib.analyze.stats import share_interval
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.tasks.structext.analyze.floor import constant, learned
 from lib.tasks.structext.analyze.pairs import (
     FLOORS,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.tasks.structext.ask.plan import (
     TRAINING_SUITES,
     asked_in,

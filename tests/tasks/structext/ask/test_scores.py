@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.tasks.structext.ask.replies import score
 
 VECTORS = REPOSITORY.parent / "shared" / "structext" / "rouge-vectors.json.gz"

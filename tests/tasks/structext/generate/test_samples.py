@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.tasks.structext.generate.samples import (
     PLUG_INS,
     SUITES,

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from lib.core.errors import BadInput
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.tasks.structext.generate.samples import generate
 from lib.tasks.structext.records import TASKS, Sample
 from lib.tasks.structext.solve.official import load

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 
 ANN = "Ann Smith ann@example.com"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.filings import measured
-from lib.core.paths import REPOSITORY
+from lib.core.store import REPOSITORY
 from lib.tasks.tablequest.filings.read import ReadFiling, read_filing
 from tests.growth import calls
 from tests.tablequest_shapes import head, row, table

@@ -1,19 +1,107 @@
-"""Read and write the files between stages: JSON lines of typed records, complete or absent."""
+"""Paths of a study's files, and their rows: JSON lines of typed records, complete or absent."""
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
+import lib
 from lib.core.artifacts import ARTIFACTS
-from lib.core.paths import data_path, required, shown
+from lib.core.errors import BadInput
 from lib.core.records import Record
 
+REPOSITORY = Path(lib.__file__).resolve().parent.parent
+OF_PAPERS = ("table", "paper_", "published", "heat")  # how names of results begin that papers have
 R = TypeVar("R", bound=Record)
+
+
+def package_file(name: str) -> Path:
+    """Return the path of a data file of the package, such as "llm/prices.csv".
+
+    Give `name` as a literal: lib.core.digest reads it, so that a changed file re-runs stages.
+    """
+    return REPOSITORY / "lib" / name
+
+
+def output_root() -> Path:
+    """Return the folder that contains data/ and figures/: $STUDY_ROOT or the repository."""
+    return Path(os.environ.get("STUDY_ROOT") or REPOSITORY).resolve()
+
+
+def data_path(study: str, *parts: str) -> Path:
+    """Return data/<study>/<parts>; create its parent folder.
+
+    A replicate's study is named <study>/<seed>. Raises ValueError for a name that cannot be a
+    folder's name.
+    """
+    names = study.split("/")
+    if len(names) > 2 or any(Path(name).name != name or name in ("", "..") for name in names):
+        raise ValueError(f"{study!r} is not a name for a study: give one word, such as lab")
+    return _below("data", study, *parts)
+
+
+def figures_path(study: str, *parts: str) -> Path:
+    """Return figures/<study>/<parts>; create its parent folder."""
+    return _below("figures", study, *parts)
+
+
+def result_path(study: str, file: str) -> Path:
+    """Return figures/<study>/paper/<file> for a result that a paper has, else more/<file>."""
+    return _below("figures", study, "paper" if file.startswith(OF_PAPERS) else "more", file)
+
+
+def _below(*parts: str) -> Path:
+    path = output_root().joinpath(*parts)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"cannot be written ({error.strerror}): set STUDY_ROOT to a "
+            "folder that you may write to",
+            str(path.parent),
+        ) from error
+    return path
+
+
+def require_path(path: Path, made_by: str) -> Path:
+    """Return `path`. Raises BadInput naming `made_by`, its notebook, if it does not exist."""
+    if not Path(path).exists():
+        raise BadInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")
+    return path
+
+
+def shown(path: Path) -> str:
+    """Return `path` for display, relative to output_root() if it is below that folder."""
+    path, root = Path(path), output_root()
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+
+
+def model_source(base_model: str) -> str:
+    """Return what `from_pretrained` loads: a folder's path, or a hub id (`org/name`) unchanged.
+
+    A relative path is looked up below output_root(), then below the repository. Raises
+    BadInput if the folder does not exist and the name cannot be a hub id.
+    """
+    for place in (output_root(), REPOSITORY):  # joining an absolute path keeps that path
+        if (place / base_model).exists():
+            return str(place / base_model)
+    if re.fullmatch(r"(?!data/|figures/|[./~])[^/]*/[^/]*", base_model):
+        return base_model
+    maker = (
+        "make base (98 MB)"
+        if base_model.startswith("data/base/")
+        else "00_lab.ipynb first (or `make study`)"
+    )
+    raise BadInput(
+        f"the base model {base_model} is missing: run {maker}, or set base_model to a "
+        "model's folder or a hub id such as meta-llama/Llama-3.1-8B"
+    )
 
 
 def artifact_path(study: str, name: str, **keys: object) -> Path:
@@ -31,28 +119,26 @@ def made_by(name: str, **keys: object) -> str:
     return notebooks + "".join(f" with {key} {value}" for key, value in keys.items())
 
 
-def existing(study: str, name: str, **keys: object) -> Path:
+def require_artifact(study: str, name: str, **keys: object) -> Path:
     """Return an artifact's path. Raises BadInput naming its notebook if it does not exist."""
-    return required(artifact_path(study, name, **keys), made_by(name, **keys))
+    return require_path(artifact_path(study, name, **keys), made_by(name, **keys))
 
 
 def load(
     study: str, name: str, kind: type[R] | None = None, *, optional: bool = False, **keys: object
 ) -> list:
-    """Return the rows of an artifact of `study`, such as `load("lab", "answers", arm="dapt")`.
+    """Return the rows of an artifact; with a list as `arm`, those of all its files in order.
 
     `kind` is the record type if the table of artifacts names none. With `optional`, a missing file
     counts as empty. Raises BadInput and ValueError as `read_records` does.
     """
+    if isinstance(arms := keys.get("arm"), list):
+        keys_of = [{**keys, "arm": arm} for arm in arms]
+        return [row for own in keys_of for row in load(study, name, kind, optional=optional, **own)]
     path = artifact_path(study, name, **keys)
     if optional and not path.exists():
         return []
     return read_records(path, kind or ARTIFACTS[name].kind, made_by(name, **keys))
-
-
-def load_arms(study: str, name: str, arms: Iterable[str], **keys: object) -> list:
-    """Return the rows of an artifact that has one file per arm, arm after arm."""
-    return [row for arm in arms for row in load(study, name, **keys, arm=arm)]
 
 
 def save(study: str, name: str, rows: Iterable[Record], **keys: object) -> Path:
@@ -61,14 +147,6 @@ def save(study: str, name: str, rows: Iterable[Record], **keys: object) -> Path:
     path = write_records(artifact_path(study, name, **keys), rows)
     print(f"{shown(path)}: {len(rows)} rows")
     return path
-
-
-def save_if_any(study: str, name: str, rows: Sequence[Record], **keys: object) -> None:
-    """Save rows; if there are none, remove the file, so that no earlier run's rows remain."""
-    if rows:
-        save(study, name, rows, **keys)
-    else:
-        artifact_path(study, name, **keys).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -120,7 +198,9 @@ def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
     file and line if a row does not fit `kind`.
     """
     rows = []
-    with open(required(path, made_by), "rb") as file:  # as bytes: names a line that is not UTF-8
+    with open(
+        require_path(path, made_by), "rb"
+    ) as file:  # as bytes: names a line that is not UTF-8
         for number, line in enumerate(file, 1):
             try:
                 rows.append(kind.model_validate_json(line))

@@ -3,16 +3,8 @@
 import pytest
 
 from lib.core.errors import BadInput
-from lib.core.files import (
-    load,
-    load_arms,
-    made_by,
-    read_records,
-    save,
-    save_if_any,
-    write_records,
-)
 from lib.core.records import Answer, Rejected
+from lib.core.store import load, made_by, read_records, save, write_records
 
 ROWS = [Rejected(document_id="d", item="q", reason="the call failed")]
 
@@ -21,16 +13,6 @@ ROWS = [Rejected(document_id="d", item="q", reason="the call failed")]
 def root(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     return tmp_path
-
-
-def test_rows_that_an_earlier_run_left_are_removed_where_nothing_is_left_out(root):
-    path = root / "data" / "tiny" / "unanswered" / "base.jsonl"
-    save_if_any("tiny", "unanswered", [], arm="base")  # nothing there, nothing to do
-    assert not path.exists()
-    save_if_any("tiny", "unanswered", ROWS, arm="base")
-    assert load("tiny", "unanswered", arm="base") == ROWS
-    save_if_any("tiny", "unanswered", [], arm="base")
-    assert not path.exists()
 
 
 def test_a_model_id_stays_one_folder_and_several_arms_are_one_list(root, capsys):
@@ -45,7 +27,7 @@ def test_a_model_id_stays_one_folder_and_several_arms_are_one_list(root, capsys)
         "data/tiny/answers/base.jsonl: 1 rows",
         "data/tiny/answers/dapt.jsonl: 1 rows",
     ]
-    assert [row.arm for row in load_arms("tiny", "answers", ["dapt", "base"])] == ["dapt", "base"]
+    assert [row.arm for row in load("tiny", "answers", arm=["dapt", "base"])] == ["dapt", "base"]
     assert save("tiny", "verdicts", [], judge="org/name", arm="base") == (
         root / "data" / "tiny" / "verdicts" / "org--name" / "base.jsonl"
     )
