@@ -122,7 +122,7 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
 def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
     """Return Table 3 of the paper and of this run (retention.table3, possibly empty).
 
-    Means and errors are in %, differences from the base in points; the paper's have no error.
+    Means and errors are in %, differences from the base in points; the paper's without an error.
     """
     paper = published(3).rename(columns={"what": "task", "value": "mean"}).assign(n=None)
     of_base = paper[paper.arm == BASE].set_index("task")["mean"]

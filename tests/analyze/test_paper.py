@@ -65,7 +65,7 @@ def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     assert table[table.task == "Last word"].kind.tolist() == ["last word"] * 2
     assert list(text.columns) == ["MMLU", "HellaSwag", "LAMBADA", "Last word"]
     assert [text.loc[place].tolist() for place in ((PAPER, "dapt-n"), (RUN, "dapt"))] == [
-        ["62.41 (-0.94)", "59.95 (-0.11)", "73.26 (-2.25)", "–"],
+        ["62.41 ± 0.38 (-0.94)", "59.95 ± 0.49 (-0.11)", "73.26 ± 0.62 (-2.25)", "–"],
         ["–", "–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"],
     ]
 

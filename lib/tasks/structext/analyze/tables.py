@@ -27,6 +27,7 @@ JUDGE = "judge"
 INTERVALS = {  # column -> the columns of its interval
     "rouge_score": ("low", "high"),
     JUDGE: ("judge_low", "judge_high"),
+    ALL: ("low", "high"),
     "difference_points": ("low_points", "high_points"),
 }
 COUNTED = ("left_out", "failed", "no_answer", "truncated")

@@ -34,8 +34,8 @@ PLUG_INS: dict[str, Language] = {
     "org": parts.ORG,
 }
 
-# Suite -> (depth, width, samples of each of the 29 tasks), from v2, section 4. v1 gives only the
-# sizes of its halves; depths 1 and 2 are the nearest to them.
+# Suite -> (depth, width, samples of each of the 29 tasks), from v2, section 4. Depths 1 and 2 stand
+# for the halves of v1, whose lengths (its Table 3) they were not chosen by.
 SUITES: dict[str, list[tuple[int, int, int]]] = {
     "test": [(1, 1, 64), (2, 1, 64)],  # 3,712
     "real-test": [(1, 1, 16), (2, 1, 16)],  # 928

@@ -27,7 +27,6 @@ from tests.tasks.structext.replied import answered
 
 SAMPLES = list(generate(tasks=TASKS, per_task=2))
 POOL = [one for depth in (1, 2) for one in generate(tasks=TASKS, depth=depth, per_task=12, seed=7)]
-SHOTS = (1, 2, 3, 5)  # of the papers' curve
 
 
 def sample(**changes) -> Sample:
@@ -194,21 +193,7 @@ def test_the_final_answer_of_a_reply(reply, reasoned, plain):
         assert bool(final.text) != bool(final.missing)
 
 
-PIECES = [
-    "<answer>",
-    "</answer>",
-    "<think>",
-    "</think>",
-    "<text>",
-    "\n",
-    " ",
-    "2",
-    "a",
-    "`",
-    "\\",
-    "< /",
-    "answer",
-]
+PIECES = [*"<answer> </answer> <think> </think> <text> 2 a ` \\ answer".split(), "< /", "\n", " "]
 
 
 @given(st.lists(st.sampled_from(PIECES)).map("".join), st.sampled_from([*SETTINGS]))
