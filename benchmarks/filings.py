@@ -20,7 +20,7 @@ from lib.core.store import REPOSITORY
 from lib.tasks.tablequest.records import Cell
 
 FACT = "ix:nonfraction"
-COLUMNS = ("tagged", "covered", "right", "untagged value", "unit", "period")
+COLUMNS = ("tagged", "covered", "right", "untagged value", "unit")
 # What a reader calls the units that have a name of their own; other counted things may have none.
 UNITS = {"usd": "USD", "shares": "shares", "pure": "", "usd/shares": "USD/share"}
 EMPTY = Cell(text="", value=None, unit="?", scale=1)
@@ -92,11 +92,6 @@ def is_unit(unit: str, of_tag: str) -> bool:
     return unit == of_tag if of_tag == "shares" else not re.fullmatch(r"[A-Z]{3}.*|%", unit)
 
 
-def is_period(period: str, of_tag: str) -> bool:
-    """True if the last day is the tag's (a month's last days are one), or its fiscal year."""
-    return bool(period) and period[-10:] == of_tag[-10:]
-
-
 def measured(path: Path) -> dict[str, float]:
     """Read one filing with and without its tags, and count what is right."""
     from lib.tasks.tablequest.filings.read import read_filing
@@ -126,7 +121,6 @@ def measured(path: Path) -> dict[str, float]:
                     left[fact] -= 1
                     counts["untagged value"] += whole(other) == fact[0]
                     counts["unit"] += is_unit(other.unit, fact[1])
-                    counts["period"] += is_period(other.period, fact[2])
     return {**counts, "s": seconds, "MB": megabytes}
 
 
@@ -134,7 +128,7 @@ def table(rows: dict[str, dict[str, float]]) -> str:
     """Return a Markdown table with a row per filing and one for all together."""
     together = {name: sum(row.get(name, 0) for row in rows.values()) for name in COLUMNS}
     most = {name: max(row[name] for row in rows.values()) for name in ("s", "MB")}
-    lines = [f"| filing | {' | '.join((*COLUMNS, 's', 'MB'))} |", "| --- |" + " ---: |" * 8]
+    lines = [f"| filing | {' | '.join((*COLUMNS, 's', 'MB'))} |", "| --- |" + " ---: |" * 7]
     for name, row in [*rows.items(), ("all, at most", together | most)]:
         shares = [
             f"{row.get(one, 0):,} ({row.get(one, 0) / max(1, row['tagged']):.1%})"

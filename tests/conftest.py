@@ -19,6 +19,7 @@ from lib.core.process import collect_seldom
 from lib.core.store import REPOSITORY
 from lib.core.structures import STRUCTURES, register
 from lib.run.config import load_study
+from lib.run.models import announce
 from lib.run.parameters import notebook_path
 from tests.tasks.code_structure import CODE
 
@@ -265,6 +266,7 @@ def run_cells(stage: str, **given: object) -> dict[str, object]:
 def run_study_here(name: str) -> None:
     """Run every stage of studies/<name>.yaml in this process, its laboratory first."""
     study = load_study(name)
+    announce(study)
     for lab in study.others:
         run_cells("00_lab", **load_study(lab).given("00_lab"))
     for stage in study.stages:

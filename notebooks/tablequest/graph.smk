@@ -25,7 +25,7 @@ rule filings:
 
 
 rule questions:
-    input: filed
+    input: filed, replies
     output: rows("questions", "queries_rejected", "queries"),
         records("01_annotate")
     params: **stage("01_annotate")

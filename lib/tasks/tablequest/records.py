@@ -22,7 +22,7 @@ class Cell(Record):
     value: float | None  # None if it is not a number; 0 for a dash that means zero
     unit: str  # "USD", "%", "shares", "USD/share", …; "" if the filing does not say
     scale: float  # what a printed 1 is worth: 1, 1e3, 1e6
-    period: str = ""  # tagged: "2030-12-31" or "2030-01-01/2030-12-31"; else its last day, or year
+    period: str = ""  # if tagged: "2030-12-31" or "2030-01-01/2030-12-31"
     source: str = ""  # of unit and scale: tag, print, note, nearest, majority; "" if nothing says
 
     @property
@@ -153,11 +153,6 @@ class Texts(NamedTuple):
 def texts_by_id(rows: Mapping[str, list]) -> Texts:
     """Return `rows` of the artifacts that Texts names, by id."""
     return Texts(*(by_id(rows.get(name, ())) for name in Texts._fields))
-
-
-def own_label(label: str) -> str:
-    """Return a row's own label, without those of the groups above it."""
-    return label.rpartition(": ")[2]
 
 
 FILINGS, QUESTIONS, ANALYSIS = "00_filings", "01_annotate", "06_tablequest"

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from lib.core.errors import BadInput, Stopped
 from lib.core.records import Answer, Query, Verdict
 from lib.judge.verdicts import judge
 from lib.llm.calls import Calls
-from lib.tasks.tablequest.answer.floors import CONSTANT, lexical
 from lib.tasks.tablequest.answer.prompts import (
     as_queries,
     cut_to_fit,
@@ -15,7 +15,6 @@ from lib.tasks.tablequest.answer.prompts import (
     with_shots,
 )
 from lib.tasks.tablequest.judge.score import judged
-from lib.tasks.tablequest.questions.floor import ask_by_rules
 from lib.tasks.tablequest.questions.model import ask_by_model
 from lib.tasks.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id, texts_by_id
 from lib.tasks.task import Asked, Final, Room, Rows, Shown, Task
@@ -25,7 +24,7 @@ class TableQuest(Task):
     """Questions of three levels on annual reports; see lib.tasks.task.Task."""
 
     texts = {"filings": Filing, "grids": Grid, "passages": Passage}
-    groups, cluster, constant = ("level", "form"), "passage", CONSTANT
+    groups, cluster, constant = ("level", "form"), "passage", '{"steps": [], "answer": "0"}'
     needs = {"questions": TableQuestion, "passages": Passage, "grids": Grid}
     with_shots = staticmethod(with_shots)  # examples written by hand before each passage
 
@@ -44,11 +43,17 @@ class TableQuest(Task):
         if max_queries < 1:
             raise ValueError(f"max_queries is {max_queries}: ask for at least 1 of each level")
         read = texts_by_id(texts)
-        questions, rejected = (
-            ask_by_rules(read, max_queries, seed)
-            if annotator == "rules"
-            else ask_by_model(read, annotator, calls, max_queries, seed)
-        )
+        try:
+            if annotator == "rules":
+                raise Stopped("no model is named")
+            questions, rejected = ask_by_model(read, annotator, calls, max_queries, seed)
+        except Stopped as error:
+            if annotator not in ("rules", "shipped"):
+                raise
+            raise BadInput(
+                "a model writes TableQuest's questions: set `annotator` to a model's id in the "
+                f"study's file; the shipped ones are about data/filings ({error})"
+            ) from error
         queries = as_queries(questions, read, forms)
         return Asked(queries, rejected, {"questions": questions})
 
@@ -72,10 +77,6 @@ class TableQuest(Task):
                 for query, text in zip(queries, texts, strict=True)
             ],
         )
-
-    def replies(self, queries: list[Query], rows: Rows) -> dict[str, str]:
-        """Return the lexical reader's replies, which come from matching words with labels."""
-        return lexical(queries, rows["questions"], texts_by_id(rows))
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return the question's level, the tables' form and the passage."""

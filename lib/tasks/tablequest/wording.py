@@ -1,29 +1,15 @@
-"""Amounts, units and periods: as questions and answers write them, and read from an answer."""
+"""Amounts in questions and answers, with sign, scale and unit; words of labels."""
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from datetime import date
-from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
 from lib.tasks.tablequest.grids.cells import WORTH, coin_in
-from lib.tasks.tablequest.records import Cell
 
 POINTS = "percentage points"  # the unit of a difference of two percentages
-_SCALES = {1.0: "", 1e3: "thousand", 1e6: "million", 1e9: "billion", 1e12: "trillion"}
-_COINS = {
-    "USD": ("$", "US dollars"),
-    "EUR": ("€", "euros"),
-    "GBP": ("£", "pounds sterling"),
-    "JPY": ("¥", "yen"),
-    "CAD": ("C$", "Canadian dollars"),
-    "CHF": ("CHF ", "Swiss francs"),
-    "CNY": ("RMB ", "yuan"),
-    "AUD": ("A$", "Australian dollars"),
-}
+SCALE_WORDS = {1.0: "", 1e3: "thousand", 1e6: "million", 1e9: "billion", 1e12: "trillion"}
 _USUAL = {"$": "USD", "¥": "JPY"}  # the currency of a mark that several have
 _COIN = r"US\$|C\$|A\$|[$€£¥]|(?:USD|EUR|GBP|JPY|CAD|CHF|CNY|AUD|RMB)\b"
 _NUMBER = re.compile(
@@ -36,12 +22,6 @@ _NUMBER = re.compile(
     r"(?P<close2>\s?\))?(?![\d%]|[.,/]\d|\w)",
     re.I,
 )
-_SPANS = (
-    ("three months", 80, 100),
-    ("six months", 170, 191),
-    ("nine months", 260, 285),
-    ("year", 350, 380),
-)  # shortest and longest, in days
 
 
 class Amount(NamedTuple):
@@ -77,46 +57,6 @@ def _amount(found: re.Match) -> Amount:
         len(digits.replace(".", "").lstrip("0")) or 1,
         found[0].strip(),
     )
-
-
-def printed(value: float, unit: str, scale: float, decimals: int) -> str:
-    """Return a rounded amount, as in "-$24,690 million", "12.4%" or "15,408 thousand shares"."""
-    exact = Decimal(repr(round(value, decimals + 9)))
-    number = exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
-    coin, _, per = unit.partition("/")
-    text, sign = f"{abs(number):,}", "-" if number < 0 else ""
-    if unit == "%":
-        return f"{sign}{text}%"
-    before, after = (_COINS[coin][0], per and f"per {per}") if coin in _COINS else ("", unit)
-    many = _SCALES.get(scale, f"× {scale:g}")
-    return " ".join(filter(None, (f"{sign}{before}{text}", many, after)))
-
-
-def unit_words(unit: str, scale: float) -> str:
-    """Return a unit as a question names it, such as "millions of US dollars"; "" if unknown."""
-    coin, _, per = unit.partition("/")
-    named = "percent" if unit == "%" else _COINS.get(coin, ("", coin))[1]
-    many = _SCALES.get(scale, f"{scale:g}")
-    return " of ".join(filter(None, (many and f"{many}s", named))) + (per and f" per {per}")
-
-
-def decimals_of(cells: Iterable[Cell]) -> int:
-    """Return the number of decimal places of the most exact of `cells`, as printed."""
-    found = (re.search(r"\d\.(\d+)", cell.text) for cell in cells)
-    return max((len(match[1]) for match in found if match), default=0)
-
-
-def period_words(period: str) -> tuple[str, str]:
-    """Return a period's span and last day, ("year", "December 31, 2030"); ("", day) as of a day.
-
-    Both are "" for a span of no usual length and for no period.
-    """
-    if not period:
-        return "", ""
-    *begin, end = map(date.fromisoformat, period.split("/"))
-    n_days = (end - begin[0]).days + 1 if begin else 0
-    span = next((name for name, least, most in _SPANS if least <= n_days <= most), "")
-    return (span, f"{end:%B} {end.day}, {end.year}") if span or not begin else ("", "")
 
 
 @lru_cache(1 << 16)

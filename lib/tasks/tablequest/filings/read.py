@@ -33,7 +33,7 @@ from lib.tasks.tablequest.grids.cells import (
     visible_text,
 )
 from lib.tasks.tablequest.grids.grid import FOOTNOTE, Layout, as_markdown, kind_of, layouts_of
-from lib.tasks.tablequest.grids.units import Context, cells_of, dates_in, fiscal_ends, own_note
+from lib.tasks.tablequest.grids.units import Context, cells_of, own_note
 from lib.tasks.tablequest.records import ENDINGS, Filing, Grid, Passage
 
 _FORM = re.compile(r"\b(?:10-[KQ]T?|20-F|40-F)\b|\bannual report\b", re.I)
@@ -165,14 +165,6 @@ class _Reading:
             self.text(block._replace(kind="paragraph", text=words))
 
     def grids(self) -> list[Grid]:
-        labels = [
-            label
-            for one in self.tables
-            for label in (*one.layout.columns, *(line.label for line in one.layout.lines))
-        ]
-        end = next(iter(dates_in(self.filing.period)), None)
-        texts = (*labels, *(one.text for one in self.blocks))
-        ends = fiscal_ends(end, labels, texts) if end else {}
         del self.notes[""]
         major = max(self.notes, default="", key=self.notes.get)
         coin = reported_coin(block.text for block in self.blocks) or "USD"
@@ -189,7 +181,7 @@ class _Reading:
                 cells=cells_of(
                     layout,
                     self._tagged(layout),
-                    Context(coin, [*map(read_note, (note, near, major))], caption, end, ends),
+                    Context(coin, [*map(read_note, (note, near, major))], caption),
                 ),
             )
             for block, layout, caption, note, near in self.tables

@@ -1,15 +1,13 @@
-"""Unit, scale and period of the values of a table, from print, labels, notes and the filing."""
+"""Unit and scale of the values of a table, from tags, print, labels, notes and the filing."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
 from lib.tasks.tablequest.filings.facts import Fact
 from lib.tasks.tablequest.grids.cells import (
-    YEAR,
     Note,
     Number,
     Placed,
@@ -78,25 +76,6 @@ _COIN_ABOVE = re.compile(
     r"\b(?:Canadian|Australian|U\.?S\.?) dollars?$",
     re.I,
 )
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_QUARTERS = {"first": 9, "second": 6, "third": 3}  # months before a year's end
-_SPANS = {"three months": 3, "six months": 6, "nine months": 9}
-_DATE = re.compile(
-    rf"(?:\b(\d{{1,2}}) )?\b({'|'.join(_MONTHS)})[a-z]*\.?,? ?(?:(\d{{1,2}}),? ?)?"
-    rf"\b({YEAR})\b",
-    re.I,
-)
-_DAY = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.? \d{{1,2}}"
-_RANGE = re.compile(rf"{_DAY}(?:, ?{YEAR})?,? (?:to|through) ({_DAY})(?:, ?({YEAR}))?", re.I)
-_MONTH = re.compile(rf"((?:{'|'.join(_MONTHS)})[a-z]*)\.?,? ({YEAR})(?: \(.*\))?$", re.I)
-_YEAR = re.compile(
-    rf"(?<![\d.,]){YEAR}(?![\d,]|[ -][A-Z][a-z]+ (?:Notes|Plan)| (?:notes|plan)\b)", re.I
-)
-_FISCAL = re.compile(rf"\bfiscal (?:years? )?({YEAR})", re.I)
-_EVENT = re.compile(r"\b(?:maturity|(?:\w+ )?date|expir\w+)\b(?! of)", re.I)
-_OPENING = re.compile(
-    rf"\b(?:beginning|opening)\b|\bstart of|\b(?:{'|'.join(_MONTHS)})[a-z]* 1$", re.I
-)
 
 
 class Context(NamedTuple):
@@ -105,8 +84,6 @@ class Context(NamedTuple):
     coin: str  # what "$" means
     notes: Sequence[Note]  # in the table or above it; last in the same part; most frequent
     caption: str
-    end: date | None  # of the filing's period
-    ends: Mapping[int, date]  # last day of fiscal years, by name
 
 
 def cells_of(
@@ -116,8 +93,8 @@ def cells_of(
 
     A tag has the sign of its concept, which a row inverts for most of its cells or for none.
     """
-    units, periods, done = _Units(layout, context), _Periods(layout, context), []
-    for row, line in enumerate(layout.lines):
+    units, done = _Units(layout, context), []
+    for line in layout.lines:
         votes: Counter[str] = Counter()
         for cell in line.cells:
             if (fact := facts.get(id(cell))) and cell.number and cell.number.value:
@@ -126,7 +103,7 @@ def cells_of(
             tuple(
                 fact.cell(cell.text, votes[fact.concept] > 0)
                 if (fact := facts.get(id(cell)))
-                else units.cell(cell, line, column, periods.of(row, column))
+                else units.cell(cell, line, column)
                 for column, cell in enumerate(line.cells)
             )
         )
@@ -164,7 +141,7 @@ class _Units:
         )
         self.above = " ".join((context.caption, *layout.titles))
 
-    def cell(self, cell: Placed | None, line: Line, column: int, period: str) -> Cell:
+    def cell(self, cell: Placed | None, line: Line, column: int) -> Cell:
         if not cell or not cell.is_value:
             return Cell(text=cell.text if cell else "", value=None, unit="", scale=1.0)
         number, scale, where = cell.number, cell.number.scale or 1.0, ""
@@ -183,7 +160,6 @@ class _Units:
             value=number.value,
             unit=_NAMELESS.sub("", unit),
             scale=scale,
-            period=period,
             source=source,
         )
 
@@ -298,88 +274,3 @@ def meaning(label: str) -> str:
     head = re.split(r"\s*[,;(]|\b(?:of|at|in|on|to|from|for|by|with|than|as)\b", text)[0].strip()
     said = f"{text}\n{head}"
     return next((unit for unit, pattern in _MEANINGS.items() if pattern.search(said)), "")
-
-
-class _Periods:
-    # the last day, or the fiscal year, that a cell is about, as labels, caption and cover say
-
-    def __init__(self, layout: Layout, context: Context) -> None:
-        self.end, self.ends = context.end, context.ends
-        self.columns = list(map(self._day, layout.columns))
-        self.labels = layout.columns
-        days = {day for day in self.columns if day}
-        said = map(self._day, (*layout.titles[::-1], context.caption))
-        self.default = (
-            min(days) if len(days) == 1 else next(filter(None, said), str(context.end or ""))
-        )
-        is_of_events = any(map(_EVENT.search, layout.titles))  # "Maturity date": not a period
-        self.rows, below = [], ""
-        for line in reversed(layout.lines):
-            below = "" if is_of_events else self._day(line.label) or below
-            self.rows.append((below, line.label))
-        self.rows.reverse()
-
-    def of(self, row: int, column: int) -> str:
-        day, label = self.rows[row]
-        period = self.columns[column] or day or self.default
-        texts = label, self.labels[column]
-        text = " ".join(texts).lower()
-        years = {str(end): year for year, end in self.ends.items()}
-        is_quarter = "quarter" in text and period in years
-        spans = _QUARTERS if is_quarter else _SPANS
-        n_months = next((n for word, n in spans.items() if word in text), 0)
-        if not period or not (is_quarter and n_months or any(map(_OPENING.search, texts))):
-            return period
-        if not n_months or "-" not in period:
-            return self._year(years.get(period, int(period[:4])) - 1)
-        year, month = divmod(12 * int(period[:4]) + int(period[5:7]) - n_months, 12)
-        return str(date(year, month + 1, 1) - timedelta(days=1))
-
-    def _day(self, text: str) -> str:
-        if last := _RANGE.search(text):  # "January 1 to July 21", with or without a year
-            text = f"{last[1]}, {last[2] or max(_YEAR.findall(text), default='')}"
-        days = dates_in(text)
-        if month := not days and _MONTH.match(text):
-            following = dates_in(f"{month[1]} 28, {month[2]}")[0] + timedelta(days=4)
-            days = [following - timedelta(days=following.day)]
-        if days:
-            latest = max(days)
-            latest -= timedelta(days=latest.day == 1)  # an opening balance
-            is_past = not self.end or latest <= self.end + timedelta(days=120)
-            return str(latest) if is_past else ""
-        year = max(map(int, _YEAR.findall(text)), default=0)
-        return self._year(year) if 0 < year <= max(self.ends, default=9999) else ""
-
-    def _year(self, year: int) -> str:
-        return str(self.ends.get(year, year))
-
-
-def dates_in(text: str) -> list[date]:
-    """Return the days that `text` names, in order."""
-    found = []
-    for before, month, after, year in _DATE.findall(text):
-        try:
-            found.append(date(int(year), 1 + _MONTHS.index(month.lower()), int(after or before)))
-        except ValueError:  # a month without a day
-            continue
-    return found
-
-
-def fiscal_ends(end: date, labels: Iterable[str], texts: Iterable[str]) -> dict[int, date]:
-    """Return the last day of each fiscal year up to the one that ended on `end`, by its name.
-
-    Years of 52 weeks end on the days that `labels` name; a year that ends early in the next
-    calendar year may be named after the one before, as `texts` do more often.
-    """
-    labels = set(labels)
-    years = Counter(year for text in texts for year in _FISCAL.findall(text))
-    is_before = end.month < 4 and years[str(end.year - 1)] > 1.5 * years[str(end.year)]
-    named = [day for label in labels for day in dates_in(label) if day.day > 1]
-    after, found = end + timedelta(days=1), {}
-    for back in range(12):
-        same = date(after.year - back, after.month, min(after.day, 28)) - timedelta(days=1)
-        near = [day for day in named if after.day > 1 and abs(day - same).days < 11]
-        found[end.year - back - is_before] = min(
-            near, key=lambda day: abs(day - same), default=same
-        )
-    return found

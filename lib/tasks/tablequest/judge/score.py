@@ -15,7 +15,7 @@ from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.errors import BadInput, BadStudy
 from lib.tasks.tablequest.answer.prompts import NO_ANSWER, NO_REPLY, Final
 from lib.tasks.tablequest.records import TableQuestion, Texts
-from lib.tasks.tablequest.wording import POINTS, Amount, amounts, unit_words
+from lib.tasks.tablequest.wording import POINTS, SCALE_WORDS, Amount, amounts
 
 TOLERANCE = 0.005  # of a medium answer, as a share of the reference
 WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
@@ -52,7 +52,7 @@ def _is_right(question: TableQuestion, amount: Amount) -> bool:
     unit = "%" if question.unit == POINTS else question.unit.split("/")[0]
     wanted = question.exact
     digits = len(amounts(question.answer)[0].text.strip("$()%-").replace(",", "").replace(".", ""))
-    is_named = unit_words("", question.scale)[:-1] in question.question
+    is_named = SCALE_WORDS.get(question.scale, "") in question.question
     scales = [1.0, question.scale] if is_named and not amount.scale else [1.0]
     for scale in map(Fraction, scales):
         reach = amount.step * scale / 2 if amount.n_digits >= min(_LEAST_DIGITS, digits) else 0

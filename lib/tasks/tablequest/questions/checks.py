@@ -4,20 +4,13 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 
 from lib.core.errors import BadReply
 from lib.tasks.tablequest.records import Cell, Grid, TableQuestion, in_whole_units
-from lib.tasks.tablequest.wording import POINTS, Amount, amounts, decimals_of, printed, words_of
+from lib.tasks.tablequest.wording import POINTS, Amount, amounts, words_of
 
-KINDS = {  # of a question by rules: its expression, unit and decimals; "" and None: as its cells
-    "extraction": ("a", "", None),
-    "difference": ("a - b", "", None),
-    "percent change": ("(a - b) / b * 100", "%", 1),
-    "share": ("a / b * 100", "%", 1),
-    "ratio": ("a / b", "ratio", 2),
-}
 _BINARY = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -62,28 +55,6 @@ def _value(node: ast.expr, values: Mapping[str, float]) -> float:
         f"{ast.unparse(node)!r} is neither a number, one of the names "
         f"{', '.join(values)}, nor + - * /"
     )
-
-
-def answered(kind: str, cells: Sequence[Cell]) -> dict[str, object]:
-    """Return the fields expression, value, unit, scale and answer of a question of one of KINDS.
-
-    Raises BadReply as `evaluate` does.
-    """
-    (expression, unit, decimals), scale = KINDS[kind], 1.0
-    value = evaluate(expression, dict(zip("ab", [cell.value for cell in cells], strict=False)))
-    if not unit:
-        unit, scale, decimals = cells[0].unit, cells[0].scale, decimals_of(cells)
-        if kind == "difference" and unit == "%":
-            unit, scale = POINTS, 1.0
-    unit = unit.removesuffix("ratio")
-    answer = printed(value, unit, scale, decimals)
-    return {
-        "expression": expression,
-        "value": value,
-        "unit": unit,
-        "scale": scale,
-        "answer": answer,
-    }
 
 
 def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[float, str, float]:

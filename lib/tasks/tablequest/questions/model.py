@@ -35,7 +35,7 @@ from lib.tasks.tablequest.records import (
 CRITERIA = ("relevant", "reasonable", "valid")
 _TAGS = "passage|pair|question|answer|steps"
 _MAX_TOKENS = 1500  # per reply
-_LEAST_CHATS = 8  # side by side; if none of them gives a question, more would waste money
+_MOST_BARREN = 8  # chats in a row without a question: more would waste money
 _ROUNDS = {
     "easy": prompt_template("tablequest/easy"),
     "hard": prompt_template("tablequest/hard"),
@@ -84,15 +84,13 @@ def ask_by_model(
     A pair that fails a check ends its chat. More chats begin until each level is full, no row is
     left or no chat gives a question. Raises Stopped as `complete` does.
     """
-    waiting, kept, rejected, missing = _chats(texts, seed), [], [], per_level
-    while waiting and missing > 0:
-        n_chats = max(missing, _LEAST_CHATS)
-        wave, waiting = waiting[:n_chats], waiting[n_chats:]
+    waiting, kept, rejected, missing, barren = _chats(texts, seed), [], [], per_level, 0
+    while waiting and missing > 0 and barren < _MOST_BARREN:
+        wave, waiting = waiting[:missing], waiting[missing:]
         written, failed = _rounds(wave, model, calls, kept)
         new, dropped = filtered(written, texts, model, calls)
         kept, rejected = kept + new, rejected + failed + dropped
-        if not new:
-            break
+        barren = 0 if new else barren + len(wave)
         missing = per_level - min(sum(one.level == level for one in kept) for level in LEVELS)
     of_level = ([one for one in kept if one.level == level][:per_level] for level in LEVELS)
     return list(chain(*of_level)), rejected

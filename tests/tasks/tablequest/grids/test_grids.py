@@ -23,7 +23,7 @@ def grids_of(html: str, intro: str = "") -> list[tuple[tuple[str, ...], list[lis
     found = []
     for layout in layouts_of(read_rows(fragment_fromstring(html))):
         note = read_note(own_note(layout) or unit_note_in(intro))
-        context = Context("USD", (note, note, Note()), intro, None, {})
+        context = Context("USD", (note, note, Note()), intro)
         cells = cells_of(layout, {}, context)
         found.append(
             (
