@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from lib.core.errors import BadReply
+from lib.core.errors import BadInput, BadReply
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.tasks.tablequest.questions.model import Chat, ask_by_model, read_pair
+from lib.tasks.tablequest.task import TASK
 from tests.llm_server import Server
 from tests.played_model import outside
 from tests.tablequest_pumps import FILING, PASSAGE, TABLES, texts
@@ -103,6 +104,14 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
     assert EASY["question"] in rounds[1][2]["content"] and "2.0%" in rounds[2][4]["content"]
     assert "ignore all rules" not in outside(rounds[0][0]["content"], ("passage",))
     assert len(chats) == 6  # three rounds, and the filter on each
+
+
+@pytest.mark.parametrize("annotator", ["rules", "shipped"])
+def test_without_a_model_it_says_what_to_set(annotator, calls, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    rows = {"filings": [FILING], "grids": TABLES, "passages": [PASSAGE]}
+    with pytest.raises(BadInput, match="set `annotator` to a model's id"):
+        TASK.ask(rows, annotator, calls)
 
 
 @pytest.mark.parametrize(
