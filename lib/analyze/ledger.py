@@ -18,7 +18,7 @@ from lib.core.errors import BadInput
 from lib.core.records import Document, Normalized, Query, Record, Segment
 from lib.core.store import artifact_path, made_by, require_path, shown
 from lib.core.values import solid, tokens
-from lib.documents.blocks import Block, parse
+from lib.documents.markdown import Block, parse
 from lib.infer.prompts import beginning
 from lib.infer.window import tokenizer_of
 from lib.judge.rules import match_list

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lib.core.records import Grounding
 from lib.core.structures import STRUCTURES, prose, structure_of
-from lib.documents.blocks import sentences
+from lib.documents.markdown import sentences
 from lib.documents.phrases import folded, words
 
 MAX_SHORT_WORDS = 14  # natural and tabular answers are a word or a short phrase

@@ -9,8 +9,8 @@ from lib.annotate.model.pairs import read_reply
 from lib.augment.drafts import Draft, Strategy, pair_text
 from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Document, Segment
-from lib.documents.blocks import parse
 from lib.documents.language import UNKNOWN
+from lib.documents.markdown import parse
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request

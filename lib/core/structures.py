@@ -15,7 +15,7 @@ class Structure:
 
     name: str  # in files and tables
     label: str  # in figures
-    kind: str  # of the parsed blocks that are its own (lib.documents.reader.Block)
+    kind: str  # of the parsed blocks that are its own (lib.documents.markdown.Block)
     ask: Callable[..., Iterator]  # lib.documents.sites.Site -> candidates by rules
     rewrite: Callable[..., Iterator]  # Site -> places and sentences; none: the block stays as it is
     write: Callable[..., Body]  # what a laboratory states (lib.lab.documents.Statement)

@@ -16,11 +16,11 @@ from pathlib import Path
 from lib.core.errors import BadInput
 from lib.core.records import Document, Rejected
 from lib.core.store import write_text
-from lib.documents.blocks import CONTENT, Block, front_title, parse, title_heading
 from lib.documents.convert.formats import ENDINGS, Worker
 from lib.documents.convert.html import decoded
 from lib.documents.convert.markdown import Converted
 from lib.documents.language import language_of
+from lib.documents.markdown import CONTENT, Block, front_title, parse, title_heading
 
 TEXT = (".md", ".txt")
 SUFFIXES = (*TEXT, *ENDINGS)

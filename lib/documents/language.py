@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from lib.documents.blocks import Block
+from lib.documents.markdown import Block
 
 ENGLISH = ("en", "")  # what the rules may ask and rewrite; "" has hardly a sentence to judge by
 UNKNOWN = "und"  # ISO 639-2: sentences, but of none of the languages below

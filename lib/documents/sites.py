@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lib.core.records import Document
-from lib.documents.blocks import Block, sentences, title_heading
+from lib.documents.markdown import Block, sentences, title_heading
 
 MAX_KEY = 3  # columns that together name a row
 

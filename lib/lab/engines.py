@@ -10,7 +10,7 @@ from lib.annotate.queries import Propose
 from lib.core.records import Document, Fact, Normalized, Rejected, Segment
 from lib.core.structures import STRUCTURES, prose
 from lib.core.text import capitalised, listed
-from lib.documents.inline import ended
+from lib.documents.markdown import ended
 from lib.lab.documents import PHRASES
 from lib.normalize.rewrite import Rewrite
 from lib.normalize.segments import ELSEWHERE

@@ -10,8 +10,7 @@ import pandas as pd
 
 from lib.core.records import Document, Normalized, Query, Segment
 from lib.core.structures import STRUCTURES, structure_of
-from lib.documents.blocks import parse
-from lib.documents.inline import untagged
+from lib.documents.markdown import parse, untagged
 
 SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
 

@@ -11,16 +11,19 @@ from tqdm import tqdm
 from lib.core.records import Document, Normalized, Segment
 from lib.core.structures import structure_of
 from lib.core.text import listed
-from lib.documents.blocks import (
+from lib.documents.language import ENGLISH
+from lib.documents.markdown import (
     Block,
     block_at,
+    ended,
     line_start,
     parse,
+    plain,
     sentences,
     title_heading,
+    unquoted,
+    untagged,
 )
-from lib.documents.inline import ended, plain, unquoted, untagged
-from lib.documents.language import ENGLISH
 from lib.documents.phrases import in_sentence, is_attribute, is_value
 from lib.documents.sites import Site, row_key, sites
 from lib.normalize.segments import ELSEWHERE, KEPT, WORDLESS

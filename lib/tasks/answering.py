@@ -9,7 +9,7 @@ from lib.core.arms import ALL, BASE
 from lib.core.errors import BadInput, choices
 from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
 from lib.core.store import artifact_path
-from lib.documents.blocks import block_at, parse
+from lib.documents.markdown import block_at, parse
 from lib.infer.decoding import Decoding, source_of
 from lib.infer.endpoint import answer_over_endpoint
 from lib.infer.prompts import prompt_for

@@ -12,8 +12,8 @@ from lib.annotate.rules.engine import by_rules
 from lib.annotate.rules.sentences import ask_sentence
 from lib.core.records import Document, Query
 from lib.core.structures import structure_of
-from lib.documents.blocks import block_at, parse
 from lib.documents.folder import read_folder
+from lib.documents.markdown import block_at, parse
 from lib.documents.phrases import folded
 
 

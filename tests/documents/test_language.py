@@ -2,8 +2,8 @@
 
 import pytest
 
-from lib.documents.blocks import parse
 from lib.documents.language import language_of
+from lib.documents.markdown import parse
 
 TEXTS = {
     "en": "The pump is switched off by the controller when the pressure in the line falls below "

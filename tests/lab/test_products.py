@@ -7,7 +7,7 @@ import pytest
 
 from lib.annotate.queries import annotate
 from lib.core.structures import structure_of
-from lib.documents.blocks import block_at, parse
+from lib.documents.markdown import block_at, parse
 from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import make_records, public_records
 from lib.lab.engines import ask_facts, rewrite_facts

@@ -6,8 +6,8 @@ import pytest
 
 from lib.core.records import Document, Normalized, Segment
 from lib.core.store import REPOSITORY
-from lib.documents.blocks import parse
 from lib.documents.folder import read_folder
+from lib.documents.markdown import parse
 from lib.normalize.audit import audit, kinds_table
 from lib.normalize.rewrite import normalize
 from lib.normalize.rules import by_rules

@@ -15,10 +15,9 @@ from lib.core.errors import BadReply
 from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Document, Rejected
 from lib.core.structures import STRUCTURES, structure_of
-from lib.documents.blocks import block_at, parse
 from lib.documents.language import UNKNOWN
+from lib.documents.markdown import Block, block_at, parse
 from lib.documents.phrases import folded
-from lib.documents.reader import Block
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from lib.core.prompts import prompt_template
-from lib.documents.blocks import parse
+from lib.documents.markdown import parse
 from lib.llm.prices import price_of
 from lib.llm.request import ESTIMATE, counter
 

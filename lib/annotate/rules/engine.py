@@ -7,8 +7,8 @@ from lib.annotate.constraints import Candidate
 from lib.annotate.rules.names import is_named, names_of
 from lib.core.records import Document, Rejected
 from lib.core.structures import structure_of
-from lib.documents.blocks import Block, parse
 from lib.documents.language import ENGLISH
+from lib.documents.markdown import Block, parse
 from lib.documents.sites import sites
 
 

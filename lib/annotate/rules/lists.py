@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from lib.annotate.constraints import Candidate
 from lib.annotate.rules.names import is_named
+from lib.documents.markdown import Item
 from lib.documents.phrases import CLAUSAL, folded, is_foreign, is_noun_phrase, words
-from lib.documents.reader import Item
 from lib.documents.sites import Site
 
 MAX_ITEMS = 33  # the longest list of the paper

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from lib.core.records import Document
-from lib.documents.blocks import Block, title_heading
+from lib.documents.markdown import Block, title_heading
 
 LEAST = 2  # times that sentences have a name
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from lib.annotate.constraints import MAX_SHORT_WORDS, Candidate
 from lib.annotate.rules.names import is_named
-from lib.documents.blocks import sentences
+from lib.documents.markdown import sentences
 from lib.documents.phrases import folded, is_noun_phrase, is_series
 from lib.documents.sites import Site
 

@@ -11,7 +11,7 @@ from lib.annotate.queries import annotate
 from lib.core.prompts import prompt_template
 from lib.core.records import Document, Query, Rejected
 from lib.core.structures import structure_of
-from lib.documents.blocks import block_at, parse
+from lib.documents.markdown import block_at, parse
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from tests.played_model import played, within

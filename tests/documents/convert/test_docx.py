@@ -3,8 +3,8 @@
 import pytest
 
 from lib.core.errors import BadInput
-from lib.documents.blocks import parse
 from lib.documents.convert import docx
+from lib.documents.markdown import parse
 from tests.documents.convert.making import DOCX, W, paragraph, zipped
 from tests.documents.convert.making import docx as made
 

@@ -3,8 +3,8 @@
 import pytest
 
 from lib.core.errors import BadInput
-from lib.documents.blocks import parse
 from lib.documents.convert import html
+from lib.documents.markdown import parse
 
 PAGE = """<!DOCTYPE html><html><head><title>Pumps</title><script>document.title = "RAN"</script>
 </head><body><nav><ul><li><a href="/">Home</a></li><li><a href="/a">All pumps</a></li></ul></nav>

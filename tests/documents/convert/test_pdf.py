@@ -3,8 +3,8 @@
 import pytest
 
 from lib.core.errors import BadInput
-from lib.documents.blocks import parse
 from lib.documents.convert import pdf
+from lib.documents.markdown import parse
 from tests.documents.convert.making import pdf as made
 from tests.documents.convert.making import prose
 

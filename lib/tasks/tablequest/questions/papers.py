@@ -11,7 +11,7 @@ from lib.analyze.metrics import words_in
 from lib.analyze.tables import by_group
 from lib.core.errors import BadInput
 from lib.core.prompts import prompt_template
-from lib.documents.blocks import parse
+from lib.documents.markdown import parse
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request

@@ -1,11 +1,11 @@
-"""lib.documents.blocks on hand-worked Markdown, and its spans on anything."""
+"""lib.documents.markdown on hand-worked Markdown, and its spans on anything."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.store import REPOSITORY
-from lib.documents.blocks import CONTENT, block_at, parse, plain, sentences
+from lib.documents.markdown import CONTENT, block_at, parse, plain, sentences
 
 DOCUMENTS = sorted((REPOSITORY / "data" / "technical").glob("*.md"))
 MANUAL = """---

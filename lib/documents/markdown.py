@@ -1,0 +1,408 @@
+"""Markdown and its dialects as blocks, list items and table cells with spans (paper, 3.1, 3.2)."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from operator import attrgetter
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+
+CONTENT = ("prose", "list", "table")  # kinds of block of which a document needs one
+
+_BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
+_INLINE = MarkdownIt("commonmark")  # shared: setting up takes longer than parsing a sentence
+_BLOCKS.normalizeLink = _INLINE.normalizeLink = str  # a target stays as it is written
+_LISTS = ("bullet_list", "ordered_list")
+_NEWLINE = re.compile(r"\r\n?|\n")
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
+_FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
+# quote marks and list markers before the text of a block
+_PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")
+_PIPE = re.compile(r"(?<!\\)\|")
+# in a heading: {#limits} at its end, badges
+_NO_WORDS = re.compile(r"[ \t]*(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z|!\[[^]]*\]\([^()]*\)")
+
+# Dialects. [^1]: begins a footnote, whose further paragraphs are indented.
+_FOOTNOTE = re.compile(r" {0,3}\[\^[^\]\s]+\]:[ \t]*")
+_NOTE_MARK = "\ufdd0"  # stands in place of a footnote's mark: no character of any text
+_EDGE = "<!--\ufdd1-->"  # stands for the edge of a box or tab: a list does not go on across it
+_FENCE = re.compile(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t])*(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
+# !!! note "Title", ??? tip, === "Tab" of MkDocs: what belongs to them is indented
+_BOX = re.compile(r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+[\w\"]|===[!+]?[ \t]+\")")
+# {% tag %} and {{< tag >}} of templates, ::: containers, [!NOTE] of GitHub, {: .class }
+_DIALECT_TAG = re.compile(
+    r"(?P<quote>[ \t>]*)(?:\{%.*%\}|\{\{[<%].*[%>]\}\}|:{3,}.*|"
+    r"(?P<inner>\[![A-Za-z]+\][+-]?|\{:[^{}]*\}))[ \t]*"
+)
+_DIALECT = re.compile(r"^[ \t>]*(?:!!!|\?\?\?|===[!+]?[ \t]|\[\^|\[!|\{[%{:]|:::)", re.M)
+
+# Sentences. "J. Smith" continues one, "draws 4 W." ends it.
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|No|Fig|Eq|Sec|Dr|Mr|Ms|Inc|Ltd|Co|cf|al)"
+    r"\.|(?<!\d )\b[A-Z]\.)$"
+)
+_CLOSERS = "\"')\\]*_`”’»）」』】〉》"
+_BOUNDARY = re.compile(
+    rf"""[.!?:][{_CLOSERS}]*(?P<gap>\s+)(?=["'(\[`*_“‘«„（「『【]*[^\W_a-zß-öø-ÿα-ωа-я])"""
+    rf"|[。！？｡][{_CLOSERS}]*(?P<none>\s*)(?=\S)"
+)
+
+# Inline markup
+_SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown is plain text
+_HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
+_BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
+_NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
+_QUOTE_MARK = re.compile(r"^[ \t]*(?:>(?!=)[ \t]?)+", re.M)
+_TAG = re.compile(
+    r"<!--.*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>", re.S
+)
+_CLOSING = re.compile(r"</([a-z]\w*)")
+_ELEMENTS = frozenset(
+    """
+a abbr acronym article aside audio b base bdi bdo big blockquote body br button canvas caption
+center cite code col colgroup dd del details dfn dialog div dl dt em embed fieldset figcaption
+figure font footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img ins kbd legend li
+main mark math menu meta meter nav nobr noscript ol optgroup p picture pre q rp rt ruby s samp
+script search section select small span strike strong style sub sup svg table tbody td template
+textarea tfoot th thead tr tt u ul var video wbr""".split()
+)
+# also the names of placeholders: HTML only if they have attributes or are closed
+_NOUNS = frozenset(
+    """
+address area data datalist input label link map object option output param progress slot source
+summary time title track""".split()
+)
+_ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "：")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of the source; `text` is what a reader sees of source[start:end], without markup."""
+
+    text: str
+    start: int
+    end: int
+
+
+Row = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Span):
+    """A list item's own text, without its marker and nested lists. The top level has depth 0."""
+
+    depth: int
+    number: int | None = None  # of a numbered step, as a reader sees it
+    goes_on: bool = False  # it has text after its nested list
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Span):
+    """A heading, paragraph, list (with its nested lists), table, code or raw HTML block."""
+
+    kind: str  # heading, prose, list, table, code, html, front-matter
+    headings: tuple[str, ...] = ()  # the headings above it, outermost first
+    level: int = 0  # of a heading, 1-6
+    items: tuple[Item, ...] = ()
+    header: Row = ()
+    rows: tuple[Row, ...] = ()
+    inside: int = -1  # where the list begins that contains it, -1 for none
+
+
+_start = attrgetter("start")
+
+
+@lru_cache(4096)  # so a stage parses a document once
+def parse(source: str) -> tuple[Block, ...]:
+    """Return the blocks of `source` in order. A table or code inside a list follows that list."""
+    front, body, blocks = _FRONT_MATTER.match(source), source, []
+    if front:
+        body = _NEWLINE.sub("\n", re.sub(r"[^\r\n]", " ", front[0])) + source[front.end() :]
+        blocks = [Block(front[0], 0, front.end(), "front-matter")]
+    body, references = _commonmark(body), {}
+    tree = SyntaxTreeNode(_BLOCKS.parse(body, references))
+    return (*blocks, *_Reader(source, body, references).blocks(tree))
+
+
+def block_at(blocks: Sequence[Block], start: int, end: int) -> Block | None:
+    """Return the innermost block around source[start:end]."""
+    index = bisect_right(blocks, start, key=_start) - 1
+    if index >= 0 and blocks[index].end < end and blocks[index].inside >= 0:
+        index = bisect_left(blocks, blocks[index].inside, key=_start)
+    return blocks[index] if index >= 0 and end <= blocks[index].end else None
+
+
+def sentences(source: str, start: int, end: int) -> list[Span]:
+    """Return the sentences of source[start:end]; together they cover all but whitespace.
+
+    A colon ends a sentence only before a new line that starts one, as in notices and lead-ins.
+    """
+    spans, begin = [], start
+    for match in _BOUNDARY.finditer(source, start, end):
+        is_wide = match["gap"] is None
+        if is_wide or not _is_inside(source, begin, match):
+            stop, after = match.span("none" if is_wide else "gap")
+            spans.append(trimmed(source, begin, stop))
+            begin = after
+    spans.append(trimmed(source, begin, end))
+    return [Span(plain(source[first:last]), first, last) for first, last in spans if first < last]
+
+
+# A stop before a capital is part of its sentence: "e.g. Oslo".
+def _is_inside(source: str, begin: int, stop: re.Match) -> bool:
+    if source[stop.start()] == ":":
+        return "\n" not in stop["gap"]
+    return _ABBREVIATION.search(source, max(begin, stop.start() - 12), stop.start() + 1) is not None
+
+
+def title_heading(blocks: Sequence[Block]) -> Block | None:
+    """Return the heading that is the document's title, None if no heading is.
+
+    It is the first one, if it is above all others and of level 1, or comes before all else.
+    """
+    headings = [block for block in blocks if block.kind == "heading" and block.text]
+    first, *others = headings or [None]
+    is_above = headings and all(one.level > first.level for one in others)
+    return first if is_above and (first.level == 1 or blocks[0] is first) else None
+
+
+def front_title(blocks: Sequence[Block]) -> str:
+    """Return the title of the front matter, "" if there is none."""
+    has_front = blocks and blocks[0].kind == "front-matter"
+    match = _FRONT_MATTER_TITLE.search(blocks[0].text) if has_front else None
+    return match[1].strip("\"'") if match else ""
+
+
+def line_start(text: str, at: int) -> int:
+    """Return the start of the line that contains text[at]."""
+    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+
+
+def plain(
+    markdown: str, references: dict | None = None, tag_break: str = "; ", targets: bool = False
+) -> str:
+    """Return inline Markdown as a reader sees it; `<br>` and the like become `tag_break`.
+
+    `references` are the document's link definitions, as markdown-it keeps them. With `targets`,
+    those of links and images follow in parentheses: they are often the fact.
+    """
+    text = " ".join(_HARD_BREAK.sub(" ", markdown).split())
+    if _SPECIAL.search(text):
+        text = re.sub(r"\s+", " ", "".join(_seen(text, references, tag_break, targets))).strip()
+    return re.sub(r"\s*;(?:\s*;)+", ";", text).strip("; ") if ";" in text else text
+
+
+def _seen(text: str, references: dict | None, tag_break: str, targets: bool) -> Iterator[str]:
+    links: list[str] = []  # the targets of the open links
+    for child in _children(text, references):
+        if targets and child.type in ("link_open", "image"):
+            target = str(child.attrs.get("href") or child.attrs.get("src", ""))
+            is_said = target.startswith(("#", "data:")) or child.markup == "autolink"
+            links.append("" if is_said or not target else f" ({target})")
+        if child.type in ("softbreak", "hardbreak"):
+            yield " "
+        elif child.type == "html_inline":
+            yield tag_break if _BREAK_TAG.match(child.content) else ""
+        elif child.type == "text":
+            yield _NOTE.sub("", child.content)
+        else:
+            yield child.content
+        if links and child.type in ("link_close", "image"):
+            yield links.pop()
+
+
+def _children(text: str, references: dict | None) -> list[Token]:
+    tokens = _INLINE.parseInline(text, {} if references is None else references)
+    children = (tokens[0].children or []) if tokens else []
+    closed = frozenset(_CLOSING.findall(text.lower()))
+    for child in children:
+        if child.type == "html_inline" and not _is_html(_TAG.match(child.content), closed):
+            child.type = "text"
+    return children
+
+
+# <index> is no tag of HTML
+def _is_html(tag: re.Match | None, closed: frozenset[str]) -> bool:
+    name = (tag["name"] or "").lower() if tag else ""
+    is_known = not name or name in _ELEMENTS or tag["close"]
+    return bool(is_known or name in _NOUNS and (name in closed or tag["rest"].strip("/ ")))
+
+
+def untagged(html: str) -> str:
+    """Blank the HTML tags and comments of a text, which keeps its length and its lines."""
+    closed = frozenset(_CLOSING.findall(html.lower()))
+    return _TAG.sub(
+        lambda tag: re.sub(r"[^\n]", " ", tag[0]) if _is_html(tag, closed) else tag[0], html
+    )
+
+
+def trimmed(source: str, start: int, end: int) -> tuple[int, int]:
+    """Return the bounds of source[start:end] without the whitespace around it."""
+    bare = source[start:end].lstrip()
+    return end - len(bare), end - len(bare) + len(bare.rstrip())
+
+
+def unquoted(markdown: str) -> str:
+    """Remove block-quote marks at the beginnings of lines; ">=" is not one."""
+    return _QUOTE_MARK.sub("", markdown)
+
+
+def ended(text: str) -> str:
+    """Add a full stop unless `text` already ends, perhaps before a quotation mark."""
+    bare = text.rstrip("\"')]*_`”’")
+    has_end = bare.endswith(_ENDS) and not bare.endswith(("etc.", ";"))
+    return text if not text or has_end or text.endswith(_ENDS) else text + "."
+
+
+# The same number of lines, in which tags of dialects are _EDGE or empty. Text that a dialect
+# indents below such a line loses that indent, so that it is not code. The mark of a footnote
+# becomes _NOTE_MARK, so that it is no link definition.
+def _commonmark(body: str) -> str:
+    if not _DIALECT.search(body):
+        return body
+    lines: list[str] = []
+    fence, boxes = "", []  # the open fence; the indents of the open boxes
+    for line in _NEWLINE.split(body):
+        indent = len(line) - len(line.lstrip(" "))
+        if indent < len(line):
+            while boxes and indent < boxes[-1] + 4:
+                boxes.pop()
+            line = line[4 * len(boxes) :]
+        if fence:
+            rest = line.strip(" \t>")
+            fence = "" if rest.startswith(fence) and not rest.strip(fence[0]) else fence
+        elif opened := _FENCE.match(line):
+            fence = opened["fence"]
+        elif _BOX.match(line):
+            line = " " * (indent - 4 * len(boxes)) + _EDGE
+            boxes.append(indent)
+        elif note := _FOOTNOTE.match(line):
+            line = _NOTE_MARK + line[note.end() :]
+            boxes.append(indent)
+        elif tag := _DIALECT_TAG.fullmatch(line):
+            line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + _EDGE
+        lines.append(line)
+    return "\n".join(lines)
+
+
+class _Reader:
+    def __init__(self, source: str, body: str, references: dict) -> None:
+        self.source, self.references = source, references
+        self.lines = [0, *(match.end() for match in _NEWLINE.finditer(source)), len(source)]
+        self.body = _NEWLINE.split(body)  # its lines as the parser saw them
+        self.headings: tuple[Block, ...] = ()  # those above the next block
+
+    def blocks(self, parent: SyntaxTreeNode) -> Iterator[Block]:
+        for node in parent.children:
+            if node.type == "paragraph":
+                yield from self.paragraph(node)
+            elif node.type == "blockquote":
+                yield from self.blocks(node)
+            elif node.type == "heading":
+                yield self.heading(node)
+            elif node.type in _LISTS:
+                block = self.block("list", node, items=tuple(self.items(node)))
+                yield block
+                for inner in filter(None, map(self.leaf, node.walk())):
+                    yield replace(inner, inside=block.start)
+            elif block := self.leaf(node) or self.html(node):
+                yield block
+
+    def block(self, kind: str, node: SyntaxTreeNode, text: str | None = None, **fields) -> Block:
+        start, end = self.span(node)
+        text = self.source[start:end] if text is None else text
+        headings = tuple(one.text for one in self.headings)
+        return Block(text, start, end, kind, headings, **fields)
+
+    def leaf(self, node: SyntaxTreeNode) -> Block | None:
+        if node.type == "table":
+            header, *rows = [self.row(line) for line in node.walk() if line.type == "tr"]
+            return self.block("table", node, header=header, rows=tuple(rows))
+        is_code = node.type in ("fence", "code_block")
+        return self.block("code", node, node.content) if is_code else None
+
+    def html(self, node: SyntaxTreeNode) -> Block | None:
+        is_html = node.type == "html_block" and node.content.strip() != _EDGE
+        block = self.block("html", node) if is_html else None
+        return block if block and block.text else None
+
+    def heading(self, node: SyntaxTreeNode) -> Block:
+        text, level = plain(_NO_WORDS.sub("", _inline(node)), self.references), int(node.tag[1])
+        self.headings = tuple(one for one in self.headings if one.level < level)
+        block = self.block("heading", node, text, level=level)
+        self.headings += (block,)
+        return block
+
+    # A paragraph, or each footnote of one that consists of footnotes
+    def paragraph(self, node: SyntaxTreeNode) -> Iterator[Block]:
+        lines = _inline(node).split("\n")
+        notes = {at for at, line in enumerate(lines) if line.startswith(_NOTE_MARK)}
+        for first, last in pairwise(sorted({0, *notes, len(lines)})):
+            start, end = trimmed(
+                self.source, self.lines[node.map[0] + first], self.lines[node.map[0] + last]
+            )
+            if first in notes:
+                start = min(end, _FOOTNOTE.search(self.source, start, end).end())
+            text = plain("\n".join(lines[first:last]).removeprefix(_NOTE_MARK), self.references)
+            yield replace(self.block("prose", node, text), start=start, end=end)
+
+    # The items of a list and of its nested lists that have text of their own
+    def items(self, node: SyntaxTreeNode, depth: int = 0) -> Iterator[Item]:
+        number = int(node.attrs.get("start", 1)) if node.type == "ordered_list" else None
+        for item in node.children:
+            own: list[Span] = []
+            nested: list[SyntaxTreeNode] = []
+            goes_on = False
+            for child in item.children:
+                if child.type not in ("paragraph", "heading"):
+                    nested += _lists(child)
+                elif nested:
+                    goes_on = True
+                else:
+                    start, end = self.span(child.children[0])
+                    start = _PREFIX.match(self.source, start, end).end()
+                    own.append(Span(plain(_inline(child), self.references), start, end))
+            if own:
+                text = " ".join(span.text for span in own)
+                yield Item(text, own[0].start, own[-1].end, depth, number, goes_on)
+            for one in nested:
+                yield from self.items(one, depth + 1)
+            number = None if number is None else number + 1
+
+    # The cells of a line; missing ones, which the parser adds, are left out
+    def row(self, node: SyntaxTreeNode) -> Row:
+        number, tag_break = node.map[0], " " if node.parent.type == "thead" else "; "
+        begin = _PREFIX.match(self.source, self.lines[number]).end()
+        line = self.source[begin : self.lines[number + 1]].rstrip("\r\n")
+        bounds = [-1, *(pipe.start() for pipe in _PIPE.finditer(line)), len(line)]
+        bounds = bounds[not line[: bounds[1]].strip() and len(bounds) > 2 :]
+        if not line[bounds[-2] + 1 :].strip() and len(bounds) > 2:
+            bounds.pop()
+        row = []
+        for cell, (left, right) in zip(node.children, pairwise(bounds), strict=False):
+            first, last = trimmed(self.source, begin + left + 1, begin + right)
+            text = plain(_inline(cell), self.references, tag_break)
+            row.append(Span(text, first, max(first, last)))
+        return tuple(row)
+
+    # Where the lines of a node begin and end in the source, without whitespace
+    def span(self, node: SyntaxTreeNode) -> tuple[int, int]:
+        first, last = node.map
+        while last > first + 1 and not self.body[last - 1].strip(" \t>"):
+            last -= 1  # a tag of a dialect, which is an empty line to the parser
+        return trimmed(self.source, self.lines[first], self.lines[min(last, len(self.lines) - 1)])
+
+
+def _inline(node: SyntaxTreeNode) -> str:
+    return node.children[0].content
+
+
+def _lists(node: SyntaxTreeNode) -> list[SyntaxTreeNode]:
+    if node.type in _LISTS:
+        return [node]
+    return [one for child in node.children for one in _lists(child)]
