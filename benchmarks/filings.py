@@ -17,7 +17,7 @@ from lxml import html
 
 from benchmarks.documents import peak
 from lib.core.store import REPOSITORY
-from lib.tasks.tablequest.records import Cell
+from lib.tablequest.records import Cell
 
 FACT = "ix:nonfraction"
 COLUMNS = ("tagged", "covered", "right", "untagged value", "unit")
@@ -94,7 +94,7 @@ def is_unit(unit: str, of_tag: str) -> bool:
 
 def measured(path: Path) -> dict[str, float]:
     """Read one filing with and without its tags, and count what is right."""
-    from lib.tasks.tablequest.filings.read import read_filing
+    from lib.tablequest.filings import read_filing
 
     floor, start = peak(), time.process_time()
     read = read_filing(path)

@@ -14,7 +14,7 @@ from lib.llm.calls import Calls
 SYSTEMS = {
     "spark": "lib.tasks.spark",
     "structext": "lib.tasks.structext",
-    "tablequest": "lib.tasks.tablequest",
+    "tablequest": "lib.tablequest",
 }
 Rows = Mapping[str, list]  # artifact -> its rows, as `Task.needs` names them
 

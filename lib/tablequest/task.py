@@ -6,17 +6,17 @@ from lib.core.errors import BadInput, Stopped
 from lib.core.records import Answer, Query, Verdict
 from lib.judge.verdicts import judge
 from lib.llm.calls import Calls
-from lib.tasks.tablequest.answer.prompts import (
+from lib.tablequest.answers import (
     as_queries,
     cut_to_fit,
     form_of,
+    judged,
     question_id_of,
     read_reply,
     with_shots,
 )
-from lib.tasks.tablequest.judge.score import judged
-from lib.tasks.tablequest.questions.model import ask_by_model
-from lib.tasks.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id, texts_by_id
+from lib.tablequest.questions import ask_by_model
+from lib.tablequest.records import Filing, Grid, Passage, TableQuestion, by_id, texts_by_id
 from lib.tasks.task import Asked, Final, Room, Rows, Shown, Task
 
 

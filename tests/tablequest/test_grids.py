@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import fragment_fromstring
 
-from lib.tasks.tablequest.grids.cells import (
+from lib.tablequest.cells import (
     Note,
     read_note,
     read_number,
@@ -13,9 +13,9 @@ from lib.tasks.tablequest.grids.cells import (
     reported_coin,
     unit_note_in,
 )
-from lib.tasks.tablequest.grids.grid import kind_of, layouts_of
-from lib.tasks.tablequest.grids.units import Context, cells_of, own_note
-from tests.tablequest_shapes import SHAPES, Shape, head, row, table
+from lib.tablequest.grid import kind_of, layouts_of
+from lib.tablequest.units import Context, cells_of, own_note
+from tests.tablequest.shapes import SHAPES, Shape, head, row, table
 
 
 def grids_of(html: str, intro: str = "") -> list[tuple[tuple[str, ...], list[list[str]]]]:

@@ -5,21 +5,23 @@ import re
 
 import pytest
 
-from lib.tasks.tablequest.answer.prompts import (
+from lib.tablequest.answers import (
     FORMS,
     NO_ANSWER,
     NO_JSON,
     NO_REPLY,
     as_queries,
     cut_to_fit,
+    failure,
+    judged,
     read_reply,
     serialized,
+    word_scores,
 )
-from lib.tasks.tablequest.judge.score import failure, judged, word_scores
-from lib.tasks.tablequest.task import TASK
+from lib.tablequest.task import TASK
 from lib.tasks.task import Room
 from tests.played_model import outside
-from tests.tablequest_pumps import (
+from tests.tablequest.pumps import (
     EASY,
     GRIDS,
     GROWTH,

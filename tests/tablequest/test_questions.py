@@ -10,11 +10,11 @@ import pytest
 from lib.core.errors import BadInput, BadReply
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
-from lib.tasks.tablequest.questions.model import Chat, ask_by_model, read_pair
-from lib.tasks.tablequest.task import TASK
+from lib.tablequest.questions import Chat, ask_by_model, read_pair
+from lib.tablequest.task import TASK
 from tests.llm_server import Server
 from tests.played_model import outside
-from tests.tablequest_pumps import FILING, PASSAGE, TABLES, texts
+from tests.tablequest.pumps import FILING, PASSAGE, TABLES, texts
 
 A = {"name": "a", "table": "T1", "row": "Net sales: Pumps", "column": "2024"}
 B = {**A, "name": "b", "column": "2023"}

@@ -8,7 +8,7 @@ should make of its table. Rows are laid out as filing software does it: three sl
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "data" / "tables"
+FOLDER = Path(__file__).parents[1] / "data" / "tables"
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from lib.core.text import pipe_row
-from lib.tasks.tablequest.grids.cells import MARK, YEAR, Placed, is_only_note, unit_note_in
-from lib.tasks.tablequest.records import Grid
-from lib.tasks.tablequest.wording import words_of
+from lib.tablequest.cells import MARK, YEAR, Placed, is_only_note, unit_note_in, words_of
+from lib.tablequest.records import Grid
 
 Row = tuple[Placed, ...]
 Cells = tuple[Placed | None, ...]  # one per column

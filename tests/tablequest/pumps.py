@@ -3,8 +3,8 @@
 import html
 import re
 
-from lib.tasks.tablequest.grids.grid import as_markdown
-from lib.tasks.tablequest.records import (
+from lib.tablequest.grid import as_markdown
+from lib.tablequest.records import (
     Block,
     Cell,
     CellRef,

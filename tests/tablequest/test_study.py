@@ -5,9 +5,9 @@ import json
 from lib.core.store import save
 from tests.conftest import rows, run_cells, table
 from tests.played_model import played, within
-from tests.tablequest_pumps import FILING, PASSAGE, TABLES
-from tests.tasks.tablequest.test_model import EASY, HARD, MEDIUM, YES
-from tests.tasks.tablequest.test_ratings import CITED, PAPER
+from tests.tablequest.pumps import FILING, PASSAGE, TABLES
+from tests.tablequest.test_questions import EASY, HARD, MEDIUM, YES
+from tests.tablequest.test_ratings import CITED, PAPER
 
 STUDY, MODEL = "main-path", "gpt-4o-mini"
 ROUNDS = {"Round 1": EASY, "Round 2": MEDIUM, "Round 3": HARD}

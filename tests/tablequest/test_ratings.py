@@ -11,22 +11,25 @@ from lib.analyze.win_rates import flip_counts
 from lib.core.errors import BadInput
 from lib.core.records import Answer
 from lib.llm.calls import Calls
-from lib.tasks.tablequest.answer.prompts import as_queries
-from lib.tasks.tablequest.judge import rate
-from lib.tasks.tablequest.judge.pairs import (
+from lib.tablequest import ratings
+from lib.tablequest.answers import as_queries
+from lib.tablequest.questions import faithfulness, recall_table
+from lib.tablequest.ratings import (
+    START,
+    K,
     Match,
+    bradley_terry,
     by_model,
     by_rules,
     finals_of,
     graded,
     matches,
+    rating_table,
     texts_of,
 )
-from lib.tasks.tablequest.judge.rate import START, K, bradley_terry, ratings
-from lib.tasks.tablequest.questions.papers import faithfulness, recall_table
-from lib.tasks.tablequest.task import TASK
+from lib.tablequest.task import TASK
 from tests.played_model import outside, played, within
-from tests.tablequest_pumps import QUESTIONS, TEXTS
+from tests.tablequest.pumps import QUESTIONS, TEXTS
 
 QUERIES = as_queries(QUESTIONS, TEXTS, ["html", "json"])
 RIGHT = {one.question_id: one.answer for one in QUESTIONS}
@@ -130,22 +133,22 @@ def played_out(*results: tuple[str, str, str]) -> list[Match]:
 
 
 def test_elo_keeps_the_baseline_and_depends_on_the_order():
-    rows = ratings(played_out(("a", "b", "A"), ("a", "b", "B")), "a").set_index(["level", "arm"])
+    rows = rating_table(played_out(("a", "b", "A"), ("a", "b", "B")), "a").set_index(["level", "arm"])
     assert rows.elo["easy", "a"] == START
     lost = K / 2
     won = K * (1 - 1 / (1 + 10 ** (lost / 400)))
     assert rows.elo["easy", "b"] == pytest.approx(START - lost + won)
-    other = ratings(played_out(("a", "b", "B"), ("a", "b", "A")), "a").set_index(["level", "arm"])
+    other = rating_table(played_out(("a", "b", "B"), ("a", "b", "A")), "a").set_index(["level", "arm"])
     assert other.elo["easy", "b"] < START < rows.elo["easy", "b"]
     assert rows.n["all", "b"] == 2
     with pytest.raises(BadInput, match="'c' has no match; there are a, b"):
-        ratings(played_out(("a", "b", "A")), "c")
+        rating_table(played_out(("a", "b", "A")), "c")
 
 
 def test_bradley_terry_is_the_maximum_of_the_likelihood_with_a_virtual_tie():
     ratings_of_two = bradley_terry(np.array([[0, 3.0], [1.0, 0]]), 0)
     assert ratings_of_two.tolist() == pytest.approx([START, START - 400 * np.log10(3.5 / 1.5)])
-    found = ratings(played_out(*[("a", "b", "A")] * 30, *[("a", "b", "B")] * 10), "b")
+    found = rating_table(played_out(*[("a", "b", "A")] * 30, *[("a", "b", "B")] * 10), "b")
     rated = found[(found.level == "all") & (found.arm == "a")].iloc[0]
     assert rated.low < rated.bradley_terry < rated.high
     assert rated.bradley_terry == pytest.approx(START + 400 * np.log10(30.5 / 10.5), abs=0.1)
@@ -161,20 +164,20 @@ def test_tables_count_answers_by_level_and_form():
             {"questions": QUESTIONS},
         )
     ]
-    rows = rate.scored(QUESTIONS, ANSWERS, verdicts, TEXTS)
-    accuracy = rate.accuracy_table(rows).set_index(["arm", "level", "form"])
+    rows = ratings.scored(QUESTIONS, ANSWERS, verdicts, TEXTS)
+    accuracy = ratings.accuracy_table(rows).set_index(["arm", "level", "form"])
     counts = accuracy[["n", "correct", "unscored"]]
     assert counts.loc["good", "easy", "html"].tolist() == [2, 2, 0]
     assert counts.loc["weak", "easy", "json"].tolist() == [2, 0, 1]
-    words = rate.word_table(rows).set_index(["arm", "level", "form"])
+    words = ratings.word_table(rows).set_index(["arm", "level", "form"])
     assert words.f1["good", "hard", "html"] == 1 and words.n["weak", "easy", "html"] == 2
-    failing = rate.failure_table(rows, "html")
+    failing = ratings.failure_table(rows, "html")
     assert failing.groupby(["arm", "level"])["share"].sum().round(9).eq(1).all()
-    lengths = rate.length_table(
+    lengths = ratings.length_table(
         QUERIES, QUESTIONS, lambda texts: [*map(len, texts)], {"weak": QUERIES[:3]}
     )
     assert lengths.truncated_weak.sum() == 3 and lengths.n.sum() == len(QUERIES)
-    text = formatted_table(rate.accuracy_table(rows))
+    text = formatted_table(ratings.accuracy_table(rows))
     assert text.loc[0, "good"].startswith("2/2 = 100.00%") and "1 unscored" in text.loc[0, "weak"]
 
 
@@ -205,17 +208,17 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
     }
     assert len(prompts) == 7
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
-    table = rate.grade_table(rows).set_index(["level", "arm"])
+    table = ratings.grade_table(rows).set_index(["level", "arm"])
     assert table.loc[("all", "weak"), ["asked", "n", "grade"]].tolist() == [4, 3, 1]
     assert table.loc[("all", "weak"), ["empty", "misread number"]].tolist() == [1, 2]
 
 
 def test_a_person_checks_questions_on_a_sheet_that_says_where_the_answer_is():
-    items = rate.to_check(QUESTIONS, TEXTS.grids, 1, 1)
+    items = ratings.to_check(QUESTIONS, TEXTS.grids, 1, 1)
     assert [one.structure for one in items] == ["easy", "medium", "hard"]
     assert "Net sales: Valves | 2023 = 85,200" in items[1].texts[-1]
     labels = {items[0].item: "right", items[1].item: "wrong level"}
-    assert rate.check_table(items, labels).values.tolist() == [
+    assert ratings.check_table(items, labels).values.tolist() == [
         ["easy", "right", 1],
         ["medium", "wrong level", 1],
         ["hard", "unlabelled", 1],

@@ -1,25 +1,33 @@
-"""Questions by a model, as the paper's: three rounds in one chat over a passage, then a filter.
+"""Questions by a model in three rounds, their checks and filter; recall on papers (Appendix F)."""
 
-All chats run side by side, a round at a time; each round is given the pair before it. Cells are
-named by their labels, and an answer is computed again from them.
-"""
-
+import ast
+import math
+import operator
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import chain
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
+from jinja2 import Template
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lib.core.errors import BadReply
+from lib.analyze.metrics import words_in
+from lib.analyze.tables import by_group
+from lib.core.errors import BadInput, BadReply
 from lib.core.prompts import prompt_template
 from lib.core.records import Rejected
+from lib.documents.markdown import parse
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from lib.tasks.tablequest.answer.prompts import defused_slots, last_object, serialized, source_of
-from lib.tasks.tablequest.questions.checks import computed, fault_of
-from lib.tasks.tablequest.records import (
+from lib.tablequest.answers import defused_slots, last_object, read_reply, serialized, source_of
+from lib.tablequest.cells import POINTS, Amount, amounts, words_of
+from lib.tablequest.records import (
     LEVELS,
     Cell,
     CellRef,
@@ -30,7 +38,119 @@ from lib.tasks.tablequest.records import (
     TableQuestion,
     Texts,
     by_id,
+    in_whole_units,
 )
+
+_BINARY = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_MOST_CHARACTERS = 300
+_POINTS = re.compile(
+    r"\b(?:this|the|these|following) (?:table|passage|text|excerpt)s? (?:above|below)\b"
+    r"|\b(?:in|from|of|the following) (?:this |the )?(?:passage|excerpt|table)\b(?! of)",
+    re.I,
+)
+
+
+def evaluate(expression: str, values: Mapping[str, float]) -> float:
+    """Return the value of `expression` over named `values`; no part of it is executed.
+
+    It has numbers, names, + - * / and brackets. Raises BadReply for anything else.
+    """
+    try:
+        if len(expression) > _MOST_CHARACTERS:
+            raise BadReply(f"it has {len(expression)} characters, more than {_MOST_CHARACTERS}")
+        result = _value(ast.parse(expression.strip(), mode="eval").body, values)
+    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        raise BadReply(f"the expression {expression[:100]!r} cannot be computed: {error}") from None
+    if not math.isfinite(result):
+        raise BadReply(f"the expression {expression!r} has no finite value")
+    return result
+
+
+def _value(node: ast.expr, values: Mapping[str, float]) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return float(number)
+        case ast.Name(id=name) if name in values:
+            return float(values[name])
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand, values)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            return _BINARY[type(op)](_value(left, values), _value(right, values))
+    raise BadReply(
+        f"{ast.unparse(node)!r} is neither a number, one of the names "
+        f"{', '.join(values)}, nor + - * /"
+    )
+
+
+def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[float, str, float]:
+    """Return value, unit and scale of `expression`, which `answer` gives rounded.
+
+    Raises BadReply if the answer has another value, unit or scale. An expression that does not
+    change with the size of its cells is a ratio or percentage, one in proportion has their unit.
+    """
+    kinds = {(cell.unit, cell.scale) for cell in cells.values()}
+    if len(kinds) > 1:
+        raise BadReply(f"the cells differ in unit or scale: {sorted(kinds)}")
+    ((unit, scale),) = kinds
+    value, twice = (
+        evaluate(expression, {name: factor * cell.value for name, cell in cells.items()})
+        for factor in (1, 2)
+    )
+    if not (found := amounts(answer)):
+        raise BadReply("the answer has no figure")
+    figure = found[0]
+    if math.isclose(twice, value, abs_tol=1e-12):
+        unit, scale = (figure.unit if figure.unit == "%" else ""), 1.0
+    elif not math.isclose(twice, 2 * value):
+        raise BadReply(f"the expression {expression!r} mixes amounts with plain numbers")
+    if figure.unit not in ("", unit.split("/")[0]):
+        raise BadReply(f"the answer is in {figure.unit}, its cells give {unit or 'no unit'}")
+    if not is_rounding(figure, in_whole_units(value, scale)):
+        raise BadReply(
+            f"the answer says {figure.text}, but {expression} gives {value:,.6g} {unit}"
+            f" × {scale:,.0f}".removesuffix(" × 1")
+        )
+    is_points = unit == "%" and len(cells) > 1 and "point" in answer
+    return value, POINTS if is_points else unit, scale
+
+
+def is_rounding(amount: Amount, wanted: Fraction) -> bool:
+    """Return whether `amount` is `wanted`, in whole units, rounded to the digits that it has."""
+    return abs(amount.value - wanted) <= amount.step / 2 + abs(wanted) / 10**9
+
+
+def fault_of(question: TableQuestion, grids: Mapping[str, Grid], company: str) -> str:
+    """Return why a question is not used, "" if nothing is wrong; `grids` are the passage's."""
+    if elsewhere := {ref.grid_id for ref in question.cells.values()} - grids.keys():
+        return f"the table {elsewhere.pop()} is not in the passage"
+    asked, n_cells = words_of(question.question), len(question.cells)
+    if not words_of(company.split()[0]) <= asked:
+        return f"the question does not name {company}"
+    if not re.search(r"\b(?:19|20)\d\d\b", question.question):
+        return "the question names no year"
+    if pointing := _POINTS.search(question.question):
+        return f"the question points at what a reader may not have: {pointing[0]!r}"
+    for ref in question.cells.values():
+        label = grids[ref.grid_id].rows[ref.row]
+        if not words_of(label) & asked:
+            return f"the question does not name {label!r}"
+    if question.level == "hard":
+        ended = len(re.findall(r"[.!?](?=\s+[A-Z]|\s*$)", question.answer))
+        return f"the answer has {ended} sentences, not 1 or 2" if ended > 2 else ""
+    if (n_cells == 1) != (question.level == "easy"):
+        return f"a question that is {question.level} has {n_cells} cells"
+    named, given = (
+        {one.value for one in amounts(text)} for text in (question.question, question.answer)
+    )
+    if named & given:
+        return "the question contains its answer"
+    return ""
+
 
 CRITERIA = ("relevant", "reasonable", "valid")
 _TAGS = "passage|pair|question|answer|steps"
@@ -259,3 +379,83 @@ def _chats(texts: Texts, seed: int) -> list[Chat]:
                 )
             )
     return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn
+
+
+def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:
+    """Ask `model` for a question with its sentence per table, and the answer from the table alone.
+
+    Columns paper, question, sentence, answer, recall, missing (why there is no recall). Raises
+    BadInput without a table in a Markdown file, and as `complete` does.
+    """
+    tables = [
+        (path.stem, *found) for path in sorted(folder.rglob("*.md")) for found in _tables(path)
+    ]
+    if not tables:
+        raise BadInput(f"no table in a Markdown file (*.md) below {folder}: put papers there")
+    cite, answer = prompt_template("tablequest/cite"), prompt_template("tablequest/from_table")
+    requests = [_paper_request(cite, paper, table, text=text) for paper, text, table in tables]
+    asked = [
+        {"question": "", "sentence": ""} | last_object(reply.text or "", "question")
+        for reply in complete(requests, model, calls)
+    ]
+    requests = [
+        _paper_request(answer, paper, table, question=str(one["question"]))
+        for one, (paper, _, table) in zip(asked, tables, strict=True)
+    ]
+    replies = complete(requests, model, calls)
+    return pd.DataFrame([_row(*one) for one in zip(tables, asked, replies, strict=True)])
+
+
+def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean recall, its 95% interval over papers, and how many tables have none."""
+    why = rows.missing[rows.missing != ""].value_counts()
+    table = by_group(rows.assign(tables=len(rows)), ["tables"], "recall", "paper")
+    return table.rename(columns={"mean": "recall"}).assign(**why)
+
+
+def _tables(path: Path) -> list[tuple[str, str]]:
+    # with the paragraphs that name the table ("Table 2"), else those under its heading
+    blocks = parse(path.read_text(encoding="utf-8-sig"))
+    prose = [block for block in blocks if block.kind in ("prose", "list")]
+    found = []
+    for place, table in enumerate(blocks):
+        if table.kind != "table":
+            continue
+        around = " ".join(one.text for one in blocks[max(0, place - 1) : place + 2] if one in prose)
+        name = re.search(r"\bTable\s+\d+", around)
+        chunks = [
+            one.text
+            for one in prose
+            if (re.search(rf"\b{name[0]}\b", one.text) if name else one.headings == table.headings)
+        ]
+        found.append(("\n".join(chunks), table.text))
+    return found
+
+
+def _paper_request(prompt: Template, paper: str, table: str, **texts: str) -> Request:
+    return Request.ask(
+        prompt.render(**defused_slots("text|table|question", source=paper, table=table, **texts))
+    )
+
+
+def _row(table: tuple, asked: dict, reply: Reply) -> dict:
+    paper, text, _ = table
+    question, sentence = str(asked["question"]), str(asked["sentence"])
+    final = read_reply(reply.text)
+    known, tokens = words_in(sentence), words_in(final.text)
+    missing = (
+        "no question"
+        if not question
+        else "its sentence is not in the text"
+        if not known or " ".join(sentence.split()) not in " ".join(text.split())
+        else final.missing or ("" if tokens else "no answer from the table")
+    )
+    recall = np.nan if missing else np.mean([token in known for token in tokens])
+    return {
+        "paper": paper,
+        "question": question,
+        "sentence": sentence,
+        "answer": final.text,
+        "recall": recall,
+        "missing": missing,
+    }
