@@ -133,12 +133,16 @@ def played_out(*results: tuple[str, str, str]) -> list[Match]:
 
 
 def test_elo_keeps_the_baseline_and_depends_on_the_order():
-    rows = rating_table(played_out(("a", "b", "A"), ("a", "b", "B")), "a").set_index(["level", "arm"])
+    rows = rating_table(played_out(("a", "b", "A"), ("a", "b", "B")), "a").set_index(
+        ["level", "arm"]
+    )
     assert rows.elo["easy", "a"] == START
     lost = K / 2
     won = K * (1 - 1 / (1 + 10 ** (lost / 400)))
     assert rows.elo["easy", "b"] == pytest.approx(START - lost + won)
-    other = rating_table(played_out(("a", "b", "B"), ("a", "b", "A")), "a").set_index(["level", "arm"])
+    other = rating_table(played_out(("a", "b", "B"), ("a", "b", "A")), "a").set_index(
+        ["level", "arm"]
+    )
     assert other.elo["easy", "b"] < START < rows.elo["easy", "b"]
     assert rows.n["all", "b"] == 2
     with pytest.raises(BadInput, match="'c' has no match; there are a, b"):
