@@ -19,9 +19,8 @@ from lib.core.store import REPOSITORY, output_root
 from lib.core.process import be_parent, die_with_parent
 from lib.documents.folder import fingerprint
 from lib.llm.calls import settings_of
-from lib.run.config import load_study
-from lib.run.parameters import notebook_path, parameters_of
-from lib.tasks.task import SYSTEMS
+from lib.core.stages import SYSTEMS
+from lib.run.config import load_study, notebook_path, parameters_of
 
 if workflow.is_main_process:
     die_with_parent()
@@ -42,7 +41,7 @@ os.environ.setdefault("PYTHONPATH", str(REPOSITORY))
 workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
-os.environ["STUDY_CAUTION"] = study.caution  # stands in every executed copy
+os.environ["STUDY_CAUTION"] = study.caution  # stands on every page
 replies = [str(REPOSITORY / study.replies)] * bool(study.replies)
 data, figures = f"data/{study.name}", f"figures/{study.name}"
 cores = study.threads or workflow.cores or 1  # of a stage that can use all; see the profile
@@ -62,7 +61,7 @@ def stage(notebook, name="", of=study, content="", **more):
         return json.dumps(of.given(notebook, "-".join(wildcards)) | more, sort_keys=True)
     is_run = notebook in of.stages
     path = notebook_path(notebook)
-    task = (f"{SYSTEMS[of.kind.task]}.task",) if "task" in parameters_of(path) else ()
+    task = (SYSTEMS[of.kind.task],) if "task" in parameters_of(path) else ()
     return {"code": notebook_digest(path, more=task) if is_run else "", "content": content,
             "retry": settings_of(of.llm, notebook).get("retry", []),
             "notebook": notebook, "name": name or notebook, "given": given if is_run else "{}"}

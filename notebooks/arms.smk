@@ -24,7 +24,6 @@ labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
 augmented = rows("augmented") if study.is_augmented else []
 base = [f"{study.base_model}/config.json"] * bool(study.made_by)
 answers, verdicts = of("answers", ALL), of("verdicts", ALL, judge=study.judge)
-judged = of("verdicts", study.arms, judge=study.judge)  # of each arm's first seed
 trained = expand(f"{data}/models/{{arm}}/training.json", arm=study.trained)
 
 

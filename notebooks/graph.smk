@@ -8,7 +8,7 @@ prompted = rows("documents")
 def learned(arm):
     texts = study.texts_of(arm)
     own = [] if texts in TEXTS else filter(Path.is_file, sorted((REPOSITORY / texts).rglob("*")))
-    asked = rows("queries") if study.given("03_train", arm).get("score_epochs") else []
+    asked = rows("queries") if study.own("03_train", arm).get("score_epochs") else []
     return [*rows("segments", "normalized"), *asked, *(augmented if texts == AUGMENTED else []),
             *map(str, own)]
 
@@ -20,9 +20,8 @@ measured, compared = (study.arms_per("arms"), others) if study.together else (PA
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
          if study.made_by]
 facts = rows("facts") if study.source == "lab" else []
-sheet = study.notebooks.get("agreement", {}).get("sheet", "human/sheet.csv")
-labels = "".join(labels_digest(output_root() / data / one)
-                 for one in (sheet, "human/questions.csv"))
+labels = "".join(labels_digest(output_root() / data / "human" / f"{one}.csv")
+                 for one in ("sheet", "questions"))
 again = [judge.replace("/", "--") for judge in study.other_judges]
 done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
                  for path in records(notebook)),
@@ -48,9 +47,9 @@ rule annotate:
 for other, name in zip(study.other_judges, again):
     rule:
         name: f"judge_{name}"
-        input: rows("queries"), of("answers", study.arms)
-        output: of("verdicts", study.arms, judge=other), f"{data}/stages/05_judge-{name}.json"
-        params: **stage("05_judge", f"05_judge-{name}", judge=other, arms=list(study.arms))
+        input: rows("queries"), answers
+        output: of("verdicts", ALL, judge=other), f"{data}/stages/05_judge-{name}.json"
+        params: **stage("05_judge", f"05_judge-{name}", judge=other, arms=ALL)
         shell: RUN
 
 
@@ -84,15 +83,15 @@ rule statistics:
 
 rule ledger:
     input: rows("documents", "queries", "segments", "normalized"), augmented, base, trained,
-        judged, facts
+        verdicts, facts
     output: rows("ledger"), records("ledger")
     params: **stage("ledger")
     shell: RUN
 
 
 rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild or remove it
-    input: rows("queries"), of("answers", study.arms),
-        judged, [of("verdicts", study.arms, judge=other) for other in study.other_judges]
+    input: rows("queries"), answers, verdicts,
+        [of("verdicts", ALL, judge=other) for other in study.other_judges]
     output: records("agreement")
     params: **stage("agreement", content=labels)
     shell: RUN

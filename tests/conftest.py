@@ -18,9 +18,8 @@ import lib.tasks.spark.structures  # noqa: F401 (registers them)
 from lib.core.process import collect_seldom
 from lib.core.store import REPOSITORY
 from lib.core.structures import STRUCTURES, register
-from lib.run.config import load_study
-from lib.run.models import announce
-from lib.run.parameters import notebook_path
+from lib.run.config import load_study, notebook_path
+from lib.run.study import announce
 from tests.tasks.code_structure import CODE
 
 collect_seldom()
@@ -69,10 +68,9 @@ DECLARED = {
     "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
     "retention": 'arms: list[str] = ["dapt"]\nbase_model: str = ""\ntasks: str = "lab"',
     "pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "rules"',
-    "statistics": 'judge: str = "rules"\narms: list = []\nretention: bool = True\n'
-    "pairs: bool = True",
+    "statistics": 'judge: str = "rules"\narms: list = []',
     "ledger": 'judge: str = "rules"\narms: list = []',
-    "agreement": 'judges: list = []\narms: list = []\nsheet: str = "human/sheet.csv"',
+    "agreement": "judges: list = []\narms: list = []",
 }
 DOES = {
     "00_lab": [

@@ -1,4 +1,4 @@
-"""The typed records between two stages: one row type per file (lib.core.artifacts)."""
+"""The typed records between two stages: one row type per file (lib.core.stages)."""
 
 from typing import Literal
 

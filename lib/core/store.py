@@ -11,9 +11,9 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 import lib
-from lib.core.artifacts import ARTIFACTS
 from lib.core.errors import BadInput
 from lib.core.records import Record
+from lib.core.stages import ARTIFACTS, writers_of
 
 REPOSITORY = Path(lib.__file__).resolve().parent.parent
 OF_PAPERS = ("table", "paper_", "published", "heat")  # how names of results begin that papers have
@@ -115,7 +115,7 @@ def artifact_path(study: str, name: str, **keys: object) -> Path:
 
 def made_by(name: str, **keys: object) -> str:
     """Name the notebooks that write an artifact, for a message: "04_infer.ipynb with arm dapt"."""
-    notebooks = " or ".join(f"{notebook}.ipynb" for notebook in ARTIFACTS[name].made_by)
+    notebooks = " or ".join(f"{notebook}.ipynb" for notebook in writers_of(name))
     return notebooks + "".join(f" with {key} {value}" for key, value in keys.items())
 
 

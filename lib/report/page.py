@@ -7,16 +7,18 @@ import jinja2
 
 from lib.core.store import REPOSITORY, data_path, figures_path, shown, write_text
 
-_SHOWN = (".svg", ".pdf", ".png", ".md", ".tex", ".csv")
+_SHOWN = (".csv", ".md", ".pdf", ".png", ".svg", ".tex")
 _TEMPLATE = REPOSITORY / "lib" / "report" / "template"  # code folded, light and dark, printable
 
 
-def write_page(notebook: Path, page: Path) -> None:
-    """Write the executed `notebook` as one self-contained HTML file, by nbconvert."""
+def write_page(notebook: Path, page: Path, caution: str = "") -> None:
+    """Write the executed `notebook` as one HTML file, with `caution` below its heading."""
     import nbformat
 
     executed = nbformat.read(notebook, nbformat.NO_CONVERT)
     title = executed.cells[0].source.splitlines()[0].lstrip("# ") if executed.cells else page.stem
+    if caution:
+        executed.cells.insert(1, nbformat.v4.new_markdown_cell(f"> **{caution}**"))
     body, _ = _exporter().from_notebook_node(executed, {"metadata": {"name": title}})
     write_text(page, body)
 
@@ -37,21 +39,15 @@ def _exporter():
 
 def write_index(folder: Path) -> Path:
     """Write `folder`/index.html, which lists its figures and tables, the papers' own first."""
-    parts: dict[str, dict[str, dict[str, str]]] = {}
-    for part in ("paper", "more"):
-        paths = [path for path in folder.glob(f"{part}/*") if path.suffix in _SHOWN]
-        for path in sorted(paths, key=lambda path: (path.stem, _SHOWN.index(path.suffix))):
-            named = parts.setdefault(part, {}).setdefault(path.stem, {})
-            named[path.suffix[1:]] = f"{part}/{path.name}"
+    paths = [path for path in sorted(folder.glob("*/*")) if path.suffix in _SHOWN]
     captions = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*/*.txt")}
-    template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
-        (_TEMPLATE / "files.html.j2").read_text(encoding="utf-8")
+    pages = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATE), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    style = (_TEMPLATE / "style.css.j2").read_text(encoding="utf-8")
-    return write_text(
-        folder / "index.html",
-        template.render(study=folder.name, parts=parts, captions=captions, style=style),
+    text = pages.get_template("files.html.j2").render(
+        study=folder.name, paths=paths, captions=captions
     )
+    return write_text(folder / "index.html", text)
 
 
 def ending(study: str, analysis: str, table: Path) -> str:

@@ -1,29 +1,31 @@
-"""Read study files (studies/<name>.yaml) and check them completely before anything runs."""
+"""Study files (studies/<name>.yaml) and notebooks' parameters, checked before anything runs."""
 
+import ast
+import json
 import os
 import re
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
-
-from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained, split_arm, texts_of
-from lib.core.errors import BadStudy, choices, explained
-from lib.core.store import REPOSITORY
-from lib.documents.folder import list_files, one_of
-from lib.run.own import ExposureStudy
-from lib.run.parameters import checked, notebook_path, parameters_of
-from lib.run.stages import (
-    KINDS,
-    STAGES,
-    WIRED,
-    Name,
-    StudyFile,
-    check_parameters,
-    choose,
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
 )
-from lib.tasks.kinds import CURVE
+
+from lib.core.arms import AUGMENTED, BASE, RAW, TEXTS, is_trained, split_arm, texts_of
+from lib.core.errors import BadStudy, choices, explained
+from lib.core.stages import CURVE, KINDS, STAGES, Kind
+from lib.core.store import REPOSITORY, result_path
+from lib.documents.folder import SUFFIXES, list_files, one_of
+from lib.llm.calls import SETTINGS, settings_of
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
@@ -33,18 +35,146 @@ FOR_SHOW = (
     "This small base cannot learn from your documents: the numbers show that the chain "
     "runs, and nothing else."
 )
+LABORATORY = "laboratory"
 _BY_ARM = ("reader", "shots")  # may differ between arms that are answered in one execution
 _OWN = ("base_model", "endpoint_model", *_BY_ARM)  # each makes an arm that is not trained
-_WORLD = ("seed", "n_private", "n_public", "renderings", "question_repeats", "table_share")
+_WORLD = ("seed", "n_private", "n_public", "renderings")  # of 00_lab, which draw its records
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
-LABORATORY = "laboratory"
+_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _Model = Annotated[str, Field(min_length=1)]
+# Names of studies and arms become file names and parts of commands.
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+
+
+class Parameter(NamedTuple):
+    """One line of a notebook's parameters cell: `name: annotation = default`."""
+
+    annotation: str
+    default: object
+
+
+def notebook_path(stage: str) -> Path:
+    """Return the notebook called `stage`, in notebooks/ or a folder below.
+
+    Raises BadStudy if there is none.
+    """
+    paths = sorted((REPOSITORY / "notebooks").glob(f"**/{stage}.ipynb"))
+    if not paths:
+        raise BadStudy(f"notebook {stage}.ipynb is missing: restore it (git checkout -- notebooks)")
+    return paths[0]
+
+
+@cache
+def parameters_of(notebook: Path) -> dict[str, Parameter]:
+    """Return the parameters that `notebook` declares, in order, without running it.
+
+    papermill's own reader misses `int | None`. Raises BadStudy unless exactly one cell is tagged
+    `parameters` and consists of lines `name: type = literal`.
+    """
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        (cell,) = (cell for cell in cells if "parameters" in cell["metadata"].get("tags", []))
+        return {
+            line.target.id: Parameter(ast.unparse(line.annotation), ast.literal_eval(line.value))
+            for line in ast.parse("".join(cell["source"])).body
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, SyntaxError) as error:
+        raise BadStudy(
+            f"{notebook.name}: exactly one cell must be tagged `parameters`, with lines "
+            f"`name: type = literal` ({error}); correct or restore it"
+        ) from error
+
+
+def check(notebook: Path, given: dict[str, object]) -> None:
+    """Raise BadStudy for a parameter that `notebook` does not declare, or a value of another type.
+
+    The message gives the legal names or the expected type.
+    """
+    declared = parameters_of(notebook)
+    for name, value in given.items():
+        where = f"notebook {notebook.stem}, parameter {name}"
+        if name not in declared:
+            raise BadStudy(f"{where}: unknown; {choices(name, declared)}")
+        annotation = declared[name].annotation
+        try:
+            kind = TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
+            kind.validate_python(value)
+        except ValidationError as error:
+            is_text = isinstance(value, str) and "float" in annotation
+            hint = ", but text: in YAML write 5.0e-6, not 5e-6" * is_text
+            raise BadStudy(f"{where}: {value!r} is not {annotation}{hint}") from error
+
+
+class StudyFile(BaseModel):
+    """Keys of every study. `notebooks` holds parameters by notebook."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: _Name
+    source: str
+    minutes: float = 0  # on two cores; printed before the study starts
+    notebooks: dict[str, dict] = {}
+    folder: str = ""  # of documents, below the repository or the user's own
+    replies: str = ""  # of models: an exported file, imported before the study starts
+    llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
+    seeds: list[NonNegativeInt] = []  # one training of each arm, or one base, for each
+    caution: str = ""  # why its numbers mean little: printed, and the report's answer
+    threads: NonNegativeInt = 0  # of a stage; 0: all cores, which slows down a tiny model
+    variants: list[str] = []  # more notebooks
+
+    @model_validator(mode="after")
+    def _check_stages(self) -> "StudyFile":
+        legal = (*self.kind.stages, *self.kind.variants)
+        _choose("notebooks", self.notebooks, legal)
+        _choose("variants", self.variants, self.kind.variants)
+        own = self.llm.get("stages", {})
+        _choose("llm, stages", own, legal)
+        for stage in ("", *own):
+            try:
+                settings_of(self.llm, stage)
+            except ValidationError as error:
+                first = error.errors()[0]
+                raise ValueError(
+                    f"llm, {first['loc'][-1]}: {first['msg']}; choose among {', '.join(SETTINGS)}"
+                ) from error
+        return self
+
+    @property
+    def kind(self) -> Kind:
+        """Return what the study's source implies."""
+        return KINDS[self.source]
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Return the notebooks of this study, in order."""
+        return (*self.kind.stages, *self.variants)
+
+    @property
+    def main_table(self) -> Path:
+        """Return the path of the Markdown table that `make study` prints."""
+        return result_path(self.name, f"{self.kind.report[1]}.md")
+
+    def own(self, stage: str, run: str = "") -> dict[str, object]:
+        """Return the parameters of `stage` that the study's file sets."""
+        return self.notebooks.get(stage, {})
+
+    def given(self, stage: str, run: str = "") -> dict[str, object]:
+        """Return all parameters of `stage` for `run`, one of its `arms_of`: what the graph sets and
+        the notebook declares, and what the study's file sets."""
+        declared = parameters_of(notebook_path(stage))
+        wired = {name: one for name, one in self.wired(stage, run).items() if name in declared}
+        return wired | self.own(stage, run)
+
+    def defaults(self, stage: str) -> dict[str, object]:
+        """Return the parameters of `stage`, with the file's values before the notebook's own."""
+        declared = parameters_of(notebook_path(stage))
+        return {name: one.default for name, one in declared.items()} | StudyFile.own(self, stage)
 
 
 class Study(StudyFile):
     """A study of texts: `arms` holds parameters of single arms, by notebook."""
 
-    source: str
     base_model: str
     annotator: _Model = "rules"
     normalizer: _Model = "rules"
@@ -52,8 +182,7 @@ class Study(StudyFile):
     judge: _Model = "rules"
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
     together: bool = False  # all arms are answered and judged in one execution: for small models
-    variants: list[str] = []
-    arms: dict[Name, dict[str, dict]]
+    arms: dict[_Name, dict[str, dict]]
 
     @model_validator(mode="before")
     @classmethod
@@ -79,61 +208,52 @@ class Study(StudyFile):
 
     @model_validator(mode="after")
     def _legal(self) -> "Study":
-        choose("variants", self.variants, self.kind.variants)
         folders = [judge.replace("/", "--") for judge in (self.judge, *self.other_judges)]
         if len(set(folders)) < len(folders):
             raise ValueError(
                 f"other_judges: {self.other_judges} names a judge twice, or the judge itself"
             )
         for arm, own in self.arms.items():
-            self._check_arm(arm, own)
+            _choose(f"arms, {arm}", own, [stage for stage in self.stages if STAGES[stage].per])
+            alone = [
+                stage
+                for stage in own
+                if STAGES[stage].per in _TOGETHER and set(own[stage]) - {*_BY_ARM}
+            ]
+            if self.together and alone:
+                raise ValueError(
+                    f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
+                    "same parameters; set together to false, or move them to notebooks"
+                )
+            self._check_arm(arm, own.get("04_infer", {}))
         return self
 
-    def _check_arm(self, arm: str, own: dict[str, dict]) -> None:
-        if arm in self.kind.reserved:
-            raise ValueError(f"arms: {arm!r} {self.kind.reserved[arm]}; choose another name")
-        is_own = is_trained(arm)
-        if is_own and not arm.startswith(self.kind.trains):
-            raise ValueError(f"arms: {arm!r} cannot be trained here; name it {self.kind.trains}-…")
-        fixed = tuple(name for name in WIRED if is_own or name != "base_model")
-        per_arm = tuple(stage for stage in self.legal if STAGES[stage].per)
-        check_parameters(f"arms, {arm}", own, per_arm, fixed)
-        alone = [
-            stage
-            for stage in own
-            if STAGES[stage].per in _TOGETHER and set(own[stage]) - {*_BY_ARM}
-        ]
-        if self.together and alone:
-            raise ValueError(
-                f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
-                "same parameters; set together to false, or move them to notebooks"
-            )
-        if not self.together and ":" in str(own.get("04_infer", {}).get("reader")):
+    def _check_arm(self, arm: str, infer: dict) -> None:
+        if not self.together and ":" in str(infer.get("reader")):
             raise ValueError(
                 f"arms, {arm}, 04_infer: a reader with another arm's model needs together: true"
             )
+        trains = self.kind.trains
+        if not is_trained(arm):
+            if arm != BASE and not set(_OWN) & set(infer):
+                raise ValueError(
+                    f"arms: {arm!r} is neither {BASE}, nor trained ({trains}-…), nor an arm with a "
+                    f"model of its own: {arm}: {{04_infer: {{endpoint_model: …}}}}, or "
+                    f"{', '.join(_OWN)}; {choices(arm, self.kind.arms)}"
+                )
+            return
+        if not arm.startswith(trains):
+            raise ValueError(f"arms: {arm!r} cannot be trained here; name it {trains}-…")
         texts = self.texts_of(arm)
-        if is_own and texts not in TEXTS and not (texts and (REPOSITORY / texts).is_dir()):
+        if texts not in TEXTS and not (texts and (REPOSITORY / texts).is_dir()):
             raise ValueError(
                 f"arms: name what {arm!r} learns, not {texts!r}: {arm}: {{03_train: "
                 f"{{texts: mixed}}}}; choose among {', '.join(TEXTS)}, or a folder"
             )
-        if not is_own and arm != BASE and not set(_OWN) & set(own.get("04_infer", {})):
-            raise ValueError(
-                f"arms: {arm!r} is neither {BASE}, nor trained ({self.kind.trains}-…)"
-                f", nor an arm with a model of its own: {arm}: {{04_infer: "
-                f"{{endpoint_model: …}}}}, or {', '.join(_OWN)}; "
-                f"{choices(arm, self.kind.arms)}"
-            )
 
     def texts_of(self, arm: str) -> str:
         """Return what a trained arm learns, "" if neither its name nor the study says it."""
-        return texts_of(arm, self.given("03_train", arm).get("texts", ""))
-
-    @property
-    def stages(self) -> tuple[str, ...]:
-        """Return the notebooks of this study, in order."""
-        return (*self.kind.stages, *self.variants)
+        return texts_of(arm, self.own("03_train", arm).get("texts", ""))
 
     @property
     def is_augmented(self) -> bool:
@@ -143,14 +263,8 @@ class Study(StudyFile):
     @property
     def runs(self) -> list[str]:
         """Return all arms, and trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
-        return [
-            name
-            for arm in self.arms
-            for name in (
-                arm,
-                *(f"{arm}@{number}" for number in range(2, is_trained(arm) * self.seeds + 1)),
-            )
-        ]
+        more = [f"@{number}" for number in range(2, len(self.seeds) + 1)]
+        return [arm + run for arm in self.arms for run in ("", *more[: is_trained(arm) * 99])]
 
     @property
     def trained(self) -> list[str]:
@@ -171,87 +285,111 @@ class Study(StudyFile):
     @property
     def others(self) -> set[str]:
         """Return the other studies of which this one runs a stage."""
-        return {self.made_by} - {"", self.name}
+        return {*self.labs} - {self.name}
 
     def arms_of(self, stage: str) -> list[str]:
         """Return the arms that `stage` runs for, each on its own, or [""] if it runs once."""
         per = STAGES[stage].per
-        return [""] if self.together and per in _TOGETHER else self.arms_per(per)
+        is_once = not per or (self.together and per in _TOGETHER)
+        return [""] if is_once else self.arms_per(per)
 
     def arms_per(self, per: str) -> list[str]:
         """Return what `Stage.per` names; "arms" are those with a model of their own."""
         arms = list(self.arms)
         if per == "bases":
-            return [str(self.world["seed"])]
+            return [str(self.defaults("00_lab")["seed"])]
         return {
-            "": [""],
+            "": [],
             "trained": self.trained,
             "runs": self.runs,
             "pairs": arms[1:],
             "arms": [arm for arm in arms if arm == BASE or is_trained(arm)],
         }[per]
 
-    @property
-    def world(self) -> dict[str, object]:
-        """Return the parameters of 00_lab that draw a laboratory's records."""
-        given, declared = self.given("00_lab"), parameters_of(notebook_path("00_lab"))
-        return {name: given.get(name, declared[name].default) for name in _WORLD}
+    def own(self, stage: str, run: str = "") -> dict[str, object]:
+        """Return the parameters of `stage` that the study's file sets, the arm's own first."""
+        own = {"tasks": "lab" if self.made_by else "hub"} if stage == "retention" else {}
+        arm = self.arms.get(split_arm(run)[0], {}) if run else {}
+        own |= self.notebooks.get(stage, {}) | arm.get(stage, {})
+        if self.together and not run:
+            differing = {name for arm in self.arms.values() for name in arm.get(stage, {})}
+            defaults = self.defaults(stage)
+            for name in differing & {*_BY_ARM}:
+                one = {arm: self.own(stage, arm).get(name, defaults[name]) for arm in self.runs}
+                own[name] = one
+        return own
 
-    def given(self, stage: str, arm: str = "") -> dict[str, object]:
-        """Return the parameters of `stage`. The study's file overrides what the graph sets, and
-        the arm's own parameters override both."""
-        declared = parameters_of(notebook_path(stage))
-        given = {name: value for name, value in self._wired(stage, arm).items() if name in declared}
-        own, number = split_arm(arm) if arm else ("", 1)
-        given |= self.notebooks.get(stage, {}) | self.arms.get(own, {}).get(stage, {})
-        if self.together and not arm and STAGES[stage].per in _TOGETHER:
-            given |= {
-                name: {
-                    run: self.given(stage, run).get(name, declared[name].default)
-                    for run in self.runs
-                }
-                for name in _BY_ARM
-                if any(name in one.get(stage, {}) for one in self.arms.values())
-            }
-        if stage == "03_train":
-            first = given.get("seed", declared["seed"].default)
-            if (seed := self.seed_of(number, first)) != first:
-                given["seed"] = seed
-        return given
-
-    def _wired(self, stage: str, arm: str) -> dict[str, object]:
+    def wired(self, stage: str, run: str = "") -> dict[str, object]:
+        """Return what the graph sets for `stage` and the study's file may not, from its keys."""
+        shared = {"study": self.name, "base_model": self.base_model}
         if stage in CURVE:
-            return {**self.world, "study": self.name, "base_model": self.base_model}
-        first, *_ = self.arms
-        each = [arm] if arm else self.arms_per(STAGES[stage].per)
-        wired = {
-            "study": self.name,
-            "arm": arm,
-            "first_arm": first,
-            "baseline": first,
-            "arms": each
-            if any(each)
-            else self.runs
-            if STAGES[stage].every_seed
-            else list(self.arms),
+            lab = self.defaults("00_lab")
+            return shared | {name: lab[name] for name in _WORLD}
+        number = split_arm(run)[1] if run else 1
+        return shared | {
+            "arm": run,
+            "first_arm": next(iter(self.arms)),
+            "arms": [run] if run else self.arms_per(STAGES[stage].per) or self.runs,
             "annotator": self.annotator,
             "normalizer": self.normalizer,
-            "augmenter": self.augmenter if stage == "02_normalize" and self.is_augmented else "",
+            "augmenter": self.augmenter if self.is_augmented else "",
             "judge": self.judge,
             "judges": [self.judge, *self.other_judges],
-            "seeds": self.seeds,
-            "retention": "retention" in self.variants,
-            "pairs": "pairs" in self.variants,
-            "tasks": "lab" if self.made_by else "hub",
             "task": self.kind.task,
             "folder": self.folder,
             "caution": self.caution,
+            **({"seed": self.seeds[number - 1]} if self.seeds and stage == "03_train" else {}),
         }
-        return wired if stage == "00_lab" else wired | {"base_model": self.base_model}
 
 
-OWN = {"exposures": ExposureStudy}
+class ExposureStudy(StudyFile):
+    """Runs from many bases, each with records of its own; `seeds` names the bases."""
+
+    arms: list[str] = [RAW]
+    seeds: list[NonNegativeInt] = Field([1], min_length=1)
+    seeds_of_all_arms: PositiveInt | None = None  # later bases train on raw text alone
+    sizes: list[dict[str, PositiveInt]] = []  # of the model, a base each in turn
+    others: set[str] = set()  # studies of which this one runs a stage
+
+    @model_validator(mode="after")
+    def _legal(self) -> "ExposureStudy":
+        from lib.exposures.arms import arm_named  # imports pandas
+
+        for arm in self.arms:
+            arm_named(arm)
+        if RAW not in self.arms:
+            raise ValueError(f"arms: add {RAW}, with which all others are compared")
+        if {seed + 1 for seed in self.seeds} & {*self.seeds}:
+            raise ValueError("seeds: leave a gap of two, because a base also uses its seed + 1")
+        return self
+
+    @property
+    def runs(self) -> list[str]:
+        """Return the names of the bases."""
+        return [*map(str, self.seeds)]
+
+    def arms_of(self, stage: str) -> list[str]:
+        """Return the bases, or [""] for the analysis."""
+        return self.runs if STAGES[stage].per else [""]
+
+    def wired(self, stage: str, run: str = "") -> dict[str, object]:
+        """Return what the graph sets for base `run` (the first if empty), or for the analysis."""
+        if not STAGES[stage].per:
+            return {"study": self.name, "seeds": self.seeds}
+        n = self.runs.index(run) if run else 0
+        has_all = n < (self.seeds_of_all_arms or len(self.seeds))
+        size = {"size": self.sizes[n % len(self.sizes)]} if self.sizes else {}
+        arms = self.arms if has_all else [RAW]
+        return {"study": self.name, "seed": self.seeds[n], "arms": arms, **size}
+
+
 AnyStudy = Study | ExposureStudy
+
+
+def _choose(where: str, names: list[str], legal: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in legal:
+            raise ValueError(f"{where}: {name!r} is unknown; {choices(name, legal)}")
 
 
 def studies() -> list[str]:
@@ -271,76 +409,66 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
         )
     where = f"studies/{name}.yaml"
     try:
-        text = (REPOSITORY / where).read_text(encoding="utf-8")
-        keys = yaml.safe_load(text)
+        keys = yaml.safe_load((REPOSITORY / where).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
         line = f", line {mark.line + 1}" if mark else ""
         raise BadStudy(f"{where}{line}: not YAML: {problem or error}") from error
     source = keys.get("source") if isinstance(keys, dict) else keys
-    if source not in [*KINDS]:
-        raise BadStudy(
-            _placed(where, text, f", source: {source!r} is unknown; {choices(source, KINDS)}")
-        )
-    model = OWN.get(source, Study)
+    model = ExposureStudy if source == "exposures" else Study
     try:
+        if source not in [*KINDS]:
+            raise BadStudy(f", source: {source!r} is unknown; {choices(source, KINDS)}")
         study = model(**{**keys, "name": name})
+        study = study.model_copy(update={"folder": _folder(study, folder)})
+        _check_study(study)
     except ValidationError as error:
-        raise BadStudy(_placed(where, text, explained(error, model))) from error
-    study = study.model_copy(update={"folder": _folder(study, folder)})
-    if isinstance(study, Study):
-        _check_base(study, where, text)
-    for stage in study.stages:
-        for arm in study.arms_of(stage):
-            try:
-                checked(notebook_path(stage), study.given(stage, arm))
-            except BadStudy as error:
-                raise BadStudy(_placed(where, text, f": {error}")) from error
+        raise BadStudy(where + explained(error, model)) from error
+    except BadStudy as error:
+        raise BadStudy(where + str(error)) from error
     return study
 
 
-def _placed(where: str, text: str, message: str) -> str:
-    # Adds the line: the message names keys from the outermost on, and the value at its end.
-    scalars = [token for token in yaml.scan(text) if isinstance(token, yaml.ScalarToken)]
-    head, _, reason = message.lstrip(":, ").partition(": ")
-    line, after = "", 0
-    for word in [*head.split(" is ")[0].split(), *reason.split()[:1]]:
-        for n, token in enumerate(scalars[after:], after):
-            if token.value == word.strip("',"):
-                line, after = f", line {token.start_mark.line + 1}", n
-                break
-    return f"{where}{line}{message}"
-
-
-def _check_base(study: Study, where: str, text: str) -> None:
+def _check_study(study: AnyStudy) -> None:
     for other in study.others:
         if other not in studies() or load_study(other).source != "lab":
-            raise BadStudy(
-                _placed(
-                    where, text, f", base_model: no study with `source: lab` is called {other!r}"
+            raise BadStudy(f", base_model: no study with `source: lab` is called {other!r}")
+    for stage in study.stages:
+        for run in study.arms_of(stage):
+            is_open = run and not is_trained(run)  # it may have another model than the base
+            fixed = {*study.wired(stage, run)} - ({"base_model"} if is_open else set())
+            for name in fixed & {*study.own(stage, run)}:
+                raise BadStudy(
+                    f": notebook {stage}, parameter {name} is set by the study's own keys; "
+                    "remove it here"
                 )
-            )
+            try:
+                check(notebook_path(stage), study.given(stage, run))
+            except BadStudy as error:
+                raise BadStudy(f": {error}") from error
 
 
 def _folder(study: AnyStudy, folder: str) -> str:
     kind = study.kind
-    if (folder or study.folder) and not kind.folder:
-        raise BadStudy(
-            f"the study {study.name} makes its own documents: leave DOCUMENTS out, "
-            "or set STUDY=documents"
-        )
+    if not kind.folder:
+        if folder or study.folder:
+            raise BadStudy(
+                ": it makes its own documents: leave DOCUMENTS out, or set STUDY=documents"
+            )
+        return ""
     folder = (
         folder
         or os.environ.get(FOLDER_VARIABLE, "")
         or (study.folder and str(REPOSITORY / study.folder))
     )
-    if folder and kind.folder:
+    endings = kind.endings or SUFFIXES
+    if folder:
         place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
-        list_files(place, kind.endings)
+        list_files(place, endings)
         return str(place.resolve())
     if "00_documents" in kind.stages:
         raise BadStudy(
-            f"the study {study.name} reads a folder of {one_of(kind.endings)} "
-            f"files: make study STUDY={study.name} {kind.folder}=path"
+            f": it reads a folder of {one_of(endings)} files: make study STUDY={study.name} "
+            f"{kind.folder}=path"
         )
     return ""

@@ -16,7 +16,7 @@ from threading import Event
 from lib.core import process
 from lib.core.errors import BadStudy, Stopped
 from lib.core.store import REPOSITORY, data_path, shown, write_json
-from lib.run.parameters import checked, notebook_path, parameters_of
+from lib.run.config import check, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine
 
 # A kernel must not go on writing if its runner is killed.
@@ -39,9 +39,8 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     """Run `notebook` with `given`; return its HTML page and what its cells print to the console.
 
     Leaves <name>.ipynb and .html in data/<study>/notebooks and <name>.json in data/<study>/stages,
-    or <name>.failed.ipynb. Raises BadStudy before anything runs, Stopped for an error in a cell.
+    or <name>.failed.ipynb. Raises Stopped for an error in a cell.
     """
-    given = checked(notebook, given)
     defaults = {key: one.default for key, one in parameters_of(notebook).items()}
     study = given.get("study", defaults["study"])
     folder = data_path(study, "notebooks")
@@ -55,15 +54,9 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
     try:
         finished = _execute(notebook, running, name, given)
-        if (caution := os.environ.get("STUDY_CAUTION")) and "caution" not in given:
-            import nbformat  # slow to import
-
-            banner = nbformat.v4.new_markdown_cell(f"> **{caution}**")
-            finished.cells.insert(1, banner)
-            nbformat.write(finished, running)
         from lib.report.page import write_page
 
-        write_page(running, page)
+        write_page(running, page, "" if "caution" in given else os.environ.get("STUDY_CAUTION", ""))
     except BaseException:
         if running.exists():
             os.replace(running, failed)
@@ -78,7 +71,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
             "given": given,
             "machine": machine(),  # stages can run on different nodes
             "defaulted": {key: value for key, value in defaults.items() if key not in given},
-            "calls": calls_of(finished),
+            "calls": re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed(finished), re.M),
             "started": started.isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - clock, 1),
         },
@@ -93,13 +86,12 @@ class _Live:
         self._name, self._last = name, time.monotonic()
 
     def write(self, text: str) -> None:
-        for line in text.splitlines():
-            if " to send (" in line:
-                print(line, flush=True)
-        if (bars := _BAR.findall(text)) and time.monotonic() - self._last > _BETWEEN:
+        lines = [line for line in text.splitlines() if " to send (" in line]
+        bars = _BAR.findall(text) if time.monotonic() - self._last > _BETWEEN else []
+        for what, share, left in bars[-1:]:
             self._last = time.monotonic()
-            what, share, left = bars[-1]
-            print(f"{self._name}  {what} {share}%, {left} left\n", end="", flush=True)
+            lines.append(f"{self._name}  {what} {share}%, {left} left")
+        print("".join(f"{line}\n" for line in lines), end="", flush=True)
 
     def flush(self) -> None:
         pass
@@ -169,11 +161,6 @@ def _explained(error) -> str:
     return f"In [{error.exec_count}]{place}: {error.ename}: {' '.join(error.evalue.split())}"
 
 
-def calls_of(notebook) -> list[str]:
-    """Return the printed tallies of calls to a model with their dollars (lib.llm.calls.Calls)."""
-    return re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed(notebook), re.M)
-
-
 def printed(notebook, tag: str = "") -> str:
     """Return what a notebook's cells printed; with `tag`, only the cells that have it."""
     return "".join(
@@ -220,7 +207,10 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{name}  …\n", end="", flush=True)  # one write: parallel stages do not mix
     clock = time.monotonic()
     try:
-        page, found = run_notebook(notebook_path(options.notebook), name, options.parameters)
+        notebook = notebook_path(options.notebook)
+        if process.VARIABLE not in os.environ:  # by hand; else load_study has checked them
+            check(notebook, options.parameters)
+        page, found = run_notebook(notebook, name, options.parameters)
     except (Stopped, BadStudy, OSError, KeyboardInterrupt) as error:
         if ": KeyboardInterrupt" not in str(error) and str(error):
             print(f"\n{name} FAILED: {error}\n", file=sys.stderr, flush=True)

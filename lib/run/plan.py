@@ -14,7 +14,6 @@ from lib.documents.folder import Reading, read_folder
 from lib.llm.request import counter
 from lib.run.config import Study, load_study
 from lib.run.look import costs
-from lib.run.parameters import notebook_path, parameters_of
 
 # Of an 8B model, a GPU: published for torchtitan with FSDP on 8 H100 (lib/train/README.md).
 _TOKENS_PER_SECOND, _PARAMETERS = 5762, 8.03e9
@@ -60,8 +59,7 @@ def _training(study: Study, run: str, reading: Reading, config: object) -> list[
     from lib.train.plan import plan
     from lib.train.recipe import Recipe
 
-    declared = parameters_of(notebook_path("03_train"))
-    given = {name: one.default for name, one in declared.items()} | study.given("03_train", run)
+    given = study.defaults("03_train") | study.given("03_train", run)
     recipe = Recipe(**{name: given[name] for name in Recipe.__dataclass_fields__ if name in given})
     count, _ = counter(study.base_model)
     epochs = recipe.stop_epoch or recipe.epochs

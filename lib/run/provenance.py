@@ -21,14 +21,6 @@ def code_state() -> dict[str, object]:
     return {"commit": commit, "dirty": commit and bool(_output(*git, "status", "--porcelain"))}
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of every installed package."""
-    return {
-        "python": platform.python_version(),
-        **{package.name: package.version for package in distributions()},
-    }
-
-
 def machine() -> dict[str, object]:
     """Return this machine's name, processor, cores, GPUs and operating system."""
     gpus = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader") or ""
@@ -42,48 +34,49 @@ def machine() -> dict[str, object]:
     }
 
 
-def hashes(paths: list[Path]) -> dict[str, str]:
-    """Return the SHA-256 of each file that exists, keyed by its path in the repository or study."""
-    return {
-        str(path.relative_to(REPOSITORY))
-        if path.is_relative_to(REPOSITORY)
-        else shown(path): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(set(paths))
-        if path.is_file()
-    }
-
-
 def write_run(study: str, stages: list[Path]) -> Path:
     """Write data/<study>/run.json from the records of its `stages`.
 
     Each stage keeps its own commit and parameters. Raises FileNotFoundError if a record is missing.
     """
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in stages]
-    inputs = [
-        REPOSITORY / "studies" / f"{study}.yaml",
-        *(
-            artifact_path(study, name)
-            for name in ("documents", "queries", "normalized", "augmented")
-        ),
-    ]
-    named = {}
-    for path, record in zip(stages, records, strict=True):
+    records = {}
+    for path in stages:
         owner = path.parts[-3]  # another study, if its laboratory made the base model
-        named[record["stage"] if owner == study else f"{owner}/{record['stage']}"] = record
+        record = json.loads(path.read_text(encoding="utf-8"))
+        records[f"{owner}/" * (owner != study) + record["stage"]] = record
+    inputs = ("documents", "queries", "normalized", "augmented")
     return write_json(
         data_path(study, "run.json"),
         {
             "study": study,
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
             **code_state(),
-            "seconds": round(sum(record["seconds"] for record in records), 1),
-            "stages": named,
-            "prompts": hashes(list((REPOSITORY / "prompts").rglob("*.md"))),
-            "inputs": hashes(inputs),
-            "versions": versions(),
+            "seconds": round(sum(record["seconds"] for record in records.values()), 1),
+            "stages": records,
+            "prompts": _hashes(sorted((REPOSITORY / "prompts").rglob("*.md"))),
+            "inputs": _hashes(
+                [
+                    REPOSITORY / "studies" / f"{study}.yaml",
+                    *(artifact_path(study, name) for name in inputs),
+                ]
+            ),
+            "versions": {
+                "python": platform.python_version(),
+                **{package.name: package.version for package in distributions()},
+            },
             "machine": machine(),
         },
     )
+
+
+def _hashes(paths: list[Path]) -> dict[str, str]:
+    return {
+        str(path.relative_to(REPOSITORY))
+        if path.is_relative_to(REPOSITORY)
+        else shown(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in paths
+        if path.is_file()
+    }
 
 
 def _output(*command: str) -> str | None:

@@ -1,14 +1,14 @@
 """`make study`: check a study file, refuse a second run of it, and let Snakemake run the graph."""
 
 import argparse
+import asyncio
 import fcntl
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -17,6 +17,7 @@ import yaml
 from lib.core.arms import BASE
 from lib.core.errors import BadInput, BadStudy, Stopped
 from lib.core.process import be_parent, die_with_parent
+from lib.core.stages import STAGES
 from lib.core.store import (
     REPOSITORY,
     data_path,
@@ -26,12 +27,106 @@ from lib.core.store import (
     output_root,
     shown,
 )
+from lib.llm.__main__ import import_from
+from lib.llm.budget import check_price
+from lib.llm.cache import Cache
+from lib.llm.calls import calls_for, dollars
+from lib.llm.endpoint import Endpoint, endpoint
+from lib.llm.faults import fault_of, fault_of_reply
 from lib.report.page import ending
-from lib.run.config import BASE_VARIABLE, FOLDER_VARIABLE, LABORATORY, AnyStudy, Study, load_study
-from lib.run.models import announce
+from lib.run.config import (
+    BASE_VARIABLE,
+    FOLDER_VARIABLE,
+    LABORATORY,
+    AnyStudy,
+    Study,
+    load_study,
+)
 
+_NO_MODELS = (None, "", "rules", "facts")
 _SECONDS_TO_END = 40.0  # of stages that are interrupted
 _SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
+
+
+def models_of(study: AnyStudy) -> list[tuple[str, str]]:
+    """Return the stages that have not begun and the models that they call."""
+    records = data_path(study.name, "stages")
+    return sorted(
+        {
+            (stage, model)
+            for stage in study.stages
+            if not any(records.glob(f"{stage}*.json"))
+            for run in study.arms_of(stage)
+            for key in STAGES[stage].calls.split()
+            if (model := study.given(stage, run).get(key)) not in _NO_MODELS
+        }
+    )
+
+
+def announce(study: AnyStudy) -> None:
+    """Import the study's replies, and print what each stage's model costs at most.
+
+    Raises Stopped for a file of replies that is missing, for a model without a price, and, if no
+    reply is cached yet, for a missing key and for an endpoint that cannot be used.
+    """
+    if study.replies:
+        if not (REPOSITORY / study.replies).is_file():
+            raise Stopped(
+                f"studies/{study.name}.yaml, replies: {study.replies} is missing: "
+                "restore it, or leave the key out and name models with an endpoint"
+            )
+        with closing(Cache(data_path(study.name, "llm.sqlite"))) as cache:
+            import_from(cache, REPOSITORY / study.replies)
+    stages = models_of(study)
+    for stage, model in stages:
+        calls = calls_for(study.name, stage)
+        price = check_price(model, calls)
+        costs = (
+            "price unknown"
+            if price is None
+            else f"${price.input_usd_per_million:f} per million tokens in, "
+            f"${price.output_usd_per_million:f} out"
+        )
+        limit = (
+            "without a limit: max_cost_usd is null"
+            if calls.max_cost_usd is None
+            else f"stops before {dollars(calls.max_cost_usd)} over all runs"
+        )
+        print(f"{stage}: {model}, {costs}; {limit}", flush=True)
+    at = endpoint()
+    trouble = (
+        ""
+        if not stages
+        else asyncio.run(_trouble(at))
+        if at
+        else ("no key is set: set OPENAI_API_KEY in the environment or in .env")
+    )
+    if trouble and not data_path(study.name, "llm.sqlite").exists():
+        raise Stopped(
+            f"{trouble}. {', '.join(stage for stage, _ in stages)} would call a model; "
+            "nothing has run yet"
+        )
+    if trouble:
+        print(f"{trouble}; the stages can only use replies that are cached", flush=True)
+
+
+async def _trouble(at: Endpoint) -> str:
+    import aiohttp
+
+    async with at.client() as client, at.session(client) as http:
+        try:
+            async with (
+                asyncio.timeout(30),
+                http.get(f"{at.url}/models", allow_redirects=False) as got,
+            ):
+                text = await got.text(errors="replace")
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            return fault_of(error).reason
+    if got.status == 404:
+        print("the endpoint has no list of models: the key is not checked yet", flush=True)
+        return ""
+    fault = fault_of_reply(got.status, text, got.headers, "", at, {})
+    return fault.stops if fault else ""
 
 
 def locked(names: list[str]) -> list[TextIO]:
@@ -67,14 +162,8 @@ def submitted(study: str, profile: str) -> list[str]:
     """
     if not profile:
         return []
-    folder = next(
-        (
-            one
-            for one in (REPOSITORY / "profiles" / profile, output_root() / profile)
-            if (one / "config.yaml").exists()
-        ),
-        None,
-    )
+    places = (REPOSITORY / "profiles" / profile, output_root() / profile)
+    folder = next((one for one in places if (one / "config.yaml").exists()), None)
     if not folder:
         raise BadStudy(
             f"there is no profile {profile!r}: give PROFILE=slurm, or a folder with a config.yaml"
@@ -83,55 +172,27 @@ def submitted(study: str, profile: str) -> list[str]:
     settings = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
     if settings.get("executor") != "slurm":
         return options
-    if not shutil.which("squeue"):
-        raise BadStudy(
-            f"PROFILE={profile} needs Slurm, which is not on this machine: run the "
-            "command on the cluster's login node"
-        )
     prefix = f"study-{study}".replace(".", "-")
-    listed = subprocess.run(
-        ["squeue", "--me", "--noheader", "--format=%i %j"],
-        text=True,
-        check=True,
-        stdout=subprocess.PIPE,
-    ).stdout
-    jobs = [
-        job for job, name in map(str.split, listed.splitlines()) if name.startswith(f"{prefix}_")
-    ]
+    asked = ["squeue", "--me", "--noheader", "--format=%i %j"]
+    listed = subprocess.run(asked, text=True, check=True, stdout=subprocess.PIPE).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    jobs = [job for job, name in rows if name.startswith(f"{prefix}_")]
     if jobs:
         raise Stopped(
             f"jobs of an earlier run of {study} still wait or run: wait for them, or "
             f"end them with scancel {' '.join(jobs)}"
         )
-    return [
-        *options,
-        "--slurm-jobname-prefix",
-        prefix,
-        "--slurm-logdir",
-        str(data_path(study, "slurm").resolve()),
-    ]
+    logs = str(data_path(study, "slurm").resolve())
+    return [*options, "--slurm-jobname-prefix", prefix, "--slurm-logdir", logs]
 
 
 def command(study: AnyStudy, jobs: str, options: list[str]) -> list[str]:
     """Return the Snakemake command that runs the unfinished stages of `study`."""
     cores = ["--jobs", jobs] * (jobs != "all") if options else ["--cores", jobs]
-    return [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--snakefile",
-        str(REPOSITORY / "Snakefile"),
-        *options,
-        *cores,
-        "--rerun-incomplete",
-        "--nolock",
-        "--quiet",
-        "host",
-        "rules",
-        "reason",
-        "--config",
-        f"study={study.name}",
-    ]
+    fixed = "--rerun-incomplete --nolock --quiet host rules reason --config".split()
+    snakefile = str(REPOSITORY / "Snakefile")
+    start = [sys.executable, "-m", "snakemake", "--snakefile", snakefile]
+    return [*start, *options, *cores, *fixed, f"study={study.name}"]
 
 
 def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
@@ -190,7 +251,9 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
             file=sys.stderr,
         )
         return status
-    print(f"\nThe study {name} is complete.\n\n{ending(name, study.report[0], study.main_table)}")
+    print(
+        f"\nThe study {name} is complete.\n\n{ending(name, study.kind.report[0], study.main_table)}"
+    )
     print_left_out(study)
     return 0
 
@@ -199,11 +262,8 @@ def print_left_out(study: AnyStudy) -> None:
     """Print the first files left out from the user's folder, each with its reason."""
     rows = load(study.name, "documents_rejected") if study.folder else []
     if rows:
-        path = data_path(study.name, "documents_rejected.jsonl")
-        print(
-            f"\n{len(rows)} entries of {study.folder} were left out, each with its reason in "
-            f"{shown(path)}:"
-        )
+        path = shown(data_path(study.name, "documents_rejected.jsonl"))
+        print(f"\n{len(rows)} entries of {study.folder} were left out, with reasons in {path}:")
     for row in rows[:10]:
         print(f"  {row.item}: {row.reason}")
 

@@ -9,6 +9,7 @@ from lib.core.store import REPOSITORY, result_path
 
 EXHIBIT = REPOSITORY / "figures" / "exhibit"
 _WIDTH = 1.96 * 2**0.5  # of a difference between two bases, in standard deviations of one
+_KEYS = ["arm", "structure"]
 
 
 def verify(study: str, exhibit: Path = EXHIBIT) -> pd.DataFrame:
@@ -16,38 +17,31 @@ def verify(study: str, exhibit: Path = EXHIBIT) -> pd.DataFrame:
 
     Accuracies that differ are compared with the spread between the bases of the replicates.
     """
-    found = []
-    for committed in sorted((exhibit / study).glob("*.csv")):
-        fresh = result_path(study, committed.name)
-        if not fresh.exists():
-            found.append((committed.name, "not written by this run", ""))
-        elif fresh.read_bytes() == committed.read_bytes():
-            found.append((committed.name, "equal to the byte", ""))
-        else:
-            found.append((committed.name, *_compared(committed, fresh)))
+    found = [
+        (committed.name, *_compared(committed, result_path(study, committed.name)))
+        for committed in sorted((exhibit / study).glob("*.csv"))
+    ]
     return pd.DataFrame(found, columns=["file", "result", "differences"])
 
 
 def _compared(committed: Path, fresh: Path) -> tuple[str, str]:
-    before, after = pd.read_csv(committed), pd.read_csv(fresh)
-    keys = ["arm", "structure"]
-    value = next((name for name in ("accuracy", "mean") if name in before), "")
-    if not {*keys, value} <= {*before} & {*after}:
+    if not fresh.exists():
+        return "not written by this run", ""
+    if fresh.read_bytes() == committed.read_bytes():
+        return "equal to the byte", ""
+    tables = [pd.read_csv(path) for path in (committed, fresh)]
+    value = "accuracy" if "accuracy" in tables[0] else "mean"
+    if not all({*_KEYS, value} <= {*table} for table in tables):
         return "not compared: it has no accuracies", ""
-    both = before.merge(after, on=keys, how="outer", suffixes=("", "_fresh"))
-    points = 100 * (both[f"{value}_fresh"] - both[value])
-    spread = pd.read_csv(EXHIBIT / "replicates" / "estimates.csv")
-    sd = spread.groupby("contrast").points.std()
-    arms = both.arm.str.replace(r"@\d+$", "", regex=True)
-    allowed = _WIDTH * (arms + " " + both.structure).map(sd).fillna(1)  # an untrained arm guesses
-    text = ", ".join(
-        f"{row.arm} {row.structure} {point:+.1f}"
-        for row, point in zip(both.itertuples(), points, strict=True)
-        if point
-    )
+    before, after = (table.set_index(_KEYS)[value] for table in tables)
+    points = 100 * (after - before)
+    spread = pd.read_csv(EXHIBIT / "replicates" / "estimates.csv").groupby("contrast").points.std()
+    contrasts = [f"{arm.partition('@')[0]} {structure}" for arm, structure in points.index]
+    allowed = _WIDTH * spread.reindex(contrasts).fillna(1)  # an untrained arm guesses
+    text = ", ".join(f"{' '.join(key)} {point:+.1f}" for key, point in points.items() if point)
     if points.isna().any():
         return "differs: other rows", text
-    is_within = (points.abs() <= allowed).all()
+    is_within = (points.abs().to_numpy() <= allowed.to_numpy()).all()
     return ("within" if is_within else "beyond") + " the spread between bases", text or "none"
 
 

@@ -4,15 +4,14 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeVar
 
-from lib.core.artifacts import Artifact, register
 from lib.core.records import Record
-from lib.tasks.kinds import Kind, Stage
+from lib.core.stages import KINDS
 
 R = TypeVar("R", bound=Record)
 
 Level = Literal["easy", "medium", "hard"]
 LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
-ENDINGS = (".html", ".htm", ".html.gz", ".htm.gz")  # of filings
+ENDINGS = KINDS["tablequest"].endings  # of filings
 
 
 class Cell(Record):
@@ -153,30 +152,3 @@ class Texts(NamedTuple):
 def texts_by_id(rows: Mapping[str, list]) -> Texts:
     """Return `rows` of the artifacts that Texts names, by id."""
     return Texts(*(by_id(rows.get(name, ())) for name in Texts._fields))
-
-
-FILINGS, QUESTIONS, ANALYSIS = "00_filings", "01_annotate", "06_tablequest"
-register(
-    {
-        "filings": Artifact("filings.jsonl", FILINGS, Filing),
-        "grids": Artifact("grids.jsonl", FILINGS, Grid),
-        "passages": Artifact("passages.jsonl", FILINGS, Passage),
-        "not_understood": Artifact("not_understood.jsonl", FILINGS),
-        "questions": Artifact("questions.jsonl", QUESTIONS, TableQuestion),
-        "matches": Artifact("matches/{judge}.jsonl", ANALYSIS),
-        "grades": Artifact("grades/{grader}.jsonl", ANALYSIS),
-    },
-    documents=FILINGS,
-    documents_rejected=FILINGS,
-)
-KINDS = {
-    "tablequest": Kind(
-        (FILINGS, QUESTIONS, "02_normalize", "03_train", "04_infer", "05_judge", ANALYSIS),
-        task="tablequest",
-        graph="tablequest/graph.smk",
-        own={FILINGS: Stage(), ANALYSIS: Stage(every_seed=True)},
-        folder="FILINGS",
-        endings=ENDINGS,
-        report=(ANALYSIS, "tablequest"),
-    )
-}

@@ -6,16 +6,11 @@ from typing import NamedTuple
 
 from lib.core.errors import BadInput
 from lib.core.records import Answer, Document, Query, Record, Rejected, Verdict
+from lib.core.stages import SYSTEMS
 from lib.core.store import load
 from lib.judge.verdicts import Decide, judge
 from lib.llm.calls import Calls
 
-# A system: its notebooks, a line here, its TASK in task.py, its KINDS and files in records.py.
-SYSTEMS = {
-    "spark": "lib.tasks.spark",
-    "structext": "lib.tasks.structext",
-    "tablequest": "lib.tablequest",
-}
 Rows = Mapping[str, list]  # artifact -> its rows, as `Task.needs` names them
 
 
@@ -114,7 +109,7 @@ def task_of(name: str) -> Task:
     """Return the task of a system. Raises ValueError for an unknown one."""
     if name not in SYSTEMS:
         raise ValueError(f"task {name!r} is unknown: choose one of {', '.join(SYSTEMS)}")
-    return import_module(f"{SYSTEMS[name]}.task").TASK
+    return import_module(SYSTEMS[name]).TASK
 
 
 def rows_of(task: Task, study: str) -> Rows:

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from lib.core.digest import _parts, module_digest, notebook_digest, reached
+from lib.core import digest
+from lib.core.digest import module_digest, notebook_digest, reached
 from lib.core.errors import BadInput
 from lib.core.store import REPOSITORY
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory) -> Path:
-    """A copy of everything that a digest reads."""
+def copy(tmp_path_factory):
+    """A copy of everything that a digest reads, in place of the repository."""
     root = tmp_path_factory.mktemp("copy")
     for name in ("lib", "notebooks", "prompts"):
         shutil.copytree(
@@ -21,14 +22,16 @@ def copy(tmp_path_factory) -> Path:
             root / name,
             ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"),
         )
-    return root
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(digest, "REPOSITORY", root)
+        yield root
+    digest._parts.cache_clear()
 
 
 def digests(root: Path) -> dict[str, str]:
-    _parts.cache_clear()
+    digest._parts.cache_clear()
     return {
-        path.stem: notebook_digest(path, root)
-        for path in sorted((root / "notebooks").rglob("*.ipynb"))
+        path.stem: notebook_digest(path) for path in sorted((root / "notebooks").rglob("*.ipynb"))
     }
 
 
@@ -45,7 +48,7 @@ def changed(root: Path, before: dict[str, str], path: Path, old: str, new: str) 
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     after = digests(root)
     path.write_text(text, encoding="utf-8")
-    return {stem for stem, digest in after.items() if digest != before[stem]}
+    return {stem for stem, one in after.items() if one != before[stem]}
 
 
 def test_comments_and_docstrings_change_no_digest(copy, before):
@@ -72,7 +75,7 @@ def test_one_changed_character_changes_the_notebooks_that_reach_it(copy, before,
     reach = {
         notebook.stem
         for notebook in (copy / "notebooks").rglob("*.ipynb")
-        if module in reached(notebook, copy)
+        if module in reached(notebook)
     }
     assert 0 < len(reach) < len(before)
     other = line.replace(old, new, 1)
@@ -112,8 +115,9 @@ def test_the_main_chain_reaches_no_other_study_and_the_laboratory_no_client():
     assert not [name for name in names("00_lab") if name.startswith("lib.llm")]
 
 
-def test_a_prompt_that_is_named_by_an_expression_is_refused(tmp_path):
+def test_a_prompt_that_is_named_by_an_expression_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(digest, "REPOSITORY", tmp_path)
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "a.py").write_text('x = prompt_template(f"judge_{kind}")')
     with pytest.raises(BadInput, match="a.py, line 1: .* write the name as a literal"):
-        module_digest("lib.a", tmp_path)
+        module_digest("lib.a")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from lib.core.store import REPOSITORY
-from lib.run.parameters import notebook_path
+from lib.run.config import notebook_path
 
 ANALYSES = (
     "00_documents",

@@ -8,9 +8,9 @@ import subprocess
 import nbformat
 import pytest
 
-from lib.core.artifacts import ARTIFACTS
+from lib.core.stages import ARTIFACTS, writers_of
 from lib.core.store import REPOSITORY
-from lib.run.parameters import parameters_of
+from lib.run.config import parameters_of
 
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").rglob("*.ipynb"))
 MAX_CODE_CELLS = 12
@@ -86,14 +86,12 @@ def test_its_header_has_a_question_and_names_its_files_as_the_table_of_artifacts
     assert first.cell_type == "markdown" and header, first.source
     step = f"{path.stem[:2]} · " if path.stem[:2].isdigit() else ""  # of the chain
     assert first.source.startswith(f"# {step}")
-    stage = str(path.relative_to(REPOSITORY / "notebooks").with_suffix(""))
-    shown = {re.sub(r"\{(\w+)\}", r"<\1>", one.path): one for one in ARTIFACTS.values()}
+    shown = {re.sub(r"\{(\w+)\}", r"<\1>", one.path): name for name, one in ARTIFACTS.items()}
     for way in ("reads", "writes"):
         named = [name for name in re.findall(r"`([^`]+)`", header[way]) if name in shown]
         if way == "writes":
-            assert {name for name in named} == {
-                name for name, one in shown.items() if stage in one.made_by
-            }, way
+            own = {file for file, name in shown.items() if path.stem in writers_of(name)}
+            assert {*named} == own, way
     called = {
         call.args[1].value
         for cell in code_cells(path)
@@ -105,7 +103,7 @@ def test_its_header_has_a_question_and_names_its_files_as_the_table_of_artifacts
     reads = re.findall(r"`([^`]+)`", header["reads"])
     for name in called - {"human"}:
         file = re.sub(r"\{(\w+)\}", r"<\1>", ARTIFACTS[name].path)
-        is_own = stage in ARTIFACTS[name].made_by  # read again to check what was written
+        is_own = path.stem in writers_of(name)  # read again to check what was written
         assert file in reads or is_own, f"{file} is loaded and not named after *Reads*"
 
 

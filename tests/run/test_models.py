@@ -6,14 +6,15 @@ from types import SimpleNamespace
 import pytest
 
 from lib.core.errors import Stopped
-from lib.core.store import data_path
+from lib.core.store import REPOSITORY, data_path
 from lib.llm import calls
 from lib.llm.cache import Entry
 from lib.llm.complete import complete
 from lib.llm.request import Request
-from lib.run import config, models
+from lib.run import config
+from lib.run import study as runner
 from lib.run.config import load_study
-from lib.run.models import announce
+from lib.run.study import announce
 from tests.llm_server import Server
 
 KEY = "sk-key-of-this-test-01"
@@ -25,6 +26,7 @@ def study(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     for module in (config, calls):
         monkeypatch.setattr(module, "REPOSITORY", tmp_path)
+    (tmp_path / "notebooks").symlink_to(REPOSITORY / "notebooks")
     (tmp_path / "studies").mkdir()
 
     def loaded(keys: str) -> config.Study:
@@ -65,7 +67,7 @@ def test_the_limit_and_price_of_every_stage_with_a_model_are_printed(study, poin
 
 def test_committed_replies_stand_in_for_a_key(study, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(models, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(runner, "REPOSITORY", tmp_path)
     own = study("annotator: shipped\nreplies: replies.jsonl")
     with pytest.raises(Stopped, match="replies.jsonl is missing: restore it"):
         announce(own)

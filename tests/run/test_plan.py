@@ -23,6 +23,7 @@ def place(tmp_path, monkeypatch):
         num_key_value_heads=8,
     ).save_pretrained(tmp_path / "8b")
     text = (REPOSITORY / "studies" / "paper.yaml").read_text(encoding="utf-8")
+    (tmp_path / "notebooks").symlink_to(REPOSITORY / "notebooks")
     (tmp_path / "studies").mkdir()
     (tmp_path / "studies" / "paper.yaml").write_text(
         text.replace("meta-llama/Llama-3.1-8B", str(tmp_path / "8b")), encoding="utf-8"

@@ -133,36 +133,6 @@ def jobs(cluster: dict[str, str], *options: str) -> set[str]:
     return set(listed.stdout.split())
 
 
-def test_the_smoke_study_has_the_same_table_through_sbatch_as_locally(cluster, tmp_path):
-    given = profile(
-        tmp_path / "profile",
-        dict.fromkeys(("lab_smoke", "train", "infer", "retention"), 2),
-        train={"mem_mb": 6000},
-    )
-    tables = []
-    for name, options, reach in (
-        ("local", ["--jobs", "2"], {}),
-        ("slurm", ["--profile", given], cluster),
-    ):
-        root = tmp_path / name
-        ran = subprocess.run(
-            [sys.executable, "-m", "lib.run.study", "smoke", *options],
-            text=True,
-            cwd=REPOSITORY,
-            check=False,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, **reach, "STUDY_ROOT": str(root)},
-        )
-        assert ran.returncode == 0, ran.stdout
-        answers = sorted((root / "data/smoke/answers").glob("*.jsonl"))
-        table = root / "figures/smoke/paper/table2.csv"
-        tables.append([path.read_text() for path in (table, *answers)])
-    assert tables[0] == tables[1] and len(tables[0]) == 1 + 3
-    stages = json.loads((tmp_path / "slurm/data/smoke/run.json").read_text())["stages"]
-    assert {stage["machine"]["node"] for stage in stages.values()} == {"n1", "n2"}
-
-
 # The rendezvous is on the node where srun is called, as lib/train/README.md says.
 SRUN = (
     f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --kill-on-bad-exit=1 {sys.executable} "

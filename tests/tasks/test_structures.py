@@ -11,14 +11,14 @@ from lib.analyze.statistics.seeds import spread
 from lib.annotate.queries import annotate
 from lib.core.digest import reached
 from lib.core.records import Answer
+from lib.core.stages import CHAIN, EVIDENCE
 from lib.core.store import REPOSITORY, load, save
 from lib.documents.folder import read_folder
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import facts_asked, make_records
 from lib.lab.engines import ask_facts
 from lib.lab.products import ATTRIBUTES, make_products
-from lib.run.parameters import notebook_path
-from lib.tasks.kinds import CHAIN, EVIDENCE
+from lib.run.config import notebook_path
 from lib.tasks.spark.structures import STRUCTURES
 from tests.conftest import run_cells, table
 

@@ -1,8 +1,6 @@
 """Define a sample of StrucText-Eval, and name its languages and tasks."""
 
-from lib.core.artifacts import Artifact, register
 from lib.core.records import Record
-from lib.tasks.kinds import Kind, Stage
 
 # The benchmark's languages, in its order
 LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
@@ -56,26 +54,3 @@ class Sample(Record):
     def cell(self) -> tuple[str, int, int]:
         """Return task, depth and width."""
         return self.task, self.depth, self.width
-
-
-_TEXTS, _ANALYSIS = "00_structext", "06_structext"
-register(
-    {
-        name: Artifact(f"{name}.jsonl", _TEXTS)
-        for name in ("samples", "asked", "solved", "training_samples")
-    },
-    queries=_TEXTS,
-    training=_TEXTS,
-)
-KINDS = {
-    "structext": Kind(
-        (_TEXTS, "03_train", "04_infer", "05_judge", _ANALYSIS),
-        task="structext",
-        own={_TEXTS: Stage(), _ANALYSIS: Stage(every_seed=True)},
-        graph="structext/graph.smk",
-        arms=("base", "tuned"),
-        trains="tuned",
-        reserved={BLIND: f"is the floor that {_ANALYSIS} computes"},
-        report=(_ANALYSIS, "structext"),
-    )
-}

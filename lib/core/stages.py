@@ -1,0 +1,160 @@
+"""The one table of studies: which notebooks run and when, and which files each of them writes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lib.core.records import (
+    Answer,
+    Augmented,
+    Document,
+    Fact,
+    Loss,
+    Normalized,
+    Query,
+    Record,
+    Rejected,
+    Score,
+    Segment,
+    Verdict,
+)
+
+# The module of each system, which defines its TASK (lib.tasks.task).
+SYSTEMS = {
+    "spark": "lib.tasks.spark.task",
+    "structext": "lib.tasks.structext.task",
+    "tablequest": "lib.tablequest.task",
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A notebook: the artifacts that it writes, for what it runs each time, and what it calls.
+
+    `per` is "" (once), "bases", "trained" (each training), or "runs", "arms", "pairs": each run of
+    all seeds, arm with a model of its own, or arm but the first; these three run once if the study
+    has its arms together. `calls` are its parameters that name models.
+    """
+
+    writes: str = ""
+    per: str = ""
+    calls: str = ""
+
+
+STAGES = {
+    "00_lab": Stage("documents documents_public facts base"),
+    "00_documents": Stage("documents documents_rejected"),
+    "01_annotate": Stage("queries queries_rejected questions", calls="annotator"),
+    "02_normalize": Stage("segments normalized augmented", calls="normalizer augmenter"),
+    "03_train": Stage("model curve", per="trained"),
+    "04_infer": Stage("answers scores losses unanswered left_out cut", "runs", "endpoint_model"),
+    "05_judge": Stage("verdicts", "runs", "judge"),
+    "06_analyze": Stage(),
+    "00_structext": Stage("samples asked solved training_samples queries training"),
+    "06_structext": Stage(),
+    "00_filings": Stage("filings grids passages not_understood documents documents_rejected"),
+    "06_tablequest": Stage("matches grades", calls="judge grader citer"),
+    "retention": Stage("retention", per="arms"),
+    "pairs": Stage("preferences", "pairs", "judge"),
+    "statistics": Stage(),
+    "ledger": Stage("ledger"),
+    "agreement": Stage("sheet"),
+    "exposures_run": Stage("exposures_base outcomes kept", per="bases"),
+    "exposures": Stage(),
+}
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file between two stages; `lib.core.store` replaces `{arm}` and similar slots in `path`."""
+
+    path: str  # below data/<study>
+    kind: type[Record] | None = None  # of its rows; None: as its system says
+
+
+ARTIFACTS = {
+    "documents": Artifact("documents.jsonl", Document),
+    "documents_rejected": Artifact("documents_rejected.jsonl", Rejected),
+    "documents_public": Artifact("documents_public.jsonl", Document),
+    "facts": Artifact("facts.jsonl", Fact),
+    "base": Artifact("models/base"),
+    "samples": Artifact("samples.jsonl"),
+    "asked": Artifact("asked.jsonl"),
+    "solved": Artifact("solved.jsonl"),
+    "training_samples": Artifact("training_samples.jsonl"),
+    "training": Artifact("training/{arm}.jsonl", Query),  # of arms that learn replies
+    "filings": Artifact("filings.jsonl"),
+    "grids": Artifact("grids.jsonl"),
+    "passages": Artifact("passages.jsonl"),
+    "not_understood": Artifact("not_understood.jsonl"),
+    "queries": Artifact("queries.jsonl", Query),
+    "queries_rejected": Artifact("queries_rejected.jsonl", Rejected),
+    "questions": Artifact("questions.jsonl"),
+    "segments": Artifact("segments.jsonl", Segment),
+    "normalized": Artifact("normalized.jsonl", Normalized),
+    "augmented": Artifact("augmented.jsonl", Augmented),
+    "model": Artifact("models/{arm}"),
+    "curve": Artifact("curve/{arm}-{epoch}.jsonl", Score),
+    "answers": Artifact("answers/{arm}.jsonl", Answer),
+    "scores": Artifact("scores/{arm}.jsonl", Score),
+    "losses": Artifact("losses/{arm}.jsonl", Loss),
+    "unanswered": Artifact("unanswered/{arm}.jsonl", Rejected),
+    "left_out": Artifact("left_out/{arm}.jsonl", Rejected),
+    "cut": Artifact("cut/{arm}.jsonl", Query),
+    "verdicts": Artifact("verdicts/{judge}/{arm}.jsonl", Verdict),
+    "matches": Artifact("matches/{judge}.jsonl"),
+    "grades": Artifact("grades/{grader}.jsonl"),
+    "retention": Artifact("retention/{arm}.jsonl"),
+    "preferences": Artifact("preferences/{judge}/{first}-{second}.jsonl"),
+    "ledger": Artifact("ledger.jsonl"),
+    "sheet": Artifact("human/sheet.csv"),
+    "exposures_base": Artifact("models/base-{seed}"),
+    "outcomes": Artifact("outcomes/{seed}.csv.gz"),
+    "kept": Artifact("kept/{seed}.csv.gz"),
+}
+
+
+def writers_of(artifact: str) -> list[str]:
+    """Return the notebooks that write an artifact, each in another kind of study."""
+    return [name for name, stage in STAGES.items() if artifact in stage.writes.split()]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a study file's key `source` implies."""
+
+    stages: tuple[str, ...]  # its notebooks, in order
+    variants: tuple[str, ...] = ()  # more of them: all, unless the key `variants` names some
+    task: str = "spark"  # one of SYSTEMS
+    graph: str = "graph.smk"  # its rules, below notebooks/
+    arms: tuple[str, ...] = ("base", "dapt", "dapt-n")  # used if a study names none
+    trains: str = "dapt"  # how the names of its trained arms begin
+    folder: str = ""  # the make variable that names the user's own folder
+    endings: tuple[str, ...] = ()  # of the files that are read there; (): all that can be
+    report: tuple[str, str] = ("06_analyze", "table2")  # notebook and main table of the report
+
+
+MODEL = ("02_normalize", "03_train", "04_infer", "05_judge")
+CHAIN = ("01_annotate", *MODEL, "06_analyze")
+EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement")
+CURVE = ("exposures_run", "exposures")
+KINDS: Mapping[str, Kind] = {
+    "lab": Kind(("00_lab", *CHAIN), (*EVIDENCE, *CURVE)),
+    "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS"),
+    "exposures": Kind(CURVE, graph="laboratory/exposures.smk", report=("exposures", "effects")),
+    "structext": Kind(
+        ("00_structext", *MODEL[1:], "06_structext"),
+        task="structext",
+        graph="structext/graph.smk",
+        arms=("base", "tuned"),
+        trains="tuned",
+        report=("06_structext", "structext"),
+    ),
+    "tablequest": Kind(
+        ("00_filings", "01_annotate", *MODEL, "06_tablequest"),
+        task="tablequest",
+        graph="tablequest/graph.smk",
+        folder="FILINGS",
+        endings=(".html", ".htm", ".html.gz", ".htm.gz"),
+        report=("06_tablequest", "tablequest"),
+    ),
+}
