@@ -40,7 +40,7 @@ help:  ## this menu
 study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and all locations
 	@$(RUN_STUDY)
 
-look: $(READY)  ## what DOCUMENTS holds, what can be asked, what MODEL would cost; uses no model
+look: $(READY)  ## structures and passages of DOCUMENTS, what is left out, what MODEL would cost; uses no model
 	@"$(PYTHON)" -m lib.run.look "$(DOCUMENTS)" --model "$(MODEL)"
 
 plan: $(READY)  ## memory, hours and price of STUDY on DOCUMENTS; starts nothing

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +13,13 @@ import nbformat
 import pytest
 from hypothesis import HealthCheck, settings
 
-import lib.tasks.spark.structures  # noqa: F401 (registers them)
 from lib.core.process import collect_seldom
 from lib.core.store import REPOSITORY
-from lib.core.structures import STRUCTURES, register
+from lib.core.structures import STRUCTURES
+from lib.lab.documents import WRITERS
 from lib.run.config import load_study, notebook_path
 from lib.run.study import announce
-from tests.tasks.code_structure import CODE
+from tests.tasks.code_structure import CODE, write
 
 collect_seldom()
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # as the notebook runner does; before torch
@@ -59,8 +58,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 DECLARED = {
     "00_lab": "seed: int = 1",
     "00_documents": 'folder: str = "documents"',
-    "01_annotate": 'annotator: str = "rules"\nmax_queries: int = 10',
-    "02_normalize": 'normalizer: str = "rules"\nbase_model: str = "data/lab/models/base"',
+    "01_annotate": 'annotator: str = "facts"\nmax_queries: int = 10',
+    "02_normalize": 'normalizer: str = "facts"\nbase_model: str = "data/lab/models/base"',
     "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\n'
     "learning_rate: float = 1.0e-3\nepochs: int = 2\nnote: str | None = None",
     "04_infer": 'arms: list[str] = ["dapt"]\nbase_model: str = ""',
@@ -239,11 +238,11 @@ def documents_folder() -> Path:
 
 
 @pytest.fixture
-def code() -> Iterator[str]:
-    """The name of a fourth structure, which is registered while the test runs."""
-    register(CODE)
-    yield CODE.name
-    del STRUCTURES[CODE.name]
+def code(monkeypatch) -> str:
+    """The name of a fourth structure, which is in the table while the test runs."""
+    monkeypatch.setitem(STRUCTURES, CODE.name, CODE)
+    monkeypatch.setitem(WRITERS, CODE.kind, write)
+    return CODE.name
 
 
 def run_cells(stage: str, **given: object) -> dict[str, object]:

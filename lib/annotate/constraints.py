@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from lib.core.records import Grounding
 from lib.core.structures import STRUCTURES, prose, structure_of
+from lib.core.text import folded, words
 from lib.documents.markdown import sentences
-from lib.documents.phrases import folded, words
 
 MAX_SHORT_WORDS = 14  # natural and tabular answers are a word or a short phrase
 MAX_QUESTION_WORDS = 45
@@ -51,7 +51,6 @@ class Candidate:
     header: str = ""  # the header row of a cell's table, verbatim
     grounding: Grounding = "exact"  # how a model's source reference was found
     grounding_score: float = 1.0
-    rule: str = ""  # the family of rules that asks, "" for a model
 
     @property
     def structure(self) -> str:

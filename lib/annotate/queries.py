@@ -9,7 +9,7 @@ import pandas as pd
 from lib.annotate.constraints import Candidate, violation
 from lib.core.records import Document, Query, Rejected
 from lib.core.structures import STRUCTURES
-from lib.documents.phrases import folded
+from lib.core.text import folded
 
 MAX_SAME_ANSWERS = 3  # questions of a document
 FEW = 20  # questions of a structure; fewer give wide intervals
@@ -33,7 +33,7 @@ def annotate(
     """Return at most `max_queries` queries per document, and each rejected proposal with a reason.
 
     No two documents answer a question differently. `propose` is
-    `lib.annotate.rules.engine.by_rules` or `lib.annotate.model.pairs.by_model(…)`.
+    `lib.annotate.model.pairs.by_model(…)` or `lib.lab.engines.ask_facts(…)`.
     Raises ValueError if max_queries is below 1, and whatever `propose` raises.
     """
     if max_queries < 1:
@@ -52,53 +52,27 @@ def annotate(
                 item=one.question,
                 reason=reason,
                 structure=one.structure,
-                rule=one.rule,
             )
             for one, reason in left_out
         ]
         if not candidates and not unread:
-            reason = "no question pattern fits any block of this document"
+            reason = "no question was proposed"
             rejected.append(
                 Rejected(document_id=document.document_id, item=document.title, reason=reason)
             )
     return queries, rejected
 
 
-def yields(queries: list[Query], rejected: list[Rejected], by: str) -> pd.DataFrame:
-    """Return the questions asked, kept and refused by each constraint, in columns by structure
-    or by rule (`by`); what no question was made of is left out."""
-    rows = [(getattr(one, by) or "none", KEPT) for one in queries]
-    rows += [
-        (getattr(one, by) or "none", f"refused: {one.reason.split(': ')[0]}")
-        for one in rejected
-        if not one.item.startswith("blocks:")
-    ]
-    table = (
-        pd.crosstab(*zip(*[(what, group) for group, what in rows], strict=True))
-        if rows
-        else (pd.DataFrame(index=[KEPT]))
-    )
+def yields(queries: list[Query], rejected: list[Rejected]) -> pd.DataFrame:
+    """Count the questions asked, kept, and refused by each constraint, in columns by structure."""
+    rows = [(one.structure, KEPT) for one in queries]
+    rows += [(one.structure or "none", f"refused: {one.reason.split(': ')[0]}") for one in rejected]
+    table = pd.DataFrame(rows, columns=["structure", "group"])
+    table = pd.crosstab(table.group, table.structure)
     table.loc["asked"] = table.sum()
     order = [name for name in ("asked", KEPT) if name in table.index]
     table = table.loc[[*order, *sorted(set(table.index) - set(order))]]
     return table.rename_axis(index=None, columns=None)
-
-
-def agreement(queries: list[Query], reference: list[Query]) -> pd.DataFrame:
-    """Return by structure of `reference`: its questions, those on whose span a query is asked
-    too, and those of them with the same answer."""
-    rows = []
-    for one in reference:
-        same = [
-            query
-            for query in queries
-            if query.document_id == one.document_id
-            and query.start < one.end
-            and one.start < query.end
-        ]
-        rows.append((one.structure, 1, bool(same), _as_set(one) in map(_as_set, same)))
-    columns = ["structure", "reference", "same span", "same answer"]
-    return pd.DataFrame(rows, columns=columns).groupby("structure", sort=False).sum()
 
 
 # the order of entities does not make another answer
@@ -163,7 +137,6 @@ def _query(document: Document, number: int, candidate: Candidate) -> Query:
         entity_count=count,
         block_type=candidate.kind,
         source_header=candidate.header,
-        rule=candidate.rule,
         grounding=candidate.grounding,
         grounding_score=candidate.grounding_score,
     )

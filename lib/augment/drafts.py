@@ -12,7 +12,7 @@ import pandas as pd
 
 from lib.core.prompts import prompt_template
 from lib.core.records import Augmented, Document, Query, Segment
-from lib.documents.phrases import folded
+from lib.core.text import folded
 from lib.normalize.audit import SegmentAudit, audit_texts
 
 TESTED = "asks what a question of the test asks"
@@ -50,7 +50,7 @@ def augment(
 ) -> tuple[list[Augmented], list[SegmentAudit]]:
     """Return the texts of all strategies, and the audit of each row that has a text.
 
-    `engine` is what `lib.augment.rules.by_questions` or `lib.augment.model.by_model` returns. A
+    `engine` is what `lib.augment.model.by_model` or `lib.lab.engines.vary_facts` returns. A
     text is dropped if it asks what a query asks, of the same passage, or if it states what is
     nowhere in its document. Raises ValueError for a strategy that `engine` lacks.
     """

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from lib.annotate.constraints import violation
 from lib.annotate.model.pairs import read_reply
 from lib.augment.drafts import Draft, Strategy, pair_text
+from lib.core.errors import model_named
 from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Document, Segment
 from lib.documents.language import UNKNOWN
@@ -31,8 +32,9 @@ def by_model(model: str, document_kind: str, calls: Calls) -> dict[str, Strategy
     """Return the strategies that `model` is asked for; each segment with a word is one call.
 
     A failed call or an unreadable reply leaves a draft with its reason. A strategy raises
-    Stopped as `lib.llm.complete` does.
+    Stopped as `lib.llm.complete` does. Raises BadStudy if `model` names none.
     """
+    model_named("augmenter", model)
 
     def vary(
         strategy: str, segments: list[Segment], documents: dict[str, Document], k: int

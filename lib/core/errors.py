@@ -29,6 +29,16 @@ def choices(name: object, legal: Iterable[str]) -> str:
     return f"choose among {', '.join(legal)}" + "".join(f". Did you mean {one}?" for one in close)
 
 
+def model_named(key: str, model: str) -> str:
+    """The `model` that a study's `key` names. Raises BadStudy for none, and for rules."""
+    if model in ("", "rules"):
+        raise BadStudy(
+            f"{key}: {model!r} names no model: set annotator, normalizer and judge to models, such "
+            "as gpt-4.1"
+        )
+    return model
+
+
 def explained(error: ValidationError, model: type[BaseModel]) -> str:
     """Return the first error of `model` as ", key, key: what is wrong", with the legal keys."""
     first = error.errors()[0]

@@ -1,8 +1,8 @@
 """The typed records between two stages: one row type per file (lib.core.stages)."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 # How a quotation was found: exactly, ignoring whitespace, approximately.
 Grounding = Literal["exact", "folded", "fuzzy"]
@@ -12,6 +12,14 @@ class Record(BaseModel):
     """A row of a file between two stages; an unknown or missing field is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    former: ClassVar[tuple[str, ...]] = ()  # columns of older files, which are left out
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_former(cls, row: object) -> object:
+        if not cls.former or not isinstance(row, dict):
+            return row
+        return {name: value for name, value in row.items() if name not in cls.former}
 
 
 class Document(Record):
@@ -28,15 +36,18 @@ class Document(Record):
 class Rejected(Record):
     """An item that was left out, with the reason, so that every rate has its denominator."""
 
+    former = ("rule",)
+
     document_id: str
     item: str  # a file's name, a question, a raw reply
     reason: str
     structure: str = ""  # of a question's block; "" if unknown
-    rule: str = ""  # the family of rules that asked, "" for a model
 
 
 class Query(Record):
     """A question whose answer is in a document, labelled with the structure of that place."""
+
+    former = ("rule",)
 
     query_id: str
     document_id: str
@@ -52,11 +63,12 @@ class Query(Record):
     grounding_score: float = 1.0  # similarity of its words to the document's, 0-1
     context: str = ""  # what the model may read when it answers; empty in a recall study
     source_header: str = ""  # of a table's row: the header row, verbatim, to be read before it
-    rule: str = ""  # the family of rules that asked; "" for a model
 
 
 class Segment(Record):
     """A part of a document for the normalizer; a document's segments cover it without overlap."""
+
+    former = ("repeated",)  # header rows that the normalizer was shown
 
     segment_id: str
     document_id: str
@@ -64,7 +76,6 @@ class Segment(Record):
     end: int
     text: str  # document.text[start:end]
     n_tokens: int
-    repeated: str = ""  # of studies before 2026-12: header rows that the normalizer was shown
 
 
 class Normalized(Record):

@@ -1,47 +1,43 @@
-"""The structures of facts; whatever differs between them is in their entries."""
+"""The structures that a fact can have in a document: prose, list, table."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-
-from lib.core.text import Body
 
 
 @dataclass(frozen=True)
 class Structure:
-    """A structure; lib.tasks.spark.structures names the functions of higher layers.
+    """A structure of facts; models' names for it are compared without case and punctuation."""
 
-    Names that models use, `called`, are compared without case and punctuation.
-    """
-
-    name: str  # in files and tables
+    name: str  # in files and tables: the code of the paper
     label: str  # in figures
     kind: str  # of the parsed blocks that are its own (lib.documents.markdown.Block)
-    ask: Callable[..., Iterator]  # lib.documents.sites.Site -> candidates by rules
-    rewrite: Callable[..., Iterator]  # Site -> places and sentences; none: the block stays as it is
-    write: Callable[..., Body]  # what a laboratory states (lib.lab.documents.Statement)
-    called: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()  # other names that models use
     has_entities: bool = False  # an answer can be several entities, one per line
 
 
-STRUCTURES: dict[str, Structure] = {}  # by name, in the order of tables; the first is prose
+_PROSE_NAMES = ("natural language", "natural text", "text", "paragraph", "sentence", "narrative")
+_LIST_NAMES = ("entity list", "entities", "bullet list", "enumeration")
 
-
-def register(*structures: Structure) -> dict[str, Structure]:
-    """Add structures after those that are registered; return all."""
-    STRUCTURES.update({structure.name: structure for structure in structures})
-    return STRUCTURES
+# By name, in the order of tables; the first is the one that the others are compared with.
+STRUCTURES = {
+    one.name: one
+    for one in (
+        Structure("natural", "prose", "prose", ("natural", *_PROSE_NAMES)),
+        Structure("entity-list", "list", "list", _LIST_NAMES, has_entities=True),
+        Structure("tabular", "table", "table", ("tabular", "table row", "row", "cell")),
+    )
+}
 
 
 def structure_of(kind: str) -> Structure | None:
-    """Return the structure of a kind of block; None if it carries no queries."""
+    """The structure of a kind of block; None if no question is asked about such blocks."""
     return next((one for one in STRUCTURES.values() if one.kind == kind), None)
 
 
 def prose() -> str:
-    """Return the first structure's name, with which the others are compared."""
+    """The name of the first structure."""
     return next(iter(STRUCTURES))
 
 
 def structure_label(name: str) -> str:
-    """Return a structure's label, or any other `name` as it is."""
+    """The label of a structure; any other `name` is returned unchanged."""
     return STRUCTURES[name].label if name in STRUCTURES else name

@@ -1,11 +1,25 @@
-"""English for rules and renderers: labels, grammatical number, joined pieces."""
+"""Words of Markdown for comparison, and English lists, labels and joined pieces."""
 
 import re
 from collections.abc import Sequence
 
 Body = tuple[str, list[tuple[int, int]]]  # a section's text, and the span of each of its facts
 
+_MARKUP = re.compile(  # link targets and HTML tags
+    r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\]\[[^\]\n]*\]|"
+    r"</?[a-zA-Z][^>]*>"
+)
 _SINGULAR_ENDINGS = ("ss", "us", "is", "as")  # class, bus, basis, bias
+
+
+def words(text: str) -> list[str]:
+    """Return the words and numbers of Markdown in lower case, without link targets and tags."""
+    return re.findall(r"[^\W_]+", _MARKUP.sub(" ", text).lower())
+
+
+def folded(text: str) -> str:
+    """Return the words of `text`, joined, to compare two questions or two answers."""
+    return " ".join(words(text))
 
 
 def is_plural(label: str) -> bool:

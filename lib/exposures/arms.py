@@ -4,12 +4,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lib.augment.wordings import paraphrases
 from lib.core.errors import choices
 from lib.core.records import Document, Fact, Segment
 from lib.core.structures import STRUCTURES
 from lib.core.text import laid
-from lib.lab.documents import make_records
+from lib.lab.documents import make_records, paraphrases
 from lib.lab.engines import rewrite_facts, sentence_of
 from lib.lab.products import Product
 

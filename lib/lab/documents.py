@@ -6,15 +6,32 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lib.augment.wordings import WORDINGS, worded
 from lib.core.records import Document, Fact, Query
 from lib.core.structures import STRUCTURES, structure_of
-from lib.core.text import Body, capitalised, laid, listed, pipe_row
+from lib.core.text import Body, capitalised, is_plural, laid, listed, pipe_row
 from lib.lab.products import ATTRIBUTES, Product, latin_square
 
 # What a value belongs to, in the same words in every structure; a question has the first one's.
 PHRASES = ("{label} of {name}", "{label} for {name}", "{label} on {name}", "{name} {label}")
 PARAPHRASED = 1 / 3  # of the sentences that a base reads: no wording is new to it later
+# Knowledge can be retrieved only if training shows it in varied forms (Allen-Zhu and Li 2023,
+# arXiv:2309.14316). A question asks for "the <label> of <name>", so no wording contains that.
+# {are} is "is" for a single value and "are" for a list, whose label is plural. The value is last:
+# one that comes first would test reverse recall, which a model does not have in any structure.
+WORDINGS = (
+    "The {label} given for {name} {are} {value}.",
+    "The {label} recorded for {name} {are} {value}.",
+    "As its {label}, {name} has {value}.",
+    "Where {name} is concerned, the {label} {are} {value}.",
+    "For {name}, the {label} {are} {value}.",
+    "{name}, whose {label} {are} {value}, is described here.",
+    "{name} has the following as its {label}: {value}.",
+    "In the case of {name}, the {label} {are} {value}.",
+    "With regard to its {label}, {name} has {value}.",
+    "What {name} has as its {label} {are} {value}.",
+    "According to the record on {name}, its {label} {are} {value}.",
+    "Listed for {name} as {label}: {value}.",
+)
 _TABLE_HEADERS = (("Property", "Value"), ("Item", "Entry"), ("Parameter", "Setting"))
 _HEADINGS = (
     "Details",
@@ -127,7 +144,9 @@ def _record(
         rng.sample(_HEADINGS, len(layout)), layout, strict=True
     ):
         text += f"\n## {heading}\n\n"
-        body, placed = STRUCTURES[structure].write([said[index] for index in members], header)
+        body, placed = WRITERS[STRUCTURES[structure].kind](
+            [said[index] for index in members], header
+        )
         spans |= {
             index: (structure, len(text) + start, len(text) + end)
             for index, (start, end) in zip(members, placed, strict=True)
@@ -187,6 +206,24 @@ def table_rows(facts: Sequence[Statement], header: Sequence[str]) -> Body:
     """Write facts as the rows of a table below `header`."""
     rows = [pipe_row([capitalised(fact.subject), ", ".join(fact.value)]) for fact in facts]
     return laid(rows, before=f"{pipe_row(header)}\n| --- | --- |\n")
+
+
+# How the laboratory states facts, by the kind of block of their structure.
+WRITERS = {"prose": sentences, "list": bullets, "table": table_rows}
+
+
+def worded(wording: str, name: str, label: str, value: Sequence[str]) -> str:
+    """Return the sentence that states a fact; `value` has one string, or list items."""
+    are = "are" if len(value) > 1 or is_plural(label) else "is"
+    return capitalised(wording.format(name=name, label=label, value=listed(list(value)), are=are))
+
+
+def paraphrases(
+    name: str, label: str, value: Sequence[str], k: int, rng: random.Random
+) -> list[str]:
+    """Return `k` different sentences. Raises ValueError if there are fewer WORDINGS."""
+    chosen = rng.sample(WORDINGS, k)
+    return [worded(wording, name, label, value) for wording in chosen]
 
 
 def facts_asked(query: Query, facts: list[Fact]) -> list[Fact]:

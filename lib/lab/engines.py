@@ -7,14 +7,16 @@ from typing import NamedTuple
 
 from lib.annotate.constraints import Candidate
 from lib.annotate.queries import Propose
+from lib.augment.drafts import Draft, Strategy, pair_text
 from lib.core.records import Document, Fact, Normalized, Rejected, Segment
 from lib.core.structures import STRUCTURES, prose
 from lib.core.text import capitalised, listed
 from lib.documents.markdown import ended
-from lib.lab.documents import PHRASES
+from lib.lab.documents import PHRASES, paraphrases
 from lib.normalize.rewrite import Rewrite
 from lib.normalize.segments import ELSEWHERE
 
+NO_FACT = "no fact is in this segment"
 _MARKS = "-| "  # around a fact: of a bullet, of a table row
 
 
@@ -67,6 +69,54 @@ def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
     return rewrite
 
 
+def vary_facts(facts: list[Fact]) -> dict[str, Strategy]:
+    """The strategies of an augmenter that knows `facts`: paraphrases, `k` a segment, and pairs.
+
+    Each paraphrase states all facts of a segment, in other words and another order. It raises
+    ValueError if there are fewer than `k` wordings.
+    """
+    known = _by_document(facts)
+
+    def inside(segment: Segment, document: Document) -> list[tuple[Fact, Candidate]]:
+        asked = [(fact, _candidate(fact, document.text)) for fact in known[document.document_id]]
+        return [
+            (fact, one)
+            for fact, one in asked
+            if segment.start <= one.start and one.end <= segment.end
+        ]
+
+    def paraphrase(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
+        drafts = []
+        for segment in segments:
+            rng = random.Random(f"paraphrase {segment.segment_id}")
+            stated = [
+                paraphrases(fact.entity, fact.attribute, one.answer.splitlines(), k, rng)
+                for fact, one in inside(segment, documents[segment.document_id])
+            ]
+            texts = [" ".join(rng.sample(each, len(each))) for each in zip(*stated, strict=True)]
+            drafts += [Draft(segment.segment_id, text) for text in texts] or [
+                Draft(segment.segment_id, "", NO_FACT)
+            ]
+        return drafts
+
+    def pairs(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
+        return [
+            draft
+            for segment in segments
+            for draft in [
+                Draft(
+                    segment.segment_id,
+                    pair_text(one.question, one.answer),
+                    asks=(one.start, one.end),
+                )
+                for _, one in inside(segment, documents[segment.document_id])
+            ]
+            or [Draft(segment.segment_id, "", NO_FACT)]
+        ]
+
+    return {"paraphrase": paraphrase, "pairs": pairs}
+
+
 def _by_document(facts: list[Fact]) -> dict[str, list[Fact]]:
     known = defaultdict(list)
     for fact in sorted(facts, key=lambda fact: fact.start):
@@ -88,9 +138,7 @@ def _candidate(fact: Fact, text: str) -> Candidate:
         start = text.rfind("\n", 0, text.index(fact.value[0], start)) + 1 if several else start
     above = text[: fact.start].rpartition("\n\n")[2]
     header = above.partition("\n")[0].strip(_MARKS) if raw.startswith("|") else ""
-    return Candidate(
-        question(fact), answer, structure.kind, start, end, header=header, rule="facts"
-    )
+    return Candidate(question(fact), answer, structure.kind, start, end, header=header)
 
 
 def question(fact: Fact) -> str:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from dataclasses import replace
 
+from lib.core.errors import model_named
 from lib.core.prompts import SPLIT, defused, folded, prompt_template
 from lib.core.records import Document, Normalized, Segment
 from lib.documents.language import UNKNOWN
@@ -56,7 +57,9 @@ def by_model(model: str, document_kind: str, calls: Calls) -> Rewrite:
     A reply that may be cut or repeated (AGAIN) is asked for once more; so is, with the reason, a
     rewrite in which the audit misses a fact or finds one of its own. If it is not better, the
     segment stays as it is. The engine raises Stopped as `lib.llm.complete` does.
+    Raises BadStudy if `model` names none.
     """
+    model_named("normalizer", model)
 
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
         requests = {

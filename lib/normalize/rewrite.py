@@ -32,7 +32,7 @@ def normalize(
 ) -> list[Normalized]:
     """Return one row per segment, in order; one without a rewrite gives the reason.
 
-    `rewrite` is `lib.normalize.rules.by_rules` or `lib.normalize.model.by_model(…)`.
+    `rewrite` is `lib.normalize.model.by_model(…)` or `lib.lab.engines.rewrite_facts(…)`.
     Raises KeyError naming a document that is not in `documents`, and whatever `rewrite` raises.
     """
     by_id = {document.document_id: document for document in documents}
@@ -42,15 +42,6 @@ def normalize(
             f"segments of {missing[0]!r}, but no such document: segment these documents first"
         )
     return rewrite(segments, by_id)
-
-
-def lost_tokens(source: str, rewritten: str) -> list[str]:
-    """Return the words of `source`, Markdown, that carry facts and are not in `rewritten`.
-
-    They are compared as `fact_words` and `words_in` fold them, and returned as written.
-    """
-    kept = words_in(rewritten)
-    return [word for folded, word in fact_words(source).items() if folded not in kept]
 
 
 def fact_words(source: str, items: Sequence[str] | None = None) -> dict[str, str]:

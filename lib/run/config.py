@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from lib.core.arms import AUGMENTED, BASE, RAW, TEXTS, is_trained, split_arm, texts_of
-from lib.core.errors import BadStudy, choices, explained
+from lib.core.errors import BadStudy, choices, explained, model_named
 from lib.core.stages import CURVE, KINDS, STAGES, Kind
 from lib.core.store import REPOSITORY, result_path
 from lib.documents.folder import SUFFIXES, list_files, one_of
@@ -42,6 +42,7 @@ _WORLD = ("seed", "n_private", "n_public", "renderings")  # of 00_lab, which dra
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+_WRITERS = {"annotator": "01_annotate", "normalizer": "02_normalize", "augmenter": "02_normalize"}
 _Model = Annotated[str, Field(min_length=1)]
 # Names of studies and arms become file names and parts of commands.
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -176,9 +177,9 @@ class Study(StudyFile):
     """A study of texts: `arms` holds parameters of single arms, by notebook."""
 
     base_model: str
-    annotator: _Model = "rules"
-    normalizer: _Model = "rules"
-    augmenter: _Model = "rules"  # used if dapt-a is among the arms
+    annotator: str = ""
+    normalizer: str = ""
+    augmenter: str = ""  # used if dapt-a is among the arms
     judge: _Model = "rules"
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
     together: bool = False  # all arms are answered and judged in one execution: for small models
@@ -197,11 +198,10 @@ class Study(StudyFile):
         base = "" if keys["source"] == "documents" else keys["name"]
         if not (base or keys.get("base_model")) and os.environ.get(BASE_VARIABLE) == LABORATORY:
             base, keys = "lab", {"caution": FOR_SHOW, **keys}
-        known = ("annotator", "normalizer", "augmenter") if keys["source"] == "lab" else ()
         return {
             "variants": list(kind.variants),
             "base_model": base and f"data/{base}/models/base",
-            **dict.fromkeys(known, "facts"),
+            **dict.fromkeys(_WRITERS, "facts" if keys["source"] == "lab" else ""),
             **keys,
             "arms": arms,
         }
@@ -226,6 +226,13 @@ class Study(StudyFile):
                     "same parameters; set together to false, or move them to notebooks"
                 )
             self._check_arm(arm, own.get("04_infer", {}))
+        is_rewritten = bool(self.trained) or self.kind.task == "spark"
+        writers = {"normalizer": is_rewritten, "augmenter": self.is_augmented}
+        for key, stage in _WRITERS.items():
+            model = getattr(self, key)
+            is_used = stage in self.stages and writers.get(key, True)
+            if is_used and (self.base_model or model):  # without a base, there is only a look
+                model_named(key, model)
         return self
 
     def _check_arm(self, arm: str, infer: dict) -> None:

@@ -13,7 +13,7 @@ from lib.core.store import model_source
 from lib.documents.folder import Reading, read_folder
 from lib.llm.request import counter
 from lib.run.config import Study, load_study
-from lib.run.look import costs
+from lib.run.look import MODEL, costs
 
 # Of an 8B model, a GPU: published for torchtitan with FSDP on 8 H100 (lib/train/README.md).
 _TOKENS_PER_SECOND, _PARAMETERS = 5762, 8.03e9
@@ -30,7 +30,7 @@ def plan_study(study: Study) -> pd.DataFrame:
     asked = replace(reading, documents=reading.documents[:most])
     rows, config = {}, _config(study)
     for stage, key in _PRICED.items():
-        model = getattr(study, key)
+        model = getattr(study, key) or MODEL  # the study may name none yet
         row = costs(reading if key == "normalizer" else asked, model).loc[stage.split("_")[1]]
         by_rules = model == "rules"
         rows[stage] = [

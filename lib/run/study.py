@@ -210,13 +210,13 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
         )
     study = load_study(name, folder)
     if isinstance(study, Study) and not study.base_model:
-        from lib.run.look import look_at, printed  # pandas takes 0.3 s
+        from lib.run.look import look_at  # pandas takes 0.3 s
 
-        print(printed(look_at(Path(study.folder))), end="\n\n", flush=True)
+        print(look_at(Path(study.folder)), end="\n\n", flush=True)
         raise BadStudy(
-            f"studies/{name}.yaml names no base_model, so the study stops after this "
-            "look: name a base model there that you can train, or give "
-            f"BASE={LABORATORY} to see the chain run"
+            f"studies/{name}.yaml names no base_model, so the study stops after this look: "
+            "name a base model there that you can train, or give "
+            f"BASE={LABORATORY} to see the chain run, and set annotator, normalizer and judge"
         )
     if isinstance(study, Study) and not study.made_by and (BASE in study.arms or study.trained):
         model_source(study.base_model)  # a missing base is reported before anything runs

@@ -18,14 +18,13 @@ from lib.analyze.tables import joined
 from lib.annotate.queries import annotate
 from lib.core.arms import texts_of
 from lib.core.errors import BadInput
-from lib.core.records import Document, Query, Segment, Verdict
+from lib.core.records import Document, Normalized, Query, Segment, Verdict
 from lib.core.store import write_json
 from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import make_records
 from lib.lab.engines import ask_facts, rewrite_facts
 from lib.lab.products import make_products
 from lib.normalize.rewrite import answers_kept, normalize
-from lib.normalize.rules import by_rules as rewrite_by_rules
 from lib.normalize.segments import segment
 from lib.train.checkpoints import data_hash
 from lib.train.packing import pack
@@ -103,6 +102,11 @@ TEXT = (
     "# Corvane\n\n- drill\n- hex key\n\nThe case of Corvane stands in the house, and after a "
     "fall in voltage it restarts\nafter 30 s. It has a red door.\n"
 )
+SENTENCES = {  # of a rewrite, by where each begins in TEXT
+    0: "The tools of Corvane are drill and hex key.",
+    TEXT.index("The case"): TEXT[TEXT.index("The case") : TEXT.index(" It has")],
+    TEXT.index("It has"): "It has a red door.",
+}
 TOOLS = {
     "answer": "drill\nhex key",
     "structure": "entity-list",
@@ -142,7 +146,17 @@ def row_of(
         )
         for n, (start, end) in enumerate(zip(borders, borders[1:], strict=False))
     ]
-    rewrites = normalize(segments, [document], rewrite_by_rules)
+    rewrites = [
+        Normalized(
+            segment_id=one.segment_id,
+            document_id="d",
+            rating=None,
+            remark="",
+            text=" ".join(text for at, text in SENTENCES.items() if one.start <= at < one.end),
+            dropped="",
+        )
+        for one in segments
+    ]
     if rewritten is not None:
         rewrites[0] = rewrites[0].model_copy(update={"text": rewritten, "dropped": dropped})
     corpus = corpus_of(segments, rewrites, texts_of(arm), held_out)

@@ -7,7 +7,7 @@ from statsmodels.regression.linear_model import OLS
 
 from lib.analyze import logliks
 from lib.core.records import Loss
-from lib.tasks.spark.structures import STRUCTURES
+from lib.core.structures import STRUCTURES
 
 RNG = np.random.default_rng(3)
 GAINS = {"base": (0, 0, 0), "dapt": (2, 0, 1), "dapt@2": (2.2, 0, 1.2), "dapt-n": (2.1, 0, 0)}

@@ -8,8 +8,8 @@ from lib.analyze.paper import paper_table4
 from lib.analyze.win_rates import COLUMNS, flips, formatted_table4, table4
 from lib.core.arms import ALL
 from lib.core.records import Query
+from lib.core.structures import STRUCTURES
 from lib.judge.pairs import CRITERIA, Preference, combined
-from lib.tasks.spark.structures import STRUCTURES
 
 PAPER = paper_table4()[COLUMNS]
 

@@ -1,14 +1,13 @@
 """Texts are numbered, kept apart from the test's questions, and dropped if they invent."""
 
-import random
-
 import pytest
 
 from lib.annotate.queries import annotate
-from lib.annotate.rules.engine import by_rules as ask_by_rules
 from lib.augment.drafts import TESTED, Draft, augment
-from lib.augment.rules import NO_FACT, by_questions
 from lib.core.records import Augmented, Document, Segment
+from lib.lab.documents import make_records
+from lib.lab.engines import ask_facts, vary_facts
+from lib.lab.products import make_products
 
 RECORD = """# Corvane P-417
 
@@ -26,7 +25,6 @@ The default port of Corvane P-417 is 8443. It hums.
 | 80 | TCP | no |
 | 161 | UDP | yes |
 """
-ENGINE = by_questions(ask_by_rules)
 DOCUMENT = Document(document_id="d", title="Corvane P-417", path="", text=RECORD)
 
 
@@ -54,34 +52,24 @@ def saying(*texts: str) -> list[Augmented]:
     return augment(SEGMENTS, [DOCUMENT], [], engine, ["paraphrase"], 1)[0]
 
 
-def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment():
-    rows = augment(SEGMENTS, [DOCUMENT], [], ENGINE, ["paraphrase"], 3)[0]
-    assert len({row.text for row in rows}) == 6 and not any(row.dropped for row in rows)
-    assert all('port "80"' in row.text and "TCP" in row.text for row in rows[3:])
-    for row in rows[:3]:
-        assert all(word in row.text for word in ("default port", "8443", "weight", "2 kg"))
-    cut = segments_of(RECORD, RECORD.index("8443"))[:1]
-    (row,) = augment(cut, [DOCUMENT], [], ENGINE, ["paraphrase"], 3)[0]
-    assert (row.text, row.dropped) == ("", NO_FACT)
-
-
-def test_no_pair_asks_what_the_test_asks_and_every_other_is_kept():
-    every = annotate([DOCUMENT], ask_by_rules, 100)[0]
-    rng = random.Random(1)
-    for count in range(len(every) + 1):
-        tested = rng.sample(every, count)
-        rows = [
-            row
-            for row in augment(segments_of(RECORD), [DOCUMENT], tested, ENGINE, ["pairs"], 1)[0]
-            if row.text
-        ]
-        asked = {query.question for query in tested}
-        assert len(rows) == len(every)
-        for query, row in zip(every, rows, strict=True):
-            assert row.text.startswith(f"Question: {query.question}\nAnswer:")
-            overlaps = any(one.start < query.end and query.start < one.end for one in tested)
-            assert (row.dropped == TESTED) == (query.question in asked or overlaps)
-            assert overlaps or row.dropped == ""
+def test_no_pair_that_asks_what_the_test_asks_is_kept_and_every_other_is():
+    documents, facts = make_records(make_products(2, 1), 1, public=False)
+    every, _ = annotate(documents, ask_facts(facts), 100)
+    segments = [
+        segment.model_copy(update={"document_id": one.document_id, "segment_id": one.title})
+        for one in documents
+        for segment in segments_of(one.text)
+    ]
+    tested = every[::3]
+    rows, _ = augment(segments, documents, tested, vary_facts(facts), ["pairs"], 1)
+    assert len(rows) == len(every)
+    for query, row in zip(every, rows, strict=True):
+        assert row.text.startswith(f"Question: {query.question}\nAnswer:")
+        overlaps = any(
+            one.document_id == query.document_id and one.start < query.end and query.start < one.end
+            for one in tested
+        )
+        assert row.dropped == (TESTED if overlaps else "")
 
 
 @pytest.mark.parametrize(

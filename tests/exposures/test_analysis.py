@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lib.core.structures import STRUCTURES
 from lib.exposures import analysis, figures
-from lib.tasks.spark.structures import STRUCTURES
 
 EXPOSURES = (1, 2, 4, 8, 16, 32, 64)
 SHIFT = {"natural": 0.0, "entity-list": 0.5, "tabular": 1.0}  # doublings

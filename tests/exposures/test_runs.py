@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 import torch
 
+from lib.core.structures import STRUCTURES
 from lib.core.text import listed
 from lib.exposures.arms import ARMS, N_PARAPHRASES, arm_named, records, runs_of
 from lib.exposures.outcomes import read_rows, run, write_rows
@@ -16,7 +17,6 @@ from lib.infer.prompts import prompt_for
 from lib.lab.base_model import make_world, new_llama, train_tokenizer
 from lib.lab.engines import question
 from lib.lab.products import make_products
-from lib.tasks.spark.structures import STRUCTURES
 
 PRODUCTS = make_products(6, 1)
 DOCUMENTS, FACTS = records(PRODUCTS, 1, 0)

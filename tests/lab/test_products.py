@@ -1,20 +1,23 @@
 """The laboratory's records: spans, balance, and that nothing private is public."""
 
+import random
 import re
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 import pytest
 
 from lib.annotate.queries import annotate
-from lib.core.structures import structure_of
+from lib.augment.drafts import augment
+from lib.core.records import Segment
+from lib.core.structures import STRUCTURES, structure_of
 from lib.documents.markdown import block_at, parse
 from lib.lab.base_model import train_tokenizer
-from lib.lab.documents import make_records, public_records
-from lib.lab.engines import ask_facts, rewrite_facts
+from lib.lab.documents import WORDINGS, make_records, paraphrases, public_records
+from lib.lab.engines import ask_facts, rewrite_facts, vary_facts
 from lib.lab.products import ATTRIBUTES, make_products
 from lib.normalize.rewrite import normalize
 from lib.normalize.segments import segment
-from lib.tasks.spark.structures import STRUCTURES
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +130,44 @@ def test_each_fact_is_stated_once_wherever_its_record_is_cut(records, limit):
         assert all(text.count(item) >= 1 for item in fact.value) and "|" not in text, fact
         if limit == 700:
             assert text.count(f" {fact.attribute} ") == 1 and fact.entity in text, fact
+
+
+def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment(records):
+    document, facts = (
+        records[0][0],
+        [one for one in records[1] if one.end < len(records[0][0].text)],
+    )
+    facts = [one for one in facts if one.document_id == document.document_id]
+    last = facts[-1]
+    for bounds in ((0, len(document.text)), (0, (last.start + last.end) // 2)):
+        segments = [
+            Segment(
+                segment_id="s",
+                document_id=document.document_id,
+                start=start,
+                end=end,
+                text=document.text[start:end],
+                n_tokens=9,
+            )
+            for start, end in pairwise(bounds)
+        ]
+        rows, _ = augment(segments, [document], [], vary_facts(facts), ["paraphrase"], 3)
+        assert len({row.text for row in rows}) == 3 and not any(row.dropped for row in rows)
+        for fact in (one for one in facts if one.end <= bounds[1] or one == last):
+            is_whole = fact.end <= bounds[1]
+            assert all((fact.attribute in row.text.lower()) == is_whole for row in rows), fact
+
+
+@pytest.mark.parametrize("value", [["412 volts"], ["foam", "cork", "felt"]])
+def test_every_wording_states_the_fact_without_the_words_of_its_question(value):
+    found = paraphrases("Ardwin Iris", "spare parts", value, len(WORDINGS), random.Random(1))
+    assert len(set(found)) == len(WORDINGS)
+    for sentence in found:
+        assert "Ardwin Iris" in sentence and all(item in sentence for item in value)
+        assert "spare parts" in sentence.lower() and not sentence[0].islower()
+        assert "spare parts of Ardwin Iris" not in sentence
+        assert "{" not in sentence
+        name, label, first = (
+            sentence.index(one) for one in ("Ardwin Iris", "spare parts", value[0])
+        )
+        assert max(name, label) < first  # as a question and a record have them

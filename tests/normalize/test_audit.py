@@ -1,4 +1,4 @@
-"""The audit finds what is lost or invented, by kind, in rewrites by rules and in other words."""
+"""The audit finds what is lost or invented, by kind, in rewrites in other words."""
 
 import re
 
@@ -9,11 +9,8 @@ from lib.core.store import REPOSITORY
 from lib.documents.folder import read_folder
 from lib.documents.markdown import parse
 from lib.normalize.audit import audit, kinds_table
-from lib.normalize.rewrite import normalize
-from lib.normalize.rules import by_rules
-from lib.normalize.segments import segment as cut_into_segments
+from lib.normalize.rewrite import words_by_structure
 from tests.normalize.paraphrases import PAIRS
-from tests.normalize.test_rewrite import TOKENIZER
 
 SOURCE = (
     "# Corvane P-417\n\nSee /etc/harbor.conf for v2.10.3 and 36 seconds.\n\n- seal kit\n"
@@ -154,19 +151,14 @@ def test_few_faithful_rewrites_in_other_words_raise_an_alarm():
     assert sum(row.number("lost", "invented") > 0 for row in pairs_audited()) <= len(PAIRS) // 10
 
 
-def test_the_rules_lose_and_invent_nothing_of_real_documents():
-    documents = [
-        one
-        for one in read_folder(REPOSITORY / "data" / "technical").documents
-        if len(one.text) < 20_000
-    ]
-    segments = cut_into_segments(documents, TOKENIZER, 700)
-    rows = audit(segments, documents, normalize(segments, documents, by_rules))
-    assert [
-        (row.segment_id, row.lost, row.invented)
-        for row in rows
-        if not row.dropped and row.number("lost", "invented")
-    ] == []
+def test_words_are_counted_by_what_became_of_their_structure():
+    text = "A pump runs.\n\n- red\n- blue\n\n| a | b |\n| - | - |\n| 1 | 2 |\n"
+    _, segments, rows = audited(["A pump runs. Red and blue; b of 1 is 2."], source=text)
+    fates = words_by_structure(segments, rows)
+    assert fates.loc["natural"].tolist() == [3, 0, 0]
+    assert fates.loc["tabular"].kept == 0 < fates.loc["tabular"].rewritten
+    fates = words_by_structure(segments, audited([""], source=text)[2])
+    assert fates.loc["natural"].tolist() == [0, 0, 3]
 
 
 def test_the_shipped_texts_of_which_lists_and_tables_alone_are_rewritten_lose_nothing():

@@ -15,6 +15,8 @@ from lib.run.config import check, load_study, notebook_path, parameters_of, stud
 from lib.run.study import run_study
 from tests.conftest import tiny_notebook
 
+NAMED = "annotator: a-model\nnormalizer: a-model\n"
+
 
 @pytest.fixture
 def study_file(tmp_path, monkeypatch):
@@ -75,6 +77,10 @@ WRONG = [  # lines of a study's file, by default of a laboratory's; part of the 
         "wrong.yaml: notebook 03_train, parameter epochs: 'many' is not int",
     ),
     ("seed: 1", "Did you mean seeds?"),
+    ("source: documents\nbase_model: b", "annotator: '' names no model: set annotator, normalizer"),
+    ("annotator: rules", "annotator: 'rules' names no model: set annotator, normalizer and judge"),
+    ("normalizer: rules", "normalizer: 'rules' names no model"),
+    ("augmenter: rules\narms: [dapt-a]", "augmenter: 'rules' names no model"),
     ("folder: studies", "makes its own documents: leave DOCUMENTS out"),
     (READS + "folder: studies", "makes its own documents: leave DOCUMENTS out"),
     (READS + "arms: {gpt: }", "nor an arm with a model of its own: gpt: {04_infer: {endpoint_mo"),
@@ -189,12 +195,22 @@ def test_arms_together_are_one_stage_of_the_notebooks_that_answer_judge_and_comp
 
 def test_arms_together_may_have_readers_and_examples_of_their_own(study_file):
     study_file(
-        "source: tablequest\ntogether: true\narms: {base: , few: {04_infer: {shots: 2}}, "
+        "source: tablequest\nannotator: a-model\ntogether: true\n"
+        "arms: {base: , few: {04_infer: {shots: 2}}, "
         "floor: {04_infer: {reader: rules}}}"
     )
     given = load_study("wrong").given("04_infer")
     assert given["reader"] == {"base": "model", "few": "model", "floor": "rules"}
     assert given["shots"] == {"base": 0, "few": 2, "floor": 0}
+
+
+def test_a_laboratorys_base_on_own_documents_is_for_show(study_file, monkeypatch, documents_folder):
+    monkeypatch.setenv(config.BASE_VARIABLE, "laboratory")
+    study_file("source: lab", "lab")
+    study_file(f"source: documents\n{NAMED}")
+    study = load_study("wrong", str(documents_folder))
+    assert (study.base_model, study.caution) == ("data/lab/models/base", config.FOR_SHOW)
+    assert study.given("06_analyze")["caution"] == config.FOR_SHOW
 
 
 def test_only_a_study_with_dapt_a_is_augmented(study_file):
@@ -247,7 +263,7 @@ def test_a_study_of_ones_own_documents_wants_a_folder_with_some(
     study_file, tmp_path, monkeypatch, folder, message
 ):
     monkeypatch.chdir(tmp_path)
-    study_file("source: documents\nbase_model: org/model\n", "mine")
+    study_file(f"source: documents\nbase_model: org/model\n{NAMED}", "mine")
     with pytest.raises((BadStudy, BadInput)) as error:
         load_study("mine", folder)
     assert message in str(error.value)
@@ -281,7 +297,7 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     (folder / "good.md").write_text("The gate listens on 7001.\n")
     (folder / "bad.md").write_bytes(b"")
     (house.root / "studies" / "mine.yaml").write_text(
-        "source: documents\nbase_model: org/model\narms: [base]\nvariants: []\n"
+        f"source: documents\nbase_model: org/model\narms: [base]\nvariants: []\n{NAMED}"
     )
     ran = house.run("mine", "--documents", str(folder), "--jobs", "2")
     assert ran.returncode == 0, ran.stdout

@@ -1,25 +1,23 @@
 """A structure is one entry: what the study does with one that is not in lib."""
 
 import ast
+import json
 from collections import Counter
-
-import pytest
 
 from lib.analyze.figures.plots import draw_accuracy
 from lib.analyze.statistics.paired import paired
 from lib.analyze.statistics.seeds import spread
+from lib.annotate.model.pairs import read_reply
 from lib.annotate.queries import annotate
-from lib.core.digest import reached
-from lib.core.records import Answer
-from lib.core.stages import CHAIN, EVIDENCE
-from lib.core.store import REPOSITORY, load, save
-from lib.documents.folder import read_folder
+from lib.core.records import Answer, Document
+from lib.core.store import REPOSITORY, save
+from lib.core.structures import STRUCTURES
+from lib.documents.markdown import parse
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import facts_asked, make_records
 from lib.lab.engines import ask_facts
 from lib.lab.products import ATTRIBUTES, make_products
-from lib.run.config import notebook_path
-from lib.tasks.spark.structures import STRUCTURES
+from lib.llm.request import Reply
 from tests.conftest import run_cells, table
 
 
@@ -32,42 +30,23 @@ def test_names_of_structures_are_in_two_files_of_lib():
         if isinstance(node, ast.Constant) and node.value in names
     }
     assert sorted(map(str, found)) == [
-        "lib/tasks/spark/structures.py",
+        "lib/core/structures.py",
         "lib/tasks/structext/ask/prompts.py",
     ]
 
 
-@pytest.mark.parametrize(
-    "stage",
-    [
-        "00_lab",
-        *sorted({*CHAIN} - {"01_annotate", "03_train", "04_infer"}),
-        *EVIDENCE,
-        "exposures_run",
-        "exposures",
-    ],
-)
-def test_notebooks_that_use_structures_register_them(stage):
-    assert "lib.tasks.spark.structures" in reached(notebook_path(stage))
-
-
-def test_a_real_document_is_asked_about_code_and_its_lines_become_sentences(
-    code, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    documents = read_folder(REPOSITORY / "data" / "technical").documents
-    save("real", "documents", documents)
-    train_tokenizer([documents[0].text], 400).save_pretrained(tmp_path / "base")
-    run_cells("01_annotate", study="real")
-    asked = [query for query in load("real", "queries") if query.structure == code]
-    assert len(asked) >= 5
-    assert {query.question: query.answer for query in asked}[
-        'In the document "nats bench", what is the memory?'
-    ] == "16 GB"
-    run_cells("02_normalize", study="real", base_model=str(tmp_path / "base"))
-    text = " ".join(row.text for row in load("real", "normalized"))
-    assert "The memory is 16 GB. The system firmware version is" in text
-    assert "nats-server -m 8222 -js" in text
+def test_a_models_pair_about_code_has_its_structure(code):
+    text = "# Orsa\n\n```\nMemory: 16 GB\n```\n"
+    pair = {
+        "question": "How large is the memory of Orsa?",
+        "answer": "16 GB",
+        "source_reference": "Memory: 16 GB",
+        "source_reference_type": "Code block",
+    }
+    document = Document(document_id="d", title="Orsa", path="", text=text)
+    reply = Reply(json.dumps([pair]), "")
+    candidates, rejected = read_reply(reply, document, parse(text), 0, len(text))
+    assert [one.structure for one in candidates] == [code] and not rejected
 
 
 def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, monkeypatch):

@@ -31,7 +31,7 @@ class Form(NamedTuple):
 
 
 ANSWERS = Form(("question", "reference answer", "answer"), ("correct", "incorrect", "unsure"))
-QUESTIONS = Form(("structure", "rule", "question", "answer", "source"), ("good", "poor", "wrong"))
+QUESTIONS = Form(("structure", "question", "answer", "source"), ("good", "poor", "wrong"))
 # is the answer where it is said to be, does it match, does the level fit
 TABLE_QUESTIONS = QUESTIONS._replace(labels=("right", "not there", "no match", "wrong level"))
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
@@ -46,7 +46,7 @@ class Item:
     query_id: str
     arm: str  # "" for a question
     structure: str
-    verdict: str  # from the judge that stratifies the sample; the rule of a question
+    verdict: str  # from the judge that stratifies the sample; "" for a question
     document_id: str
     texts: tuple[str, ...]  # those that its form shows
 
@@ -89,10 +89,9 @@ def questions_of(queries: Iterable[Query]) -> list[Item]:
         _item(
             one,
             "",
-            one.rule,
+            "",
             (
                 one.structure,
-                one.rule,
                 one.question,
                 one.answer,
                 f"{one.source_header}\n{one.source_reference}".strip(),
@@ -196,14 +195,14 @@ def verdicts_of(items: Iterable[Item], labels: dict[str, str], person: str) -> l
 
 
 def ratings(items: Iterable[Item], labels: dict[str, str], form: Form = QUESTIONS) -> pd.DataFrame:
-    """Return the share of each label, with intervals over documents, by structure and by rule."""
+    """Return the share of each label, with intervals over documents, by structure."""
     rows = pd.DataFrame(
         [
-            (item.structure, item.verdict, item.document_id, labels[item.item])
+            (item.structure, item.document_id, labels[item.item])
             for item in items
             if item.item in labels
         ],
-        columns=["structure", "rule", "document", "label"],
+        columns=["structure", "document", "label"],
     )
     tables = []
     for label in form.labels:
@@ -212,7 +211,7 @@ def ratings(items: Iterable[Item], labels: dict[str, str], form: Form = QUESTION
             by_group(
                 own.assign(by=by, group=own[by]), ["by", "group", "label"], "share", "document"
             )
-            for by in ("structure", "rule", ALL)
+            for by in ("structure", ALL)
         ]
     return pd.concat(tables, ignore_index=True).rename(columns={"mean": "share"})
 

@@ -11,13 +11,13 @@ from lib.annotate.model.grounding import Place, missing_number, places
 from lib.annotate.model.parts import parts, room, shares
 from lib.annotate.model.replies import Reading, read_pairs
 from lib.annotate.queries import Propose
-from lib.core.errors import BadReply
+from lib.core.errors import BadReply, model_named
 from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Document, Rejected
 from lib.core.structures import STRUCTURES, structure_of
+from lib.core.text import folded
 from lib.documents.language import UNKNOWN
 from lib.documents.markdown import Block, block_at, parse
-from lib.documents.phrases import folded
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -43,9 +43,10 @@ class _Pair(BaseModel):
 def by_model(model: str, calls: Calls) -> Propose:
     """Return an engine that asks `model`; a reply without any pair is sent back once.
 
-    The engine raises ValueError if the model's context window is too small, and Stopped as
-    `lib.llm.complete` does.
+    Raises BadStudy if `model` names none. The engine raises ValueError if the model's context
+    window is too small, and Stopped as `lib.llm.complete` does.
     """
+    model_named("annotator", model)
 
     def propose(documents: list[Document], max_queries: int) -> list[Proposals]:
         space = room(model, max_queries)

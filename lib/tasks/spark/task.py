@@ -2,13 +2,11 @@
 
 from lib.annotate.model.pairs import by_model
 from lib.annotate.queries import annotate, draw
-from lib.annotate.rules.engine import by_rules as ask_by_rules
 from lib.core.records import Document
 from lib.core.structures import structure_of
 from lib.judge.rules import by_rules
 from lib.lab.engines import ask_facts
 from lib.llm.calls import Calls
-from lib.tasks.spark import structures  # noqa: F401 (registers them)
 from lib.tasks.task import Asked, Rows, Task
 
 
@@ -31,21 +29,12 @@ class Spark(Task):
     ) -> Asked:
         """Return the queries on `max_documents` drawn documents, at most `max_queries` on each.
 
-        The rules see all documents: a question that two answer differently is not asked. "facts"
-        asks for `texts["facts"]`, which a laboratory knows.
+        `annotator` is a model, or "facts", which asks for `texts["facts"]` of a laboratory.
         """
-        documents = texts["documents"]
-        drawn = draw(documents, max_documents, seed)
-        engine = (
-            ask_by_rules
-            if annotator == "rules"
-            else ask_facts(texts["facts"])
-            if annotator == "facts"
-            else by_model(annotator, calls)
-        )
-        found = annotate(documents if annotator == "rules" else drawn, engine, max_queries)
-        ids = {document.document_id for document in drawn}
-        return Asked(*([row for row in rows if row.document_id in ids] for rows in found))
+        is_known = annotator == "facts"
+        engine = ask_facts(texts["facts"]) if is_known else by_model(annotator, calls)
+        drawn = draw(texts["documents"], max_documents, seed)
+        return Asked(*annotate(drawn, engine, max_queries))
 
     def checks(self, asked: Asked, texts: Rows) -> list[str]:
         """Check that source references are verbatim and labels those of their blocks."""

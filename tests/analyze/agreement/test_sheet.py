@@ -25,7 +25,7 @@ from lib.analyze.agreement.sheet import (
 )
 from lib.core.errors import BadInput, BadStudy
 from lib.core.records import Answer, Query, Verdict
-from lib.tasks.spark.structures import STRUCTURES
+from lib.core.structures import STRUCTURES
 
 
 def study(n: int = 40, text: str = "answer {}"):
@@ -209,10 +209,10 @@ def test_a_label_is_a_verdict_that_stands_for_its_stratum(items):
     ]
 
 
-def test_questions_are_rated_by_structure_and_rule_with_their_denominators(tmp_path):
+def test_questions_are_rated_by_structure_with_their_denominators(tmp_path):
     path = tmp_path / "questions.csv"
     queries = [
-        query.model_copy(update={"rule": "lists", "document_id": f"d{number // 3}"})
+        query.model_copy(update={"document_id": f"d{number // 3}"})
         for number, query in enumerate(study(12)[0])
     ]
     items = questions_of(queries)
@@ -225,7 +225,7 @@ def test_questions_are_rated_by_structure_and_rule_with_their_denominators(tmp_p
         read_labels(path)
     table = ratings(items, read_labels(path, QUESTIONS)).set_index(["by", "group", "label"])
     table = table.sort_index()
-    assert dict(table.loc[("rule", "lists"), "share"]) == {"good": 0.9, "poor": 0.1, "wrong": 0}
+    assert dict(table.loc[("all", "all"), "share"]) == {"good": 0.9, "poor": 0.1, "wrong": 0}
     assert set(table.n.xs("structure")) == {3, 4} and {*table.n.xs("all")} == {10}
-    low, high = table.loc[("rule", "lists", "good"), ["low", "high"]]
+    low, high = table.loc[("all", "all", "good"), ["low", "high"]]
     assert low < 0.9 < high

@@ -17,7 +17,7 @@ from lib.analyze.statistics.paired import (
 from lib.analyze.tables import table2
 from lib.core.arms import ARMS
 from lib.core.records import Fact, Query
-from lib.tasks.spark.structures import STRUCTURES
+from lib.core.structures import STRUCTURES
 
 STATES = {"1": "correct", "0": "incorrect", "-": "unscored"}
 

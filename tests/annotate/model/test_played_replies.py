@@ -16,7 +16,6 @@ from lib.llm.calls import Calls
 from lib.normalize.model import by_model as normalizer
 from lib.normalize.rewrite import normalize
 from lib.normalize.segments import KEPT
-from lib.tasks.spark import structures  # noqa: F401 (registers them)
 from tests.llm_server import Server, completion
 
 PLAYED = [
