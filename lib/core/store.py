@@ -138,7 +138,7 @@ def load(
     path = artifact_path(study, name, **keys)
     if optional and not path.exists():
         return []
-    return read_records(path, kind or ARTIFACTS[name].kind, made_by(name, **keys))
+    return read_records(path, kind or ARTIFACTS[name].kind or Record, made_by(name, **keys))
 
 
 def save(study: str, name: str, rows: Iterable[Record], **keys: object) -> Path:

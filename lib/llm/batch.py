@@ -99,7 +99,7 @@ class Batches(Direct):
         # As many requests as file and money allow, but at least one.
         self.budget.refresh()
         n_bytes, usd = 0, 0.0
-        part = {}
+        part: Waiting = {}
         for key, request in islice(pool.items(), self.most):
             n_bytes += len(self._line(key, request))
             usd += self.budget.worst(request, batch=True)

@@ -97,7 +97,7 @@ class Cache:
 
     def __init__(self, path: Path) -> None:
         self.path, self.me = path, _process(os.getpid())
-        self.waits_for = set()  # processes of other machines
+        self.waits_for: set[str] = set()  # processes of other machines
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._open()
         if (version := self._version()) != _VERSION:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from uuid import uuid4
 
 import pydantic
@@ -51,10 +51,10 @@ class Calls:
 
     cache: Path  # SQLite file, one per study
     stage: str = ""  # shares max_cost_usd with all runs of the same stage, such as those of arms
-    max_cost_usd: float | None = Field(None, gt=0)  # that the stage may cost over all runs
+    max_cost_usd: float | None = Field(default=None, gt=0)  # that the stage may cost over all runs
     mode: Literal["direct", "batch"] = "direct"  # batch: half the price, done within a day
-    concurrency: int = Field(32, gt=0)  # simultaneous calls
-    max_failed_share: float = Field(0.1, ge=0, le=1)  # of all calls, cached ones too: stop above it
+    concurrency: int = Field(default=32, gt=0)  # simultaneous calls
+    max_failed_share: float = Field(default=0.1, ge=0, le=1)  # of all calls: stop above it
     retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
     strict_model: bool = False  # stop at a reply of a model whose name begins otherwise
     timeout_seconds: float = 600.0  # per call, from sending to the complete reply
@@ -139,12 +139,16 @@ class Calls:
         )
 
 
-def settings_of(section: dict, stage: str) -> dict[str, object]:
+def settings_of(section: dict, stage: str) -> dict[str, Any]:
     """Return what the section `llm` of a study file says of a stage: fields of Calls.
 
     Its key `stages` has settings of single stages, by name. Raises ValueError as Calls does.
     """
-    settings = {"max_cost_usd": MAX_COST_USD, **section, **section.get("stages", {}).get(stage, {})}
+    settings: dict[str, Any] = {
+        "max_cost_usd": MAX_COST_USD,
+        **section,
+        **section.get("stages", {}).get(stage, {}),
+    }
     settings.pop("stages", None)
     Calls(Path(), **settings)
     return settings

@@ -28,6 +28,7 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
 
     A call that fails has its reason. Raises Stopped, BadStudy (endpoint) and BadInput (cache).
     """
+    failed: dict[str, str]
     at, failed = endpoint(), {}
     with closing(Cache(calls.cache)) as cache:
         read = partial(_stored, cache, model, at, calls)
@@ -70,7 +71,9 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
             f"{shown(calls.cache)}; the same command requests only the rest"
         )
     replies = [
-        _best(stored[request]) if stored[request] else Reply("", failed[request.key(model, at.url)])
+        _best(stored[request])
+        if stored[request]
+        else Reply("", failed[request.key(model, at.url if at else "")])
         for request in requests
     ]
     calls.tally.models.update(reply.model for reply in replies if reply.model)
@@ -94,7 +97,7 @@ def _stored(
     cache: Cache, model: str, at: Endpoint | None, calls: Calls, request: Request
 ) -> list[Reply]:
     # Of this endpoint or imported, or of any endpoint without a key: until one is an answer.
-    replies = []
+    replies: list[Reply] = []
     while not replies or replies[-1].reason:
         one = _next(request, replies)
         entry = cache.get(one.key(model), one.key(model, at.url) if at else "")

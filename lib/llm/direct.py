@@ -28,11 +28,17 @@ class Direct:
     `stopped` is why it ended early, else ""; `failed` has the reasons of failed calls by key.
     """
 
+    http: Any
+    client: Any
+    bar: Any
+    loop: Any
+    task: Any
+
     def __init__(self, at: Endpoint, model: str, budget: Budget) -> None:
         self.at, self.model, self.budget = at, model, budget
         self.calls, self.cache = budget.calls, budget.cache
-        self.dropped = set()  # parameters that the endpoint refuses
-        self.failed = {}
+        self.dropped: set[str] = set()  # parameters that the endpoint refuses
+        self.failed: dict[str, str] = {}
         self.hopeless = 0.0  # requests that have failed so far
         self.next = 0.0  # when the endpoint is to be asked again, on the monotonic clock
         self.stopped = ""
@@ -194,7 +200,7 @@ class Direct:
         with self.cache.transaction():
             self.cache.put(
                 [
-                    Entry(
+                    Entry(  # type: ignore[call-arg]  # usage is a pair
                         key,
                         request.key(self.model),
                         self.model,

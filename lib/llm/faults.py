@@ -61,12 +61,12 @@ class Fault:
         )
 
 
-def fault_of(error: Exception) -> Fault:
+def fault_of(error: BaseException | None) -> Fault:
     """Return what an error of the client means, without its message, which has the address."""
     if type(error) is TimeoutError:  # of the whole call
         return Fault("no complete reply in time", TRIES_IF_LASTING, is_maybe_paid=True)
     chain = [type(error).__name__]
-    while error := error.__cause__ or error.__context__:
+    while error := error and (error.__cause__ or error.__context__):
         chain.append(type(error).__name__)
     names, name = " ".join(chain), f"({chain[-1]})"
     is_unreached = re.search("Connector|ConnectionTimeout|gaierror|Proxy", names)

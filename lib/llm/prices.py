@@ -37,7 +37,7 @@ def price_of(model: str, table: Path = TABLE) -> Price | None:
     found = {}
     for row in csv.DictReader(lines, restkey="too many cells"):
         try:
-            price = Price(**{column: cell for column, cell in row.items() if cell})
+            price = Price.model_validate({column: cell for column, cell in row.items() if cell})
         except ValidationError as error:
             raise BadInput(f"{shown(table)}, row {row['model']!r}: {error}") from None
         if price.model in found:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 ESTIMATE = "an estimate: 4 bytes per token"
 
@@ -21,7 +22,7 @@ class Request:
     stop: tuple[str, ...] = ()  # the reply ends before the first of these; at most 4 (OpenAI)
 
     @classmethod
-    def ask(cls, prompt: str, **settings: object) -> "Request":
+    def ask(cls, prompt: str, **settings: Any) -> "Request":
         """Return a request with one user message."""
         return cls((("user", prompt),), **settings)
 

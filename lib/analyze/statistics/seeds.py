@@ -32,7 +32,7 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
 
     design_effect: n queries are worth n / design_effect independent ones (Kish 1965).
     """
-    arms = {}
+    arms: dict[str, list[str]] = {}
     for name in sorted_arms(rows.arm):
         arms.setdefault(split_arm(name)[0], []).append(name)
     return pd.DataFrame(
