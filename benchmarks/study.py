@@ -46,8 +46,7 @@ def _chain(factor: int):
 
     from lib.annotate import queries as annotate
     from lib.infer import answers as inference
-    from lib.judge import rules as judging
-    from lib.judge import verdicts as judge
+    from lib.judge import scorer
     from lib.lab import base_model as laboratory_base
     from lib.lab.documents import make_records
     from lib.lab.engines import ask_facts, rewrite_facts
@@ -83,7 +82,7 @@ def _chain(factor: int):
             model.eval(), tokenizer, queries, "dapt", max_answer_tokens=16, max_list_tokens=16
         )
         yield counts
-        judge.judge(queries, answers, judging.by_rules)
+        scorer.judge(queries, answers, scorer.score)
         yield counts
         training.train(
             model,

@@ -65,7 +65,7 @@ rule retention:
 
 
 rule pairs:
-    input: rows("queries", "documents"), of("answers", [first, *compared])
+    input: rows("queries"), of("answers", [first, *compared])
     output: [rows("preferences", judge=study.judge, first=first, second=arm) for arm in compared],
         records("pairs", ONE)
     params: **each("pairs")

@@ -63,12 +63,12 @@ DECLARED = {
     "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\n'
     "learning_rate: float = 1.0e-3\nepochs: int = 2\nnote: str | None = None",
     "04_infer": 'arms: list[str] = ["dapt"]\nbase_model: str = ""',
-    "05_judge": 'arms: list[str] = ["dapt"]\njudge: str = "rules"',
-    "06_analyze": 'judge: str = "rules"\narms: list[str] = ["base"]',
+    "05_judge": 'arms: list[str] = ["dapt"]\njudge: str = "scorer"',
+    "06_analyze": 'judge: str = "scorer"\narms: list[str] = ["base"]',
     "retention": 'arms: list[str] = ["dapt"]\nbase_model: str = ""\ntasks: str = "lab"',
-    "pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "rules"',
-    "statistics": 'judge: str = "rules"\narms: list = []',
-    "ledger": 'judge: str = "rules"\narms: list = []',
+    "pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "scorer"',
+    "statistics": 'judge: str = "scorer"\narms: list = []',
+    "ledger": 'judge: str = "scorer"\narms: list = []',
     "agreement": "judges: list = []\narms: list = []",
 }
 DOES = {

@@ -21,7 +21,7 @@ from lib.core.values import solid, tokens
 from lib.documents.markdown import Block, parse
 from lib.infer.prompts import beginning
 from lib.infer.window import tokenizer_of
-from lib.judge.rules import match_list
+from lib.judge.scorer import split_items
 from lib.train.checkpoints import data_hash
 from lib.train.packing import pack
 from lib.train.texts import Corpus, added_texts, corpus_of
@@ -34,7 +34,6 @@ STAGES: tuple[Stage, ...] = ("source", "segment", "extraction", "rewrite", "spli
 Span = tuple[int, int]
 _PART = re.compile(r"(?:(?<![\w)\]])[-−–])?\d+(?:[.,:]\d+)*|[^\W\d_]+|[+#%°=≥≤±$€£¥]")
 _GAP = r"(?:\]\([^()\s]*\)|</?\w[^>\n]*>|[\W_])"  # markup, targets of links, punctuation
-_BETWEEN = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")  # items of a list in a sentence
 _SENTENCE = re.compile(r"[^\n]+?(?:[.?!](?=\s)|$)", re.M)
 
 
@@ -163,7 +162,7 @@ def _trace(
     blocks: list[Block],
 ) -> LedgerRow:
     is_raw, held_out = trained.texts != REWRITTEN, set(trained.corpus.held_out)
-    items = items_of(query)
+    items = split_items(query.answer, query.entity_count)
     found = [nearest(item, text[query.start : query.end], query.question) for item in items]
     spans = [span and (query.start + span[0], query.start + span[1]) for span in found]
     start = min((span[0] for span in spans if span), default=query.start)
@@ -236,16 +235,6 @@ def _reached(query: Query, segments: list[Segment], blocks: list[Block]) -> list
     ]
     start, end = min(span.start for span in spans), max(span.end for span in spans)
     return [one.segment_id for one in segments if one.start < end and start < one.end]
-
-
-def items_of(query: Query) -> list[str]:
-    """Return an answer's parts: a list's lines, the items of "a, b and c", or the answer itself."""
-    lines = [line.strip() for line in query.answer.splitlines() if line.strip()]
-    if len(lines) > 1 or query.entity_count is not None:
-        return lines
-    match = match_list(query.question, query.answer, query.answer)
-    parts = [part.strip() for part in _BETWEEN.split(query.answer) if part.strip()]
-    return parts if match and match.n_wanted == len(parts) else lines
 
 
 def nearest(item: str, text: str, question: str) -> Span | None:

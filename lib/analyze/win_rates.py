@@ -11,7 +11,7 @@ from lib.analyze.tables import crossed
 from lib.core.errors import BadInput
 from lib.core.records import Query
 from lib.core.store import made_by
-from lib.judge.pairs import CRITERIA, OUTCOMES, Preference
+from lib.judge.llm_judge import CRITERIA, OUTCOMES, Preference
 
 _KEYS = ["first_arm", "second_arm", "structure", "criterion"]
 COLUMNS = [*_KEYS, "outcome", "n", "unscored", "count", "share", "low", "high"]
@@ -98,13 +98,13 @@ def flips(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFra
 def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float]:
     """Count verdicts that change with the order, among the pairs scored in both orders.
 
-    The rules see both answers at once, so their rate of 0 has no interval.
+    The scorer sees both answers at once, so its rate of 0 has no interval.
     """
     asked = [row for row in rows if row.is_asked]
     scored = [row for row in asked if row.verdict != "unscored"]
     flipped = pd.Series([row.is_flipped for row in scored], dtype=bool)
     low, high = share_interval(flipped, pd.Series([*map(cluster_of, scored)], dtype=object))
-    if all(row.judge == "rules" for row in scored):
+    if all(row.judge == "scorer" for row in scored):
         low = high = float("nan")
     return {
         "asked": len(asked),

@@ -1,7 +1,6 @@
 """Units of measurement in their usual spellings, so that 30 s equals 0.5 min (paper, 4.4).
 
-Memory units are multiples of 1024 in any spelling, as in industrial records: 1 GB is 1024 MB. The
-judge accepts multiples of 1000 too (lib.judge.matching).
+Memory units are multiples of 1024 in any spelling, as in industrial records: 1 GB is 1024 MB.
 """
 
 import re

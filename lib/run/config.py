@@ -180,7 +180,7 @@ class Study(StudyFile):
     annotator: str = ""
     normalizer: str = ""
     augmenter: str = ""  # used if dapt-a is among the arms
-    judge: _Model = "rules"
+    judge: _Model = "scorer"
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
     together: bool = False  # all arms are answered and judged in one execution: for small models
     arms: dict[_Name, dict[str, dict]]
@@ -208,6 +208,8 @@ class Study(StudyFile):
 
     @model_validator(mode="after")
     def _legal(self) -> "Study":
+        if "rules" in (self.judge, *self.other_judges):
+            raise ValueError("judge: rules is now called scorer: write judge: scorer")
         folders = [judge.replace("/", "--") for judge in (self.judge, *self.other_judges)]
         if len(set(folders)) < len(folders):
             raise ValueError(

@@ -32,12 +32,12 @@ def plan_study(study: Study) -> pd.DataFrame:
     for stage, key in _PRICED.items():
         model = getattr(study, key) or MODEL  # the study may name none yet
         row = costs(reading if key == "normalizer" else asked, model).loc[stage.split("_")[1]]
-        by_rules = model == "rules"
+        is_free = model == "scorer"
         rows[stage] = [
             "–",
             "–",
-            "0" if by_rules else row.dollars,
-            "by rules" if by_rules else f"{row.calls} calls of {model}",
+            "0" if is_free else row.dollars,
+            "by the scorer" if is_free else f"{row.calls} calls of {model}",
         ]
     for run in study.trained:
         rows[f"03_train, {run}"] = _training(study, run, reading, config)

@@ -43,7 +43,7 @@ from lib.run.config import (
     load_study,
 )
 
-_NO_MODELS = (None, "", "rules", "facts")
+_NO_MODELS = (None, "", "rules", "facts", "scorer")
 _SECONDS_TO_END = 40.0  # of stages that are interrupted
 _SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
 

@@ -16,8 +16,8 @@ from lib.core.arms import ALL
 from lib.core.errors import BadInput
 from lib.core.prompts import SPLIT, prompt_template
 from lib.core.records import Answer, Query, Record, Verdict
-from lib.judge.pairs import Choice, combined, settled_by_rule
-from lib.judge.verdicts import Decision
+from lib.judge.llm_judge import Both, Choice, ask_in_both_orders, compare_pairs
+from lib.judge.scorer import Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -44,8 +44,7 @@ _VERDICT = re.compile(r"(better|grade)(?=[\W_]{0,9}:)", re.I)  # an answer's own
 
 Finals = Mapping[str, Mapping[str, Final]]  # arm -> question_id -> final answer
 Round = tuple[TableQuestion, Final, Final]  # a question and the answers of two arms
-# For each round, the decision with the first arm's answer shown first, and shown second
-Decide = Callable[[Sequence[Round]], list[tuple[Decision, Decision]]]
+Decide = Callable[[Sequence[Round]], list[Both]]
 
 
 class Match(Record):
@@ -105,31 +104,24 @@ def matches(
     """
     pairs = [(one, *pair) for pair in combinations(finals, 2) for one in questions]
     rounds = [(one, *(finals[arm].get(one.question_id) for arm in arms)) for one, *arms in pairs]
-    settled = [
-        settled_by_rule(*(final and as_text(final.steps, final.text) for final in finals))
-        for _, *finals in rounds
-    ]
-    decided = iter(decide([one for one, known in zip(rounds, settled, strict=True) if not known]))
-    found = []
-    for (question, first, second), known in zip(pairs, settled, strict=True):
-        as_first, as_second = (known, known) if known else next(decided)
-        verdict, is_flipped = combined(as_first[0], as_second[0])
-        found.append(
-            Match(
-                **question.place,
-                first_arm=first,
-                second_arm=second,
-                judge=judge,
-                verdict=verdict,
-                is_flipped=is_flipped,
-                is_asked=not known,
-                reason=" / ".join({as_first[1]: 0, as_second[1]: 0}),
-            )
+    texts = [tuple(one and as_text(one.steps, one.text) for one in both) for _, *both in rounds]
+    compared = compare_pairs(texts, lambda places: decide([rounds[at] for at in places]))
+    return [
+        Match(
+            **question.place,
+            first_arm=first,
+            second_arm=second,
+            judge=judge,
+            verdict=one["verdict"],
+            is_flipped=one["is_flipped"],
+            is_asked=one["is_asked"],
+            reason=" / ".join({one["reason"]: 0, one["reason_as_second"]: 0}),
         )
-    return found
+        for (question, first, second), one in zip(pairs, compared, strict=True)
+    ]
 
 
-def by_rules(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
+def by_rules(rounds: Sequence[Round]) -> list[Both]:
     """Decide without a model: a right answer wins, then that with more of the reference's words.
 
     The order plays no part; of hard answers only the words count, which says little.
@@ -149,18 +141,14 @@ def _better(question: TableQuestion, first: Final, second: Final) -> Decision:
 def by_model(model: str, calls: Calls, texts: Mapping[str, str]) -> Decide:
     """Return `model` as judge; see `texts_of`. An unreadable reply is unscored."""
 
-    def decide(rounds: Sequence[Round]) -> list[tuple[Decision, Decision]]:
-        prompt = prompt_template("tablequest/judge_pair")
-        requests = [
-            Request.ask(prompt.render(**_slots(question, texts, first=one, second=other)))
-            for question, first, second in rounds
-            for one, other in ((first, second), (second, first))
+    def decide(rounds: Sequence[Round]) -> list[Both]:
+        template = prompt_template("tablequest/judge_pair")
+        prompts = [
+            template.render(**_slots(question, texts, first=one, second=other))
+            for question, *pair in rounds
+            for one, other in (pair, pair[::-1])
         ]
-        replies = complete(requests, model, calls)
-        return [
-            (_decision(one, "AB"), _decision(other, "BA"))
-            for one, other in zip(replies[::2], replies[1::2], strict=True)
-        ]
+        return ask_in_both_orders(prompts, model, calls, _decision)
 
     return decide
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lib.core.errors import BadInput, Stopped
 from lib.core.records import Answer, Query, Verdict
-from lib.judge.verdicts import judge
+from lib.judge.scorer import judge
 from lib.llm.calls import Calls
 from lib.tablequest.answers import (
     as_queries,

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from lib.core.records import Answer, Query, Verdict
-from lib.judge.model import by_model
-from lib.judge.verdicts import answers_of_one_arm, judge
+from lib.judge.llm_judge import judge_with_llm
+from lib.judge.scorer import check_single_arm, judge
 from lib.llm.calls import Calls
 from lib.tasks.task import Rows, Task
 
@@ -34,9 +34,9 @@ class Finals(NamedTuple):
 def final_answers(task: Task, queries: list[Query], replies: list[Answer]) -> Finals:
     """Return the final answers in one arm's replies.
 
-    Raises ValueError as `lib.judge.verdicts.answers_of_one_arm` does.
+    Raises ValueError as `lib.judge.scorer.check_single_arm` does.
     """
-    _, given = answers_of_one_arm(queries, replies)
+    _, given = check_single_arm(queries, replies)
     asked = {query.query_id: query for query in queries}
     finals = {name: task.final(asked[name], reply) for name, reply in given.items()}
     missing = {name: final.missing for name, final in finals.items() if final.missing}
@@ -48,14 +48,14 @@ def final_answers(task: Task, queries: list[Query], replies: list[Answer]) -> Fi
 def verdicts_of(
     task: Task, queries: list[Query], finals: Finals, rows: Rows, judge_name: str, calls: Calls
 ) -> list[Verdict]:
-    """Return one verdict per query on one arm's final answers, by the task's rules or a model.
+    """Return one verdict per query on one arm's final answers, by the task's scorer or a model.
 
     The verdict on a reply without a final answer gives the reason.
     """
     found = (
         task.verdicts(queries, finals.answers, rows)
-        if judge_name == "rules"
-        else judge(queries, finals.answers, by_model(judge_name, calls), judge_name)
+        if judge_name == "scorer"
+        else judge(queries, finals.answers, judge_with_llm(judge_name, calls), judge_name)
     )
     return [
         verdict.model_copy(update={"reason": finals.missing[verdict.query_id]})

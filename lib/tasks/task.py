@@ -8,7 +8,7 @@ from lib.core.errors import BadInput
 from lib.core.records import Answer, Document, Query, Record, Rejected, Verdict
 from lib.core.stages import SYSTEMS
 from lib.core.store import load
-from lib.judge.verdicts import Decide, judge
+from lib.judge.scorer import Decide, judge
 from lib.llm.calls import Calls
 
 Rows = Mapping[str, list]  # artifact -> its rows, as `Task.needs` names them
@@ -53,7 +53,7 @@ class Task:
     A query with a context is sent as that prompt, one without asks for what was learned.
 
         class Capitals(Task):
-            rules = staticmethod(lambda queries, answers: [
+            score = staticmethod(lambda queries, answers: [
                 ("correct", "the same") if query.answer in answer else ("incorrect", "another")
                 for query, answer in zip(queries, answers)])
             groups, cluster = ("continent",), "country"
@@ -69,7 +69,7 @@ class Task:
     needs: Mapping[str, type[Record]] = {}  # artifacts that methods get as `rows`
     groups: tuple[str, ...] = ("structure",)  # columns of `about` by which results are grouped
     cluster: str = "document"  # the column whose values are sampled, for intervals
-    rules: Decide  # verdicts without a model
+    score: Decide  # verdicts without a model
     constant: str = ""  # the reply of a floor that says the same to every query
 
     def ask(self, texts: Rows, annotator: str, calls: Calls, **how: object) -> Asked:
@@ -98,7 +98,7 @@ class Task:
 
     def verdicts(self, queries: list[Query], answers: list[Answer], rows: Rows) -> list[Verdict]:
         """Return one verdict per query, in order, on one arm's final answers, without a model."""
-        return judge(queries, answers, self.rules)
+        return judge(queries, answers, self.score)
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return the groups and the cluster of the results on a query."""

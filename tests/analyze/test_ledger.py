@@ -8,7 +8,6 @@ from lib.analyze.ledger import (
     STAGES,
     LedgerRow,
     Trained,
-    items_of,
     ledger_table,
     make_ledger,
     nearest,
@@ -20,6 +19,7 @@ from lib.core.arms import texts_of
 from lib.core.errors import BadInput
 from lib.core.records import Document, Normalized, Query, Segment, Verdict
 from lib.core.store import write_json
+from lib.judge.scorer import split_items
 from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import make_records
 from lib.lab.engines import ask_facts, rewrite_facts
@@ -68,7 +68,8 @@ def test_an_answer_in_training_is_in_a_piece_of_a_block_and_a_lost_one_in_none(
     asked = {query.query_id: query for query in QUERIES}
     values = [query.answer for query in QUERIES]
     for row in ledger:
-        items = items_of(asked[row.query_id])
+        one = asked[row.query_id]
+        items = split_items(one.answer, one.entity_count)
         is_there = any(all(item in text for item in items) for text in decoded)
         if row.lost_at == "":
             assert is_there, row
@@ -236,12 +237,6 @@ def test_of_several_places_the_sentence_most_like_the_question_counts():
     assert start == text.rindex("80")
 
 
-def test_the_items_of_an_answer():
-    assert items_of(query(answer="drill\nhex key", entity_count=2)) == ["drill", "hex key"]
-    assert items_of(query(answer="drill, hex key and pliers")) == ["drill", "hex key", "pliers"]
-    assert items_of(query(answer="8443 ")) == ["8443"]
-
-
 def test_the_table_adds_up_to_the_ledger():
     segments, normalized, trained = prepared(60, "dapt-n", "document", 48)
     assert 0 < sum(answers_kept(QUERIES, normalized)) < len(QUERIES)  # two are dropped
@@ -253,7 +248,7 @@ def test_the_table_adds_up_to_the_ledger():
             Verdict(
                 query_id=row.query_id,
                 arm="dapt-n",
-                judge="rules",
+                judge="scorer",
                 reason="",
                 verdict="incorrect" if row.lost_at else "correct",
             )

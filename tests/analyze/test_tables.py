@@ -44,7 +44,7 @@ def query(
 
 def verdicts(arm: str, states: dict[str, str]) -> list[Verdict]:
     return [
-        Verdict(query_id=query_id, arm=arm, judge="rules", verdict=state, reason="so")
+        Verdict(query_id=query_id, arm=arm, judge="scorer", verdict=state, reason="so")
         for query_id, state in states.items()
     ]
 

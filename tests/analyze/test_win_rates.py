@@ -9,7 +9,7 @@ from lib.analyze.win_rates import COLUMNS, flips, formatted_table4, table4
 from lib.core.arms import ALL
 from lib.core.records import Query
 from lib.core.structures import STRUCTURES
-from lib.judge.pairs import CRITERIA, Preference, combined
+from lib.judge.llm_judge import CRITERIA, Preference, compare_pairs
 
 PAPER = paper_table4()[COLUMNS]
 
@@ -37,7 +37,8 @@ def preference(
     as_second: str | None = None,
     **fields: object,
 ) -> Preference:
-    verdict, is_flipped = combined(as_first, as_second or as_first)
+    both = ((as_first, ""), (as_second or as_first, ""))
+    (compared,) = compare_pairs([("one", "other")], lambda _: [both])
     return Preference(
         **{
             "query_id": query_id,
@@ -45,14 +46,8 @@ def preference(
             "second_arm": pair[1],
             "judge": "m",
             "criterion": criterion,
-            "verdict": verdict,
-            "is_flipped": is_flipped,
-            "is_asked": True,
-            "as_first": as_first,
-            "as_second": as_second or as_first,
-            "reason": "",
-            "reason_as_second": "",
         }
+        | compared
         | fields
     )
 
@@ -119,7 +114,7 @@ def test_flips_are_counted_over_pairs_that_were_asked_and_scored_in_both_orders(
     one_document = [row.model_copy(update={"document_id": "one"}) for row in QUERIES]
     alone = flips(one_document, ROWS).set_index("criterion").loc["correctness"]
     assert alone.rate == 0.5 and math.isnan(alone.low), "one document does not say how others vary"
-    rules = flips(QUERIES, [row.model_copy(update={"judge": "rules"}) for row in ROWS])
+    rules = flips(QUERIES, [row.model_copy(update={"judge": "scorer"}) for row in ROWS])
     assert rules.low.isna().all(), "no interval where there is nothing to estimate"
     assert flips(QUERIES, ROWS[3:4]).rate.isna().all()
 

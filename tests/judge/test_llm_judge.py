@@ -1,4 +1,4 @@
-"""A model as judge: replies read by rule, and real calls to a scripted model that is gullible."""
+"""An LLM as judge: replies parsed, calls to a scripted and gullible model, pairs in both orders."""
 
 import re
 
@@ -8,9 +8,17 @@ from hypothesis import strategies as st
 
 from lib.core.prompts import prompt_template
 from lib.core.records import Answer, Query, Verdict
-from lib.judge.model import by_model, verdict_in
-from lib.judge.verdicts import judge
+from lib.judge.llm_judge import (
+    Preference,
+    judge_with_llm,
+    parse_reply,
+    prefer,
+    prefer_with_llm,
+    prefer_with_scorer,
+)
+from lib.judge.scorer import judge
 from lib.llm.calls import Calls
+from lib.llm.request import Reply
 from tests.played_model import leniently, outside, played, within
 
 TAGS = ("question", "reference", "answer")
@@ -37,7 +45,7 @@ def judged(queries: list[Query], texts: list[str], calls: Calls) -> list[Verdict
         Answer(query_id=query.query_id, arm="dapt", answer=text, n_tokens=1, truncated=False)
         for query, text in zip(queries, texts, strict=False)
     ]
-    return judge(queries, answers, by_model("org/judge-1", calls), "org/judge-1")
+    return judge(queries, answers, judge_with_llm("org/judge-1", calls), "org/judge-1")
 
 
 @pytest.fixture
@@ -51,13 +59,13 @@ def calls(tmp_path) -> Calls:
     st.sampled_from(["[[{}]]", "[[ {} ]]", "**[[{}]]**", "  [[{}]]\r"]),
 )
 def test_a_verdict_alone_on_the_last_line_counts_whatever_precedes_it(text, mark, form):
-    verdict = verdict_in(f"{text}\nSo it is.\n{form.format(mark)}")[0]
+    verdict = parse_reply(Reply(f"{text}\nSo it is.\n{form.format(mark)}"))[0]
     assert verdict == {"True": "correct", "False": "incorrect"}[mark]
 
 
 @given(st.text(alphabet="[]TrueFals \\\n*"))
 def test_any_reply_is_read_and_a_verdict_needs_its_mark_alone_on_a_line(reply):
-    verdict, reason = verdict_in(reply)
+    verdict, reason = parse_reply(Reply(reply))
     is_marked = re.search(r"^[\s*]*\[\[\s*(true|false)\s*\]\][\s*]*$", reply, re.I | re.M)
     assert verdict == "unscored" and reason or is_marked
 
@@ -167,3 +175,73 @@ def test_a_missing_key_is_named(monkeypatch, calls):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(RuntimeError, match="OPENAI_API_KEY"):
         judged([query()], ["8443"], calls)
+
+
+PAIR_TAGS = ("question", "reference", "first", "second")
+
+
+def answers(arm: str, *texts: str) -> list[Answer]:
+    return [
+        Answer(query_id=f"q{n}", arm=arm, answer=text, n_tokens=1, truncated=False)
+        for n, text in enumerate(texts)
+    ]
+
+
+def by_criterion(rows: list[Preference], criterion: str) -> list[str]:
+    return [row.verdict for row in rows if row.criterion == criterion]
+
+
+def queries(n: int) -> list[Query]:
+    return [query(f"q{number}") for number in range(n)]
+
+
+def test_the_scorer_prefers_the_only_correct_answer_and_ties_need_no_judge():
+    first = answers("base", "8443", "9000", "9000", "8443 or 9000", "8443", "9000", "8443")
+    second = answers("dapt", "9000", "8443", "77", "9000", " 8443\n", "9000")
+    rows = prefer(queries(7), first, second, prefer_with_scorer, "scorer")
+    assert [(row.query_id, row.criterion) for row in rows[:3]] == [
+        ("q0", "correctness"),
+        ("q0", "domain relevance"),
+        ("q1", "correctness"),
+    ]
+    right = ["A", "B", "tie", "unscored", "tie", "tie", "unscored"]
+    assert by_criterion(rows, "correctness") == right
+    assert {row.verdict for row in rows[:8] if row.criterion != "correctness"} == {"unscored"}
+    assert [row.is_asked for row in rows[::2]] == [True] * 4 + [False] * 3
+    assert "04_infer" in rows[-1].reason
+
+
+def biased_judge(prompt: str) -> str:
+    """Recognize a correct answer, else prefer the first; reply unreadably to "mumble"."""
+    reference, first, second = (within(prompt, tag) for tag in ("reference", "first", "second"))
+    if "does not matter. a wrong value" in outside(prompt, PAIR_TAGS):  # domain relevance
+        return "Neither.\n[[Tie]]"
+    if "mumble" in first:
+        return "I cannot tell."
+    if reference in first or reference in second:
+        return f"One has it.\n[[{'First' if reference in first else 'Second'}]]"
+    return "Hm.\n[[ first ]]"
+
+
+def test_a_model_is_asked_in_both_orders_a_flip_is_a_tie_and_nothing_is_paid_twice(
+    monkeypatch, calls
+):
+    first = answers("base", "8443", "9009", "9000", "mumble", "fault:length")
+    second = answers("dapt", "9000", "8443", "9001", "77", "78")
+    with played(biased_judge, monkeypatch) as prompts:
+        rows = prefer(queries(5), first, second, prefer_with_llm("m", calls), "m")
+        again = prefer_with_llm("m", Calls(calls.cache))
+        assert prefer(queries(4), first[:4], second[:4], again, "m") == rows[:8]
+    assert by_criterion(rows, "correctness") == ["A", "B", "tie", "unscored", "unscored"]
+    assert by_criterion(rows, "domain relevance") == ["tie", "tie", "tie", "tie", "unscored"]
+    assert len(prompts) == 5 * 2 * 2 == len(set(prompts))
+    [flipped] = [row for row in rows if row.is_flipped]
+    assert (flipped.query_id, flipped.as_first, flipped.as_second, flipped.reason) == (
+        "q2",
+        "A",
+        "B",
+        "Hm.",
+    )
+    unread = next(row for row in rows if row.query_id == "q3")
+    assert unread.reason.startswith("the last line is not [[First]] or [[Second]] or")
+    assert rows[-1].reason.startswith("no complete reply, ") and rows[-1].judge == "m"

@@ -133,7 +133,7 @@ def test_table_2_has_the_stored_counts(root):
     }
     unscored = Counter()
     for arm in ARMS:
-        for row in rows(root / "data" / "smoke" / "verdicts" / "rules" / f"{arm}.jsonl"):
+        for row in rows(root / "data" / "smoke" / "verdicts" / "scorer" / f"{arm}.jsonl"):
             for structure in (structure_of[row["query_id"]], "all"):
                 unscored[arm, structure] += row["verdict"] == "unscored"
     assert [
@@ -205,7 +205,7 @@ def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_ret
     assert len(ledger) == 2 * N_QUERIES["all"]
     base = rows(data / "retention" / "base.jsonl")
     for arm in ARMS[1:]:
-        pairs = rows(data / "preferences" / "rules" / f"base-{arm}.jsonl")
+        pairs = rows(data / "preferences" / "scorer" / f"base-{arm}.jsonl")
         assert len(pairs) == 2 * N_QUERIES["all"]
         items = [(row["task"], row["item"]) for row in rows(data / "retention" / f"{arm}.jsonl")]
         assert items == [(row["task"], row["item"]) for row in base]

@@ -62,7 +62,7 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
         own = [row for row in scores if row["arm"] == arm]
         assert sum(int(row["n"]) for row in own) == len(asked)
         assert sum(int(row["left_out"]) for row in own) == len(missing)
-    verdicts = [row["verdict"] for row in rows(data / "verdicts" / "rules" / "solver.jsonl")]
+    verdicts = [row["verdict"] for row in rows(data / "verdicts" / "scorer" / "solver.jsonl")]
     assert verdicts == ["correct"] * len(asked)
     answers = {row["id"]: row["answer"] for row in rows(data / "samples.jsonl")}
     solved = rows(data / "solved.jsonl")
@@ -103,7 +103,7 @@ def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(
     ]
     counts = Counter((row["setting"], len(row["demonstrations"])) for row in asked)
     assert counts == {("base", 0): 21, ("hint", 0): 21, ("few-shot", 1): 7, ("few-shot", 2): 7}
-    verdicts = rows(data / "verdicts" / "rules" / "solver.jsonl")
+    verdicts = rows(data / "verdicts" / "scorer" / "solver.jsonl")
     assert [row["verdict"] for row in verdicts] == ["correct"] * 56
     assert not [*(data / "left_out").glob("*")]
 

@@ -44,7 +44,8 @@ WRONG = [  # lines of a study's file, by default of a laboratory's; part of the 
     ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
     ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among retention"),
     ("variants: ledger", "variants: 'ledger': Input should be a valid list"),
-    ("other_judges: [rules]", "other_judges: ['rules'] names a judge twice, or the judge itself"),
+    ("judge: rules", "judge: rules is now called scorer: write judge: scorer"),
+    ("other_judges: [scorer]", "other_judges: ['scorer'] names a judge twice, or the judge itself"),
     ("other_judges: [{}]", "other_judges, 0: {}: Input should be a valid string"),
     ("notebooks: {agreement: {judges: [rules]}}", "judges is set by the study's own keys"),
     ("seeds: 3", "seeds: 3: Input should be a valid list"),
@@ -229,7 +230,7 @@ def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(stud
         "study": "wrong",
         "first_arm": "base",
         "arms": ["dapt"],
-        "judge": "rules",
+        "judge": "scorer",
     }
     own = calls.calls_for("wrong", "05_judge")
     assert (own.max_cost_usd, own.retry, own.concurrency) == (2.0, ["cut"], 32)

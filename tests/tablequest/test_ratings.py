@@ -106,11 +106,11 @@ def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, tmp_path):
 
 
 def test_rules_prefer_the_right_answer_then_shared_words():
-    found = matches(QUESTIONS, FINALS, by_rules, "rules")
+    found = matches(QUESTIONS, FINALS, by_rules, "scorer")
     assert [row.verdict for row in found] == ["A"] * 4
-    same = matches(QUESTIONS, {"a": FINALS["good"], "b": FINALS["good"]}, by_rules, "rules")
+    same = matches(QUESTIONS, {"a": FINALS["good"], "b": FINALS["good"]}, by_rules, "scorer")
     assert {(row.verdict, row.is_asked) for row in same} == {("tie", False)}
-    lost = matches(QUESTIONS, {"a": FINALS["good"], "b": {}}, by_rules, "rules")
+    lost = matches(QUESTIONS, {"a": FINALS["good"], "b": {}}, by_rules, "scorer")
     assert {row.verdict for row in lost} == {"unscored"}
 
 
@@ -120,7 +120,7 @@ def played_out(*results: tuple[str, str, str]) -> list[Match]:
             question_id=f"q{number}",
             passage_id=f"p{number}",
             level="easy",
-            judge="rules",
+            judge="scorer",
             first_arm=first,
             second_arm=second,
             verdict=verdict,

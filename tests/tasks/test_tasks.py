@@ -64,7 +64,7 @@ def reply(query_id: str, text: str) -> Answer:
 
 def judged(task, queries, replies, rows) -> tuple[list[Answer], dict[str, str], dict[str, Verdict]]:
     finals = final_answers(task, queries, replies)
-    verdicts = verdicts_of(task, queries, finals, rows, "rules", None)
+    verdicts = verdicts_of(task, queries, finals, rows, "scorer", None)
     return *finals, {row.query_id: row for row in verdicts}
 
 
@@ -128,7 +128,7 @@ def test_a_system_made_up_here_runs_through_the_chain_to_a_table(tmp_path, monke
     save("world", "queries", QUERIES)
     run_cells("04_infer", study="world", task="capitals", arms=["look-up"], reader="rules")
     run_cells("05_judge", study="world", task="capitals", arms=["look-up"])
-    verdicts = load("world", "verdicts", arm="look-up", judge="rules")
+    verdicts = load("world", "verdicts", arm="look-up", judge="scorer")
     of_id = {row.query_id: row.verdict for row in verdicts}
     assert of_id["Tunis-1"] == "incorrect" and of_id["Tunis-2"] == "unscored"
     task = task_of("capitals")

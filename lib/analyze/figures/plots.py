@@ -21,7 +21,7 @@ from lib.analyze.format import DASH, in_words, labelled
 from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL, BASE
 from lib.core.structures import STRUCTURES
-from lib.judge.pairs import OUTCOMES
+from lib.judge.llm_judge import OUTCOMES
 from lib.retention.records import label_of
 
 Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots

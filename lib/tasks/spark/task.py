@@ -4,7 +4,7 @@ from lib.annotate.model.pairs import by_model
 from lib.annotate.queries import annotate, draw
 from lib.core.records import Document
 from lib.core.structures import structure_of
-from lib.judge.rules import by_rules
+from lib.judge.scorer import score
 from lib.lab.engines import ask_facts
 from lib.llm.calls import Calls
 from lib.tasks.task import Asked, Rows, Task
@@ -14,7 +14,7 @@ class Spark(Task):
     """The main task; see lib.tasks.task.Task."""
 
     needs = {"documents": Document}
-    rules = staticmethod(by_rules)
+    score = staticmethod(score)
 
     def ask(
         self,

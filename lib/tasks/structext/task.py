@@ -17,7 +17,7 @@ class StrucText(Task):
 
     groups, cluster = ("language", "depth", "width"), "text"
     needs = {"asked": Prompted}
-    rules = staticmethod(judged)
+    score = staticmethod(judged)
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Leave out prompts that do not fit: cutting a structured text would change its structure.

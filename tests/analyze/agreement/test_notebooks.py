@@ -10,10 +10,8 @@ from lib.analyze.agreement.sheet import items_of, read_labels
 from lib.annotate.queries import annotate
 from lib.core.records import Answer, Query
 from lib.core.store import BadInput, data_path, load, result_path, save
-from lib.judge.model import by_model
-from lib.judge.pairs import Preference
-from lib.judge.rules import by_rules
-from lib.judge.verdicts import judge
+from lib.judge.llm_judge import Preference, judge_with_llm
+from lib.judge.scorer import judge, score
 from lib.lab.documents import make_records
 from lib.lab.engines import ask_facts
 from lib.lab.products import make_products
@@ -31,7 +29,7 @@ def save_answers(queries: list[Query], arm: str, texts: list[str]) -> None:
         for query, text in zip(queries, texts, strict=True)
     ]
     save("s", "answers", answers, arm=arm)
-    save("s", "verdicts", judge(queries, answers, by_rules), judge="rules", arm=arm)
+    save("s", "verdicts", judge(queries, answers, score), judge="scorer", arm=arm)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +84,7 @@ def lenient_judge(prompt: str) -> str:
 
 def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, run):
     printed = run("agreement", arms=ARMS, sample_size=20)
-    assert "rules is the only judge, so nothing is compared: fill in data/s/human/" in printed
+    assert "scorer is the only judge, so nothing is compared: fill in data/s/human/" in printed
     assert read_labels(data_path("s", "human", "sheet.csv")) == {}
     questions = data_path("s", "human", "questions.csv")
     assert re.search(r"0 questions of \d+ are rated", printed)
@@ -97,14 +95,14 @@ def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, r
     assert [*rated[rated.by == "all"].share] == [0.7, 0, 0.3]
     assert not result_path("s", "agreement.csv").exists()
     with pytest.raises(BadInput, match="05_judge.*arm base.*judge m"):
-        run("agreement", arms=ARMS, judges=["rules", "m"])
+        run("agreement", arms=ARMS, judges=["scorer", "m"])
 
 
 def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkeypatch):
     queries = load("s", "queries")
     with played(lenient_judge, monkeypatch):
         for arm in ARMS:
-            by_m = by_model("gpt-4o", Calls(data_path("s", "llm.sqlite")))
+            by_m = judge_with_llm("gpt-4o", Calls(data_path("s", "llm.sqlite")))
             verdicts = judge(queries, load("s", "answers", arm=arm), by_m, "gpt-4o")
             save("s", "verdicts", verdicts, judge="gpt-4o", arm=arm)
         printed = run("pairs", judge="gpt-4o")
@@ -112,7 +110,7 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     assert asked and int(asked[1]) > 0 and preferences_of("gpt-4o")
 
     answers = load("s", "answers", arm=ARMS)
-    items = items_of(queries, answers, load("s", "verdicts", arm=ARMS, judge="rules"))
+    items = items_of(queries, answers, load("s", "verdicts", arm=ARMS, judge="scorer"))
     verdict = {"item": "label"} | {
         item.item: "unsure" if item.verdict == "unscored" else item.verdict for item in items
     }
@@ -121,15 +119,15 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     filled = [f"{line[0]};{verdict[line[0]]}" for line in lines if line[0] in verdict]
     path.write_text("\n".join(filled), encoding="cp1252")  # as a person's spreadsheet saves it
     before = path.read_bytes()
-    printed = run("agreement", arms=ARMS, judges=["rules", "gpt-4o"], sample_size=20)
+    printed = run("agreement", arms=ARMS, judges=["scorer", "gpt-4o"], sample_size=20)
     assert path.read_bytes() == before
     assert " answers are labelled, 0 labels are of other answers" in printed
     table = pd.read_csv(result_path("s", "agreement.csv"))
     table = table[(table.arm == "all") & (table.structure == "all")].set_index(
         ["first_judge", "second_judge"]
     )
-    assert table.n["rules", "gpt-4o"] == len(answers) > table.agreed["rules", "gpt-4o"]
-    assert table.agreement["rules", "person"] == 1 and table.strict["rules", "gpt-4o"] > 0
+    assert table.n["scorer", "gpt-4o"] == len(answers) > table.agreed["scorer", "gpt-4o"]
+    assert table.agreement["scorer", "person"] == 1 and table.strict["scorer", "gpt-4o"] > 0
     assert result_path("s", "agreement.md").stat().st_size > 0
 
     # a new training changes every answer, and the second judge is gone

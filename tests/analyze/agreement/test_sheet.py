@@ -60,7 +60,7 @@ def study(n: int = 40, text: str = "answer {}"):
         Verdict(
             query_id=row.query_id,
             arm=row.arm,
-            judge="rules",
+            judge="scorer",
             reason="",
             verdict="correct"
             if row.query_id.endswith(("1", "8")) and row.arm == "dapt"
@@ -114,7 +114,7 @@ def test_the_sheet_shows_neither_arm_nor_judge_nor_verdict(items, tmp_path):
     assert header == ["item", *ANSWERS.shows, "label"] and len(lines) == 10
     assert not any(line[-1] for line in lines)
     text = path.read_text(encoding="utf-8-sig").replace("incorrect", "")
-    for word in ("dapt", "base", "rules", "correct", "natural", "tabular"):
+    for word in ("dapt", "base", "scorer", "correct", "natural", "tabular"):
         assert word not in text
 
 

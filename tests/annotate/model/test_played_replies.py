@@ -10,8 +10,8 @@ from lib.annotate.model.pairs import by_model as annotator
 from lib.annotate.queries import annotate
 from lib.core.records import Answer, Document, Query, Segment
 from lib.core.store import REPOSITORY
-from lib.judge.model import by_model as decider
-from lib.judge.verdicts import judge
+from lib.judge.llm_judge import judge_with_llm as decider
+from lib.judge.scorer import judge
 from lib.llm.calls import Calls
 from lib.normalize.model import by_model as normalizer
 from lib.normalize.rewrite import normalize

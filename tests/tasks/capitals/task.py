@@ -20,7 +20,7 @@ def decide(queries, answers):
 
 class Capitals(Task):
     groups, cluster = ("continent",), "country"
-    rules = staticmethod(decide)
+    score = staticmethod(decide)
 
     def final(self, query, reply):
         text = reply.strip().partition("\n")[0]

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from lib.core.records import Answer, Rejected
-from lib.judge.verdicts import judge
+from lib.judge.scorer import judge
 from lib.tasks.structext.analyze import floor
 from lib.tasks.structext.analyze.tables import rows_of
 from lib.tasks.structext.ask.prompts import REASONING, Prompted, as_queries, prompts_for

@@ -14,7 +14,7 @@ import pandas as pd
 
 from lib.analyze.metrics import rouge_l
 from lib.core.records import Answer, Verdict
-from lib.judge.verdicts import judge
+from lib.judge.scorer import judge
 from lib.tasks.structext.analyze.tables import summary
 from lib.tasks.structext.ask.prompts import REASONING, Prompted, as_queries
 from lib.tasks.structext.ask.replies import LEAST_ROUGE, judged

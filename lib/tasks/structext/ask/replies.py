@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lib.analyze.metrics import bleu, exact_match, rouge_l_with_steps
 from lib.core.records import Answer, Query
-from lib.judge.verdicts import answers_of_one_arm
+from lib.judge.scorer import check_single_arm
 from lib.tasks.structext.ask.prompts import REASONING, Prompted, as_queries
 from lib.tasks.task import Final
 
@@ -88,9 +88,9 @@ def final_answer(reply: str | None, setting: str) -> Final:
 def finals(prompted: Sequence[Prompted], answers: list[Answer]) -> dict[str, Final]:
     """Map each query_id to the final answer in its reply, for one arm.
 
-    Raises ValueError as `lib.judge.verdicts.answers_of_one_arm` does.
+    Raises ValueError as `lib.judge.scorer.check_single_arm` does.
     """
-    _, replies = answers_of_one_arm(as_queries(prompted), answers)
+    _, replies = check_single_arm(as_queries(prompted), answers)
     return {
         one.query_id: final_answer(replies[one.query_id], one.setting)
         for one in prompted
@@ -112,7 +112,7 @@ def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
 
 
 def judged(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
-    """Return verdict and reason of each answer, as `lib.judge.verdicts.judge` needs them.
+    """Return verdict and reason of each answer, as `lib.judge.scorer.judge` needs them.
 
     An answer is correct if its lines are the reference's, ignoring whitespace and a code fence.
     """

@@ -1,0 +1,203 @@
+"""The scorer on models' replies with verdicts by reading, in every layout, and on any text."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lib.core.records import Answer, Query
+from lib.core.text import listed
+from lib.judge.scorer import judge, score, split_items
+from tests.growth import calls, ends
+
+PORT = "What is the default port of Corvane P-417?"
+LISTED = "Which parts does the Corvane P-417 contain?"
+REPLIES = Path(__file__).with_name("replies.csv")
+LEAST_SEEN = {"untrained": 0.8, "trained": 0.9}  # of the right replies
+MOST_UNSCORED = 0.1
+
+
+def query(reference: str, question: str = PORT, count: int | None = None, name="q") -> Query:
+    return Query(
+        query_id=name,
+        document_id="d",
+        question=question,
+        answer=reference,
+        structure="natural",
+        source_reference="",
+        start=0,
+        end=0,
+        block_type="prose",
+        entity_count=count,
+    )
+
+
+def verdict(reference: str, text: str, question: str = PORT, count: int | None = None) -> str:
+    return score([query(reference, question, count)], [text])[0][0]
+
+
+def answer(text: str, query_id: str, arm: str = "dapt") -> Answer:
+    return Answer(query_id=query_id, arm=arm, answer=text, n_tokens=1, truncated=False)
+
+
+@pytest.mark.parametrize("pool", ["development", "shown"])
+@pytest.mark.parametrize("kind", LEAST_SEEN)
+def test_verdicts_on_replies_agree_with_a_reader_or_abstain(kind, pool):
+    counts = Counter()
+    with REPLIES.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if (row["kind"], row["pool"]) == (kind, pool) and row["reply"].strip():
+                is_list = row["structure"] == "entity-list"
+                count = len(row["reference"].splitlines()) if is_list else None
+                found = verdict(row["reference"], row["reply"], row["question"], count)
+                counts[row["verdict"], found] += 1
+    n_right = sum(n for (read, _), n in counts.items() if read == "correct")
+    n_unscored = sum(n for (_, found), n in counts.items() if found == "unscored")
+    assert counts["incorrect", "correct"] == 0
+    assert counts["correct", "correct"] >= LEAST_SEEN[kind] * n_right
+    assert n_unscored <= MOST_UNSCORED * counts.total()
+
+
+@pytest.mark.parametrize(
+    ("reference", "equal", "different"),
+    [
+        ("1,024 MB", ["1024 MB", "1 GB"], ["1100 MB"]),
+        ("30 s", ["30 seconds", "0.5 min"], ["30 min"]),
+        ("5 mW", [], ["5 MW"]),
+        ("-20 °C", ["\u221220 degrees Celsius"], ["20 °C"]),
+        ("3.10", ["v3.10"], ["3.1"]),
+        ("12", ["twelve"], ["112"]),
+        ("2024-05-11", ["11 May 2024", "May 11th, 2024"], ["2024-11-05"]),
+        ("/etc/corvane", [], ["/etc/corvane/x"]),
+        ("Linux", ["\u201cLINUX\u201d", "It runs on Linux."], ["Linux, Windows", "not Linux"]),
+        ("port 8443", ["8443"], ["8080"]),
+        ("v9 or later", ["v9"], ["v8"]),
+        ("Linux, QNX and VxWorks", ["VxWorks; QNX; Linux"], ["Linux, QNX"]),
+        ("yes", ["Yes, it does.", "true"], ["No.", "yes and no", "It does."]),
+        ("9" * 40, ["9" * 40], ["9" * 5000]),
+    ],
+)
+def test_values_compare_by_worth_and_not_by_spelling(reference, equal, different):
+    assert {verdict(reference, text) for text in equal} <= {"correct"}
+    assert "correct" not in {verdict(reference, text) for text in different}
+
+
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        ("8443", "8443 or 9000"),
+        ("8443", "It is not 8443."),
+        ("8443", "8443, in 3 of 4 models"),
+        ("yes", "It does."),
+        ("disable link previews in messages", "It turns off link previews in all messages."),
+    ],
+)
+def test_what_cannot_be_told_is_unscored_with_a_reason(reference, text):
+    ((found, reason),) = score([query(reference)], [text])
+    assert found == "unscored" and reason
+
+
+LAYOUTS = {
+    "bullets": lambda items: "\n".join(f"- {item}" for item in items),
+    "numbers": lambda items: "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1)),
+    "notes": lambda items: "Parts:\n\n" + "\n".join(f"* **{one}**: it is hot." for one in items),
+    "commas": ", ".join,
+    "semicolons": "; ".join,
+    "and": lambda items: listed(list(items)),
+    "a sentence": lambda items: f"The Corvane P-417 contains {listed(list(items))}.",
+    "a lead-in": lambda items: f"The parts are: {listed(list(items))}.",
+}
+NAMES = st.sampled_from(
+    "gasket spindle relay Linux O-ring bushing fuse IP54 E17 data.csv /etc/x.conf Halvorsen".split()
+    + ["rear lid", "port 8443", "30 s", "2024-05-11", "Halvorsen Ltd", "cable with two plugs"]
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(NAMES, min_size=4, max_size=7, unique=True), st.sampled_from([*LAYOUTS]), st.data())
+def test_a_list_has_one_verdict_in_every_layout_and_order(names, layout, data):
+    wanted, foreign = names[:-1], names[-1]
+    shown = data.draw(st.permutations(wanted))
+    place = data.draw(st.integers(0, len(wanted)))
+
+    def found(items: list[str]) -> str:
+        return verdict("\n".join(wanted), LAYOUTS[layout](items), LISTED, len(wanted))
+
+    assert found(shown) == "correct"
+    if not any(shown[0].startswith(other) for other in shown[1:]):
+        assert found(shown[1:]) == "incorrect"
+    assert found([*shown[:place], foreign, *shown[place:]]) != "correct"
+
+
+@pytest.mark.parametrize(
+    "layout",
+    ["- {}", "1. {}", "Default port: {}", "`{}`", "It is **{}**.", "Answer: {}", "It is:\n\n{}",
+     "The default port of Corvane P-417 is {}.", "{}\nQuestion: What is the memory?\nAnswer: 4711"],
+)  # fmt: skip
+def test_a_value_has_one_verdict_in_every_layout(layout):
+    for value, other in (("8443", "9000"), ("IP54", "E17"), ("30 s", "40 s"), ("low", "high")):
+        assert verdict(value, layout.format(value)) == "correct"
+        assert verdict(value, layout.format(other)) == "incorrect"
+        assert verdict(value, layout.format(f"{value} or {other}")) == "unscored"
+
+
+def test_the_items_of_an_answer():
+    assert split_items("drill\nhex key", 2) == ["drill", "hex key"]
+    assert split_items("drill, hex key and pliers.") == ["drill", "hex key", "pliers"]
+    assert split_items("8443 ") == ["8443"]
+    long = "it stops when the pump is cold and starts again when the pump is warm"
+    assert split_items(long) == [long]
+
+
+@settings(max_examples=30)
+@given(
+    st.text(max_size=200),
+    st.sampled_from(["", " ", "\n", ", ", "| ", "- ", "8443 ", "and "]),
+    st.integers(1, 100),
+    st.sampled_from(["8443", "a\nb\nc", "yes", "to be or not to be"]),
+)
+def test_any_text_gets_a_verdict_with_a_reason(text, between, n, reference):
+    for question in (PORT, text):
+        assert score([query(reference, question)], [(text + between) * n])[0][1]
+
+
+@pytest.mark.parametrize("unit", ["a", ".", "8443 ", "- 8443\n", "(", "1,", "*a* ", "![", "(1) "])
+def test_a_long_answer_is_scored_with_work_in_proportion(unit):
+    for reference, count in (("8443", None), ("Linux\nQNX\n8443", 3), ("yes", None)):
+        with ends():
+            short, long = (
+                calls(verdict, reference, unit * (size // len(unit)), PORT, count)
+                for size in (500, 2_000)
+            )
+        assert long < 5 * short + 100, f"{unit!r}: {long} calls for four times the text of {short}"
+
+
+QUERIES = [query(reference, name=name) for name, reference in zip("abc", "123", strict=True)]
+
+
+def test_a_missing_row_is_unscored_and_an_empty_answer_incorrect_in_the_order_of_the_queries():
+    rows = judge(QUERIES, [answer(" \n", "c"), answer("1", "a")], score)
+    assert [(row.query_id, row.verdict) for row in rows] == [
+        ("a", "correct"),
+        ("b", "unscored"),
+        ("c", "incorrect"),
+    ]
+    assert "04_infer" in rows[1].reason and rows[2].reason == "empty answer"
+    assert {(row.arm, row.judge) for row in rows} == {("dapt", "scorer")}
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [],
+        [answer("1", "a"), answer("1", "a")],
+        [answer("1", "zzz")],
+        [answer("1", "a"), answer("1", "b", arm="base")],
+    ],
+)
+def test_answers_that_do_not_belong_together_are_refused(answers):
+    with pytest.raises(ValueError, match="04_infer"):
+        judge(QUERIES, answers, score)
