@@ -12,7 +12,7 @@ from pathlib import Path
 from snakemake.logging import LogEvent, logger
 
 sys.path.insert(0, str(workflow.basedir))
-from lib.core.arms import AUGMENTED, BASE, TEXTS, is_trained
+from lib.core.arms import BASE, corpus_inputs, is_trained
 from lib.core.digest import notebook_digest
 from lib.core.store import artifact_path
 from lib.core.store import REPOSITORY, output_root

@@ -29,18 +29,16 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from lib.annotate.queries import annotate
 from lib.core.records import Query
 from lib.core.text import listed
-from lib.infer.answers import in_batches, load
-from lib.infer.decode import continuations
-from lib.infer.decoding import STOPS, before_stop
-from lib.infer.loglik import after_question, likelihoods
-from lib.infer.prompts import encoded, prompt_for
+from lib.infer.generate import generate_greedy, in_batches, load
+from lib.infer.loglik import after_question, token_scores
+from lib.infer.prompts import STOPS, before_stop, encoded, prompt_for
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import make_records
 from lib.lab.engines import ask_facts
 from lib.lab.products import ATTRIBUTES, make_products
 from lib.run.provenance import machine
-from lib.train.packing import pack
-from lib.train.recipe import Recipe, computes_bf16
+from lib.train.config import TrainConfig, computes_bf16
+from lib.train.corpus import pack
 from lib.train.trainer import train
 
 ROUNDS = 5
@@ -89,15 +87,17 @@ def trained_model(queries: Sequence[Query], folder: Path, epochs: int = 12) -> s
     ]
     tokenizer = train_tokenizer(texts, 1536)
     model = new_llama(tokenizer, hidden_size=256, layers=4, heads=4, context=1280, seed=1)
-    train(
-        model,
-        tokenizer,
-        pack(texts, tokenizer, 320, "document"),
-        None,
-        Recipe(epochs, 8, 8, 2e-3, 20, 0.1, seed=1),
-        folder / "model",
-        {},
+    config = TrainConfig(
+        epochs=epochs,
+        global_batch_size=8,
+        device_batch_size=8,
+        learning_rate=2e-3,
+        warmup_steps=20,
+        weight_decay=0.1,
+        seed=1,
     )
+    blocks = pack(texts, tokenizer, 320, "document")
+    train(model, tokenizer, blocks, None, config, folder / "model", {})
     return str(folder / "model")
 
 
@@ -142,7 +142,7 @@ def texts_of(
     stops: tuple[str, ...] = (),
 ) -> list[str]:
     """Return the greedy continuations of one batch as texts."""
-    rows = continuations(model, tokenizer, prompts, [budget] * len(prompts), stops)
+    rows = generate_greedy(model, tokenizer, prompts, [budget] * len(prompts), stops)
     return tokenizer.batch_decode([row.tokens for row in rows], skip_special_tokens=True)
 
 
@@ -168,8 +168,8 @@ def ways(source: str, queries: list[Query]) -> list[Way]:
     def scored(name: str, batch_size: int, places: list[int]) -> Way:
         return Way(
             f"scores, {name}",
-            lambda places: likelihoods(
-                models[name.split(",")[0]], [references[place] for place in places], batch_size, ""
+            lambda places: token_scores(
+                models[name.split(",")[0]], [references[place] for place in places], batch_size
             ),
             places,
         )

@@ -45,7 +45,8 @@ def _chain(factor: int):
     import torch  # imported here, so that the parent of the measured processes stays small
 
     from lib.annotate import queries as annotate
-    from lib.infer import answers as inference
+    from lib.infer.generate import answer
+    from lib.infer.prompts import GenerationConfig
     from lib.judge import scorer
     from lib.lab import base_model as laboratory_base
     from lib.lab.documents import make_records
@@ -53,9 +54,9 @@ def _chain(factor: int):
     from lib.lab.products import ATTRIBUTES, make_products
     from lib.normalize import rewrite as normalize
     from lib.normalize import segments
-    from lib.train import packing
-    from lib.train import trainer as training
-    from lib.train.recipe import Recipe
+    from lib.train.config import TrainConfig
+    from lib.train.corpus import pack
+    from lib.train.trainer import train
 
     yield {}
     documents, facts = make_records(make_products(PRODUCTS * factor, 11), 11, public=False)
@@ -67,7 +68,7 @@ def _chain(factor: int):
     pieces = segments.segment(documents, tokenizer)
     rewritten = normalize.normalize(pieces, documents, rewrite_facts(facts))
     yield {}
-    blocks = packing.pack([row.text for row in rewritten if row.text], tokenizer, BLOCK, "document")
+    blocks = pack([row.text for row in rewritten if row.text], tokenizer, BLOCK, "document")
     counts = {"documents": len(documents), "queries": len(queries), "tokens": blocks.n_tokens}
     yield counts
     torch.manual_seed(1)
@@ -78,21 +79,21 @@ def _chain(factor: int):
     with (
         tempfile.TemporaryDirectory() as folder
     ):  # an untrained model uses up its budget of tokens, so every query costs the same
-        answers = inference.answer(
-            model.eval(), tokenizer, queries, "dapt", max_answer_tokens=16, max_list_tokens=16
-        )
+        config = GenerationConfig(max_answer_tokens=16, max_list_tokens=16)
+        answers = answer((model.eval(), tokenizer), queries, "dapt", config)
         yield counts
         scorer.judge(queries, answers, scorer.score)
         yield counts
-        training.train(
-            model,
-            tokenizer,
-            blocks,
-            None,
-            Recipe(2, BATCH, BATCH, 5e-4, 1, 0.1, 1),
-            Path(folder) / "m",
-            {},
+        config = TrainConfig(
+            epochs=2,
+            global_batch_size=BATCH,
+            device_batch_size=BATCH,
+            learning_rate=5e-4,
+            warmup_steps=1,
+            weight_decay=0.1,
+            seed=1,
         )
+        train(model, tokenizer, blocks, None, config, Path(folder) / "m", {})
         yield counts
 
 

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from unittest import mock
 
 os.environ.setdefault(
     "GOMP_SPINCOUNT", "20000"
@@ -38,10 +37,10 @@ from lib.core.text import listed
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.lab.documents import make_records
 from lib.lab.products import make_products
-from lib.train import trainer as training
 from lib.train.attention import fastest_attention
-from lib.train.packing import PackedBlocks, pack
-from lib.train.recipe import computes_bf16
+from lib.train.config import TrainConfig, computes_bf16
+from lib.train.corpus import PackedBlocks, pack
+from lib.train.trainer import train
 
 ROUNDS, UPDATES = 5, 6
 BLOCK, BATCH, RATE = 320, 8, 2e-3  # those of 00_lab.ipynb
@@ -129,22 +128,24 @@ def ours(lab: Laboratory, watch: Stopwatch) -> None:
     ]
     tokens = sum(label >= 0 for labels in part[1] for label in labels)
 
-    class Timed(training._Progress):
-        def on_step_end(self, *given, **more):
-            super().on_step_end(*given, **more)
+    class Timed(TrainerCallback):
+        def on_step_end(self, args, state, control, **more):
             watch.mark(tokens / UPDATES)
 
-    recipe = training.Recipe(1, BATCH, BATCH, RATE, 1, 0.1, 1, lab.precision)
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(training, "_Progress", Timed):
-        training.train(
-            lab.model(),
-            lab.tokenizer,
-            PackedBlocks(*part, tokens, tokens),
-            None,
-            recipe,
-            Path(folder) / "m",
-            {},
-        )
+    config = TrainConfig(
+        epochs=1,
+        global_batch_size=BATCH,
+        device_batch_size=BATCH,
+        learning_rate=RATE,
+        warmup_steps=1,
+        weight_decay=0.1,
+        seed=1,
+        precision=lab.precision,
+    )
+    blocks = PackedBlocks(*part, tokens, tokens)
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "m"
+        train(lab.model(), lab.tokenizer, blocks, None, config, output, {}, [Timed()])
 
 
 def casual(padding: str) -> Callable[[Laboratory, Stopwatch], None]:

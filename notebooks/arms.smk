@@ -1,6 +1,6 @@
 # Rules of every study with arms: the laboratory's base model, rewritten text, then each
-# arm's training, answers and verdicts. The including graph sets `learned`, the files that an arm's
-# training reads; `prompted`, what answering and judging read in addition to the queries.
+# arm's training, answers and verdicts. The including graph sets `prompted`, what answering and judging
+# read in addition to the queries.
 
 wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
@@ -13,6 +13,13 @@ def models(wildcards):
     """Return what answers wait for: the arms' own models, or the base model."""
     return [path for arm in [*wildcards] or ALL for path in (
         [f"{data}/models/{arm}/training.json"] if is_trained(arm) else base)]
+
+
+def learned(wildcards):
+    """Return the files that an arm's training reads, beside its base model."""
+    names, files = corpus_inputs(study.corpus_of(wildcards.arm))
+    asked = ["queries"] * bool(study.own("03_train", wildcards.arm).get("score_epochs"))
+    return [*rows(*names, *asked, arm=wildcards.arm.split("@")[0]), *files]
 
 
 def of(name, arms, **keys):
@@ -48,7 +55,7 @@ if "02_normalize" in study.stages:
 
 
 rule train:
-    input: lambda wildcards: learned(wildcards.arm), base
+    input: learned, base
     output: f"{data}/models/{{arm}}/training.json", records("03_train", PART)
     params: **stage("03_train", "03_train-{arm}")
     threads: max(own_cores, cores // (len(study.trained) or 1))  # side by side, except on a GPU

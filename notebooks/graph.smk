@@ -4,15 +4,6 @@ from lib.analyze.agreement.sheet import labels_digest
 
 prompted = rows("documents")
 
-
-def learned(arm):
-    texts = study.texts_of(arm)
-    own = [] if texts in TEXTS else filter(Path.is_file, sorted((REPOSITORY / texts).rglob("*")))
-    asked = rows("queries") if study.own("03_train", arm).get("score_epochs") else []
-    return [*rows("segments", "normalized"), *asked, *(augmented if texts == AUGMENTED else []),
-            *map(str, own)]
-
-
 include: "arms.smk"
 
 first, *others = study.arms

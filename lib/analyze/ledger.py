@@ -13,18 +13,15 @@ import pandas as pd
 
 from lib.analyze.format import fraction
 from lib.analyze.tables import COUNTS, table2, table5
-from lib.core.arms import REWRITTEN, texts_of
+from lib.core.arms import REWRITTEN, corpus_of
 from lib.core.errors import BadInput
 from lib.core.records import Document, Normalized, Query, Record, Segment
 from lib.core.store import artifact_path, made_by, require_path, shown
 from lib.core.values import solid, tokens
 from lib.documents.markdown import Block, parse
-from lib.infer.prompts import beginning
-from lib.infer.window import tokenizer_of
+from lib.infer.prompts import beginning, tokenizer_of
 from lib.judge.scorer import split_items
-from lib.train.checkpoints import data_hash
-from lib.train.packing import pack
-from lib.train.texts import Corpus, added_texts, corpus_of
+from lib.train.corpus import Corpus, pack, read_corpus
 
 if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
@@ -82,7 +79,7 @@ class Trained:
     def pieces(self, segment_id: str, start: int, end: int) -> set[tuple[int, int]]:
         """Return the pieces (stream, number) with all tokens of a segment's characters.
 
-        As in lib.train.packing, a piece begins with the last token of the one before.
+        As in lib.train.corpus, a piece begins with the last token of the one before.
         """
         text, begin = self.corpus.places[segment_id]
         stream, first = self._begins[text]
@@ -111,18 +108,12 @@ def read_trained(
     folder, notebook = artifact_path(study, "model", arm=arm), made_by("model", arm=arm)
     path = require_path(folder / "training.json", notebook)
     facts = json.loads(path.read_text(encoding="utf-8"))
-    kind, held_out = texts_of(arm, facts.get("texts", "")), facts["held_out"]
-    corpus = corpus_of(
-        segments,
-        normalized,
-        kind,
-        held_out,
-        added_texts(study, kind, held_out, facts["base_model"]),
-    )
+    kind, held_out = corpus_of(arm, facts.get("texts", "")), facts["held_out"]
+    corpus = read_corpus(study, kind, segments, normalized, held_out, facts["base_model"])
     tokenizer, setting = tokenizer_of(folder), (facts["block_size"], facts["packing"])
     blocks = pack(corpus.training, tokenizer, *setting)
     trained = facts.get("own_blocks") or facts["fingerprint"]["data.training"]  # with no replay
-    if data_hash(blocks) != trained:
+    if blocks.digest() != trained:
         raise BadInput(
             f"{shown(path)}: {arm} was trained on other text than segments.jsonl and "
             f"normalized.jsonl hold now: run {notebook} again"

@@ -1,11 +1,13 @@
-"""Names of arms: their order, which are trained, on what texts and with which seed (`dapt@2`)."""
+"""Names of arms: their order, which are trained, on what corpus and with which seed (`dapt@2`)."""
 
 import re
 from collections.abc import Iterable
 
+from lib.core.store import REPOSITORY
+
 BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
-RAW, REWRITTEN, AUGMENTED, MIXED, REPLAYED, REPLIES = TEXTS = (
+RAW, REWRITTEN, AUGMENTED, MIXED, REPLAYED, REPLIES = (
     "raw",
     "rewritten",
     "augmented",
@@ -13,7 +15,13 @@ RAW, REWRITTEN, AUGMENTED, MIXED, REPLAYED, REPLIES = TEXTS = (
     "replayed",
     "replies",
 )
-_TEXTS_OF = {"dapt": RAW, "dapt-n": REWRITTEN, "dapt-a": AUGMENTED}  # unless a study names others
+_RECORDS = ("segments", "normalized")
+CORPORA = {  # what a trained arm can learn, and the artifacts that it is read from
+    **dict.fromkeys((RAW, REWRITTEN, MIXED, REPLAYED), _RECORDS),
+    AUGMENTED: (*_RECORDS, "augmented"),
+    REPLIES: ("training",),
+}
+_CORPUS_OF = {"dapt": RAW, "dapt-n": REWRITTEN, "dapt-a": AUGMENTED}  # unless a study names others
 _LABELS = {
     "dapt": "raw text",
     "dapt-n": "rewritten text",
@@ -54,14 +62,32 @@ def is_trained(name: str) -> bool:
     return split_arm(name)[0].split("-")[0] in ("dapt", "tuned")
 
 
-def texts_of(name: str, named: str = "") -> str:
-    """Return what a trained arm learns: `named`, or one of TEXTS by its name; "" if unknown."""
+def corpus_of(name: str, named: str = "") -> str:
+    """The corpus that a trained arm learns: `named` in its study, else the default of its name.
+
+    It is one of CORPORA or a folder in the repository. Raises ValueError for any other.
+    """
     arm = split_arm(name)[0]
-    return named or (REPLIES if arm.startswith("tuned") else _TEXTS_OF.get(arm, ""))
+    corpus = named or (REPLIES if arm.startswith("tuned") else _CORPUS_OF.get(arm, ""))
+    if corpus in CORPORA or corpus and (REPOSITORY / corpus).is_dir():
+        return corpus
+    raise ValueError(
+        f"arms: name what {arm!r} learns, not {corpus!r}: {arm}: {{03_train: {{texts: mixed}}}}; "
+        f"choose among {', '.join(CORPORA)}, or a folder"
+    )
+
+
+def corpus_inputs(corpus: str) -> tuple[tuple[str, ...], list[str]]:
+    """The artifacts that a corpus is read from, and the files of its folder."""
+    if corpus in CORPORA:
+        return CORPORA[corpus], []
+    return _RECORDS, sorted(
+        str(path) for path in (REPOSITORY / corpus).rglob("*") if path.is_file()
+    )
 
 
 def sorted_arms(arms: Iterable[str]) -> list[str]:
     """Sort arms as every table does (dapt, dapt@2, dapt-n, dapt-a, others); drop duplicates."""
     unique = list(dict.fromkeys(arms))
-    kinds = list(dict.fromkeys([*ARMS, *_TEXTS_OF, *(split_arm(arm)[0] for arm in unique)]))
+    kinds = list(dict.fromkeys([*ARMS, *_CORPUS_OF, *(split_arm(arm)[0] for arm in unique)]))
     return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))

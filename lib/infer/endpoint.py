@@ -1,8 +1,14 @@
 """Get answers from an OpenAI-compatible endpoint, such as vLLM with a large or trained model."""
 
 from lib.core.records import Answer, Query, Rejected
-from lib.infer.decoding import Decoding, before_stop, ends_of
-from lib.infer.prompts import chat_prompt_for, prompt_for, prompt_of
+from lib.infer.prompts import (
+    GenerationConfig,
+    before_stop,
+    chat_prompt_for,
+    ends_of,
+    prompt_for,
+    prompt_of,
+)
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request, counter
@@ -11,21 +17,21 @@ _NEXT_TURN = ("\nQuestion:",)  # an answer to a chat prompt may have blank lines
 
 
 def answer_over_endpoint(
-    model: str, queries: list[Query], arm: str, how: Decoding, calls: Calls
+    model: str, queries: list[Query], arm: str, config: GenerationConfig, calls: Calls
 ) -> tuple[list[Answer], list[Rejected]]:
     """Return answers at temperature 0, in order, and the queries whose calls failed for good.
 
     A reply that is no whole answer has its kind as `flaw`. Raises as lib.llm.complete does.
     """
     # "plain" is for a server whose chat template only passes a base model's text on
-    is_plain = how.prompt_style == "plain"
+    is_plain = config.prompt_style == "plain"
     write = prompt_for if is_plain else chat_prompt_for
     ends = [
         ends_of(query) if is_plain else (() if query.context else _NEXT_TURN, ())
         for query in queries
     ]
     requests = [
-        Request.ask(prompt_of(query, write), max_tokens=how.budget(query), stop=sum(own, ()))
+        Request.ask(prompt_of(query, write), max_tokens=config.budget(query), stop=sum(own, ()))
         for query, own in zip(queries, ends, strict=True)
     ]
     replies, count = complete(requests, model, calls), counter(model)[0]
@@ -45,7 +51,7 @@ def answer_over_endpoint(
                 query_id=query.query_id,
                 arm=arm,
                 answer=text,
-                n_tokens=min(count(reply.text), how.budget(query)),
+                n_tokens=min(count(reply.text), config.budget(query)),
                 truncated=flaw == "cut",
                 flaw=flaw or ("" if text else "empty"),
             )

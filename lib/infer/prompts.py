@@ -1,7 +1,13 @@
-"""A query's prompt (paper, 4.3: zero-shot), plain or in the model's chat template."""
+"""Prompts (paper, 4.3: zero-shot), plain or in a chat template, their ends, budgets and lengths."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import PositiveInt
+from pydantic.dataclasses import dataclass
 
 from lib.core.prompts import prompt_template
 from lib.core.records import Query
@@ -9,19 +15,47 @@ from lib.core.records import Query
 if TYPE_CHECKING:  # `make study` checks a study file without it, half a second faster
     from transformers import PreTrainedTokenizerBase
 
+# transformers', which is slow to import and has a `decode`, or lib.llm.request.counter's count
+Tokenizer = Callable
+Precision = Literal["auto", "fp32", "bf16"]
+MARGIN = 16  # tokens that an endpoint's chat template may add to such a counter's result
+STOPS = ("\n\n", "\nQuestion:")  # an answer ends at these, although a base model would continue
+_OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
+_BATCH = 64  # texts encoded at once, so a study's tokens are never all in memory
+PLAIN = {"add_special_tokens": False, "split_special_tokens": True}  # a spelled-out <s> is text
+
+
+@dataclass(frozen=True)
+class GenerationConfig:
+    """Settings for decoding answers apart from model and queries; decoding is always greedy."""
+
+    max_answer_tokens: PositiveInt = 64  # budget of an answer
+    max_list_tokens: PositiveInt = 192  # budget of an entity list
+    batch_size: PositiveInt = 64  # prompts per forward pass
+    prompt_style: Literal["auto", "plain", "chat"] = "auto"  # chat if the template marks turns
+    precision: Precision = "auto"  # bf16, fp32, or auto: bf16 on a GPU
+    max_read_tokens: PositiveInt = 512  # budget of an answer to a ready-made prompt
+
+    def budget(self, query: Query) -> int:
+        """The most tokens that an answer to `query` may have."""
+        if query.context:
+            return self.max_read_tokens
+        is_list = query.entity_count is not None
+        return self.max_list_tokens if is_list else self.max_answer_tokens
+
 
 def prompt_for(question: str, context: str = "") -> str:
-    """Return the text that a base model continues, without trailing whitespace."""
+    """The text that a base model continues, without trailing whitespace."""
     return prompt_template("answer").render(question=question, context=context).rstrip()
 
 
 def chat_prompt_for(question: str, context: str = "") -> str:
-    """Return the text of an instruct model's user turn."""
+    """The text of an instruct model's user turn."""
     return prompt_template("answer_chat").render(question=question, context=context).rstrip()
 
 
 def prompt_of(query: Query, write: Callable[[str], str] = prompt_for) -> str:
-    """Return a query's context, which is its complete prompt, or the prompt that `write` builds."""
+    """A query's context, which is its complete prompt, or the prompt that `write` builds."""
     return query.context or write(query.question)
 
 
@@ -37,42 +71,39 @@ def is_chat(tokenizer: "PreTrainedTokenizerBase", style: str) -> bool:
             "template: choose an instruct model, or 'plain'"
         )
     if style == "auto" and tokenizer.chat_template:
-        turn = tokenizer.apply_chat_template(
-            [{"role": "user", "content": "?"}], add_generation_prompt=True, tokenize=False
-        )
+        turn = tokenizer.apply_chat_template(_turn("?"), add_generation_prompt=True, tokenize=False)
         return turn.removeprefix(tokenizer.bos_token or "") != "?"
     return style == "chat"
 
 
+def _turn(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
 def beginning(tokenizer: "PreTrainedTokenizerBase") -> list[int]:
-    """Return [BOS] if the tokenizer puts it before a text, else []; training does the same."""
+    """[BOS] if the tokenizer puts it before a text, else []; training does the same."""
     first = tokenizer("")["input_ids"][:1]
     return first if first == [tokenizer.bos_token_id] else []
+
+
+def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str], **more: object) -> list:
+    """The tokens of each text, without special tokens; a spelled-out `<s>` is ordinary text."""
+    return tokenizer(list(texts), **PLAIN, **more)["input_ids"] if texts else []
 
 
 def encoded(
     tokenizer: "PreTrainedTokenizerBase", queries: list[Query], style: str = "auto"
 ) -> list[list[int]]:
-    """Return the tokens of each query's prompt: one BOS if the tokenizer adds it, no EOS.
+    """The tokens of each query's prompt: one BOS if the tokenizer adds it, no EOS.
 
     Raises ValueError as is_chat does, and if a chat template writes BOS twice.
     """
     begin = beginning(tokenizer)
     if is_chat(tokenizer, style):
-        turns = [
-            [{"role": "user", "content": prompt_of(query, chat_prompt_for)}] for query in queries
-        ]
-        prompts = tokenizer.apply_chat_template(
-            turns, add_generation_prompt=True, sanitize_control_tokens=True, return_dict=False
-        )
-        prompts = [prompt if prompt[:1] == begin else begin + prompt for prompt in prompts]
+        texts = [prompt_of(query, chat_prompt_for) for query in queries]
+        prompts = [_chat_tokens(tokenizer, text, begin) for text in texts]
     else:
-        found = tokenizer(
-            [prompt_of(query) for query in queries],
-            add_special_tokens=False,
-            split_special_tokens=True,
-        )
-        prompts = [begin + ids for ids in found["input_ids"]]
+        prompts = [begin + ids for ids in encode(tokenizer, list(map(prompt_of, queries)))]
     if begin and any(prompt.count(begin[0]) != 1 for prompt in prompts):
         raise ValueError(
             "a prompt does not have exactly one BOS: the chat template of "
@@ -80,3 +111,74 @@ def encoded(
             "template, or choose prompt_style 'plain'"
         )
     return prompts
+
+
+def _chat_tokens(tokenizer: "PreTrainedTokenizerBase", text: str, begin: list[int]) -> list[int]:
+    ids = tokenizer.apply_chat_template(
+        _turn(text), add_generation_prompt=True, sanitize_control_tokens=True, return_dict=False
+    )
+    return ids if ids[:1] == begin else begin + ids
+
+
+def ends_of(query: Query) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The strings that end an answer: stops, which are cut off, and ends, which are kept.
+
+    A ready-made prompt that opens a tag for the answer ends with the closing tag, which is kept.
+    """
+    if not query.context:
+        return STOPS, ()
+    # No stop if the reply reasons first: it may name the tag before filling it.
+    opened = _OPEN_TAG.search(query.context)
+    return (), (f"</{opened[1]}>",) if opened else ()
+
+
+def before_stop(text: str, stops: tuple[str, ...]) -> str:
+    """`text` up to the first of `stops` after its first word."""
+    text = text.lstrip()
+    found = [end for end in map(text.find, stops) if end >= 0]
+    return text[: min(found, default=len(text))].strip()
+
+
+def context_length(source: str) -> int:
+    """Tokens of prompt and reply together that the model at `source` (a folder or hub id) reads."""
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(source).get_text_config().max_position_embeddings
+
+
+def tokenizer_of(source: str | Path) -> Tokenizer:
+    """The tokenizer of the model at `source`, a folder or hub id."""
+    # AutoTokenizer imports torch; of the laboratory's kind, it only reads tokenizer.json.
+    said: dict[str, object] = {}
+    for path in (Path(source) / "config.json", Path(source) / "tokenizer_config.json"):
+        said |= json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    kind = said.get("model_type"), said.get("tokenizer_class"), "auto_map" in said
+    if kind == ("llama", "TokenizersBackend", False):
+        from transformers import PreTrainedTokenizerFast as Tokenizer
+    else:
+        from transformers import AutoTokenizer as Tokenizer
+    return Tokenizer.from_pretrained(source)
+
+
+def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto") -> list[int]:
+    """The number of tokens of each prompt as `encoded`: with BOS and the template of this `style`.
+
+    A counter's result gets MARGIN. Raises ValueError as `is_chat` does.
+    """
+    if not hasattr(tokenizer, "decode"):
+        return [length + MARGIN for length in token_counts(prompts, tokenizer)]
+    begin = beginning(tokenizer)
+    if is_chat(tokenizer, style):  # one at a time, because a template copies each
+        return [len(_chat_tokens(tokenizer, prompt, begin)) for prompt in prompts]
+    return [len(begin) + length for length in token_counts(prompts, tokenizer)]
+
+
+def token_counts(texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
+    """The number of tokens of each text, without special tokens around it."""
+    if not hasattr(tokenizer, "decode"):
+        return [tokenizer(text) for text in texts]
+    return [
+        len(ids)
+        for start in range(0, len(texts), _BATCH)
+        for ids in encode(tokenizer, texts[start : start + _BATCH], verbose=False)
+    ]

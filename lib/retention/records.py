@@ -1,16 +1,21 @@
 """An arm's measured general knowledge, in rows and summaries by task (section 5, Table 3)."""
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lib.core.records import Record
 from lib.core.store import artifact_path, load, require_artifact, write_json, write_records
 
-HUB_LABELS = {"mmlu": "MMLU", "hellaswag": "HellaSwag", "lambada_openai": "LAMBADA"}
-GENERAL_LABELS = {"general_choice": "General choice", "general_recall": "General recall"}
-LAB_LABELS = {
-    "lab_choice": "Choice",
-    "lab_continuation": "Continuation",
+LAB = "lab_choice"
+HUB = ("mmlu", "hellaswag", "lambada_openai")
+LABELS = {
+    "mmlu": "MMLU",
+    "hellaswag": "HellaSwag",
+    "lambada_openai": "LAMBADA",
+    "general_choice": "General choice",
+    "general_recall": "General recall",
+    LAB: "Choice",
+    "lab_continuation": "Continuation",  # of studies before 2026-12, as is the last word
     "lab_last_word": "Last word",
 }
 
@@ -25,8 +30,7 @@ class RetentionItem(Record):
     loglik: float  # log-likelihood of the correct answer, natural logarithm
 
 
-@dataclass(frozen=True)
-class Retention:
+class Retention(NamedTuple):
     """An arm's measurement: what determines it, its summaries by task, and its items."""
 
     arm: str
@@ -36,21 +40,20 @@ class Retention:
 
 
 def label_of(task: str) -> str:
-    """Return a task's name for tables and figures."""
-    return {**HUB_LABELS, **GENERAL_LABELS, **LAB_LABELS}.get(task, task)
+    """A task's name for tables and figures."""
+    return LABELS.get(task, task)
 
 
 def write_retention(study: str, measured: Retention) -> None:
     """Write retention/<arm>.json and .jsonl."""
     path = write_records(artifact_path(study, "retention", arm=measured.arm), measured.items)
-    write_json(
-        path.with_suffix(".json"),
-        {"arm": measured.arm, "fingerprint": measured.fingerprint, "tasks": measured.tasks},
-    )
+    summary = measured._asdict()
+    del summary["items"]
+    write_json(path.with_suffix(".json"), summary)
 
 
 def read_retention(study: str, arms: list[str]) -> list[Retention]:
-    """Return what `write_retention` wrote. Raises BadInput naming an arm not yet measured."""
+    """What `write_retention` wrote. Raises BadInput naming an arm not yet measured."""
     paths = [require_artifact(study, "retention", arm=arm).with_suffix(".json") for arm in arms]
     return [
         Retention(

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from lib.core.arms import AUGMENTED, BASE, RAW, TEXTS, is_trained, split_arm, texts_of
+from lib.core.arms import AUGMENTED, BASE, RAW, corpus_of, is_trained, split_arm
 from lib.core.errors import BadStudy, choices, explained, model_named
 from lib.core.stages import CURVE, KINDS, STAGES, Kind
 from lib.core.store import REPOSITORY, result_path
@@ -253,21 +253,16 @@ class Study(StudyFile):
             return
         if not arm.startswith(trains):
             raise ValueError(f"arms: {arm!r} cannot be trained here; name it {trains}-…")
-        texts = self.texts_of(arm)
-        if texts not in TEXTS and not (texts and (REPOSITORY / texts).is_dir()):
-            raise ValueError(
-                f"arms: name what {arm!r} learns, not {texts!r}: {arm}: {{03_train: "
-                f"{{texts: mixed}}}}; choose among {', '.join(TEXTS)}, or a folder"
-            )
+        self.corpus_of(arm)
 
-    def texts_of(self, arm: str) -> str:
-        """Return what a trained arm learns, "" if neither its name nor the study says it."""
-        return texts_of(arm, self.own("03_train", arm).get("texts", ""))
+    def corpus_of(self, arm: str) -> str:
+        """The corpus that a trained arm learns. Raises ValueError if none is named."""
+        return corpus_of(arm, self.own("03_train", arm).get("texts", ""))
 
     @property
     def is_augmented(self) -> bool:
         """Return whether an arm learns augmented texts."""
-        return AUGMENTED in map(self.texts_of, self.trained)
+        return AUGMENTED in map(self.corpus_of, self.trained)
 
     @property
     def runs(self) -> list[str]:
@@ -362,10 +357,9 @@ class ExposureStudy(StudyFile):
 
     @model_validator(mode="after")
     def _legal(self) -> "ExposureStudy":
-        from lib.exposures.arms import arm_named  # imports pandas
+        from lib.exposures.arms import check  # imports pandas
 
-        for arm in self.arms:
-            arm_named(arm)
+        check(self.arms, self.notebooks.get("exposures_run", {}).get("regimes", []))
         if RAW not in self.arms:
             raise ValueError(f"arms: add {RAW}, with which all others are compared")
         if {seed + 1 for seed in self.seeds} & {*self.seeds}:

@@ -56,24 +56,18 @@ def _config(study: Study):
 
 
 def _training(study: Study, run: str, reading: Reading, config: object) -> list[str]:
-    from lib.train.plan import plan
-    from lib.train.recipe import Recipe
+    from lib.train.config import TrainConfig, plan
 
     given = study.defaults("03_train") | study.given("03_train", run)
-    recipe = Recipe(**{name: given[name] for name in Recipe.__dataclass_fields__ if name in given})
+    names = given.keys() & TrainConfig.__dataclass_fields__.keys()
+    training = TrainConfig(**{name: given[name] for name in names})
     count, _ = counter(study.base_model)
-    epochs = recipe.stop_epoch or recipe.epochs
+    epochs = training.stop_epoch or training.epochs
     tokens = epochs * sum(count(one.text) for one in reading.documents)
     if isinstance(config, str):
         return ["unknown", "unknown", "–", config]
-    needed = plan(
-        config,
-        recipe,
-        block_size=given["block_size"],
-        precision=recipe.arithmetic(),
-        processes=given["processes"],
-        zero_stage=given["zero_stage"] if given["processes"] > 1 else 0,
-    )
+    more = {name: given[name] for name in ("block_size", "processes", "zero_stage")}
+    needed = plan(config, training, **more)
     hours = tokens * needed.parameters / _PARAMETERS / _TOKENS_PER_SECOND / 3600
     return [
         f"{needed.bytes_needed / 1e9:,.1f} GB",

@@ -11,7 +11,7 @@ from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.errors import BadInput, BadStudy
 from lib.core.prompts import SPLIT, defused, prompt_template
 from lib.core.records import Query, Rejected
-from lib.infer.window import lengths_of
+from lib.infer.prompts import lengths_of
 from lib.tablequest.cells import POINTS, SCALE_WORDS, Amount, amounts
 from lib.tablequest.records import Block, Filing, Grid, Passage, TableQuestion, Texts
 from lib.tasks.task import Room, Shown

@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.core.arms import ALL, BASE
+from lib.core.arms import ALL, BASE, is_trained
 from lib.core.errors import BadInput, choices
 from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
-from lib.core.store import artifact_path
+from lib.core.store import artifact_path, made_by, model_source, require_path
 from lib.documents.markdown import block_at, parse
-from lib.infer.decoding import Decoding, source_of
 from lib.infer.endpoint import answer_over_endpoint
-from lib.infer.prompts import prompt_for
-from lib.infer.window import tokenizer_of, window_of
+from lib.infer.prompts import GenerationConfig, context_length, prompt_for, tokenizer_of
 from lib.llm.calls import Calls
 from lib.llm.request import counter
 from lib.tasks.task import Room, Rows, Shown, Task
@@ -66,8 +64,24 @@ def sources_of(
     return found
 
 
+def source_of(study: str, arm: str, base_model: str) -> str:
+    """The model of an arm, a folder or hub id: its own trained one, else `base_model`.
+
+    Raises BadInput if training is not complete: training.json is written last.
+    """
+    if not is_trained(arm):
+        return model_source(base_model)
+    manifest = artifact_path(study, "model", arm=arm) / "training.json"
+    return str(require_path(manifest, made_by("model", arm=arm)).parent)
+
+
 def shown_to(
-    source: Source, task: Task, queries: list[Query], rows: Rows, how: Decoding, window: int = 0
+    source: Source,
+    task: Task,
+    queries: list[Query],
+    rows: Rows,
+    config: GenerationConfig,
+    window: int = 0,
 ) -> Shown:
     """Return the queries in the form in which they can be sent to `source`.
 
@@ -83,7 +97,12 @@ def shown_to(
     return task.fit(
         queries,
         rows,
-        Room(window or window_of(source.name), how.max_read_tokens, tokenizer, how.prompt_style),
+        Room(
+            window or context_length(source.name),
+            config.max_read_tokens,
+            tokenizer,
+            config.prompt_style,
+        ),
     )
 
 
@@ -110,7 +129,7 @@ def answers_of(
     task: Task,
     shown: Shown,
     rows: Rows,
-    how: Decoding,
+    config: GenerationConfig,
     study: str,
     calls: Calls,
 ) -> tuple[list[Answer], list[Rejected]]:
@@ -120,12 +139,12 @@ def answers_of(
     """
     match source.kind:
         case "local":
-            from lib.infer.answers import answer_from
+            from lib.infer.generate import answer
 
             folder = artifact_path(study, "answers", arm=arm).parent
-            return answer_from(source.name, shown.queries, arm, how, folder), shown.too_long
+            return answer(source.name, shown.queries, arm, config, folder), shown.too_long
         case "endpoint":
-            answers, failed = answer_over_endpoint(source.name, shown.queries, arm, how, calls)
+            answers, failed = answer_over_endpoint(source.name, shown.queries, arm, config, calls)
             return answers, [*shown.too_long, *failed]
     is_constant = source.name == "constant"
     replies = (
@@ -155,35 +174,37 @@ def scores_of(
     source: Source,
     closed: list[Query],
     documents: list[Document],
-    how: Decoding,
+    config: GenerationConfig,
     cloze_tokens: int,
 ) -> list[Score]:
     """Score the references of queries without a text in a local model; else return []."""
     if source.kind != "local" or source.is_open or not closed:
         return []
-    from lib.infer import answers
+    from lib.infer.generate import load
     from lib.infer.loglik import score
 
     texts = {document.document_id: document.text for document in documents}
     return score(
-        *answers.load(source.name, precision=how.precision),
+        *load(source.name, precision=config.precision),
         closed,
         texts,
         arm,
-        batch_size=how.batch_size,
-        prompt_style=how.prompt_style,
+        batch_size=config.batch_size,
+        prompt_style=config.prompt_style,
         cloze_tokens=cloze_tokens,
     )
 
 
-def losses_of(arm: str, source: Source, documents: list[Document], how: Decoding) -> list[Loss]:
+def losses_of(
+    arm: str, source: Source, documents: list[Document], config: GenerationConfig
+) -> list[Loss]:
     """Return the base's log-likelihood of each document: of one that it has read, it is high."""
     if arm != BASE or source.kind != "local":
         return []
-    from lib.infer import answers
+    from lib.infer.generate import load
     from lib.infer.loglik import losses
 
-    return losses(*answers.load(source.name, precision=how.precision), documents, arm)
+    return losses(*load(source.name, precision=config.precision), documents, arm)
 
 
 def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Compute attention by batched products, for a small model faster on a CPU than fused kernels.
+"""Attention by batched products, for a small model faster on a CPU than fused kernels.
 
 Each product takes ROWS queries and only the keys up to the last of these queries, so most of what a
 causal mask hides is never computed. All attention except plain causal attention over one block goes
@@ -40,52 +40,25 @@ def fastest_attention(
             model.set_attn_implementation(before)
 
 
-def causal_mask(
-    batch_size: int,
-    q_length: int,
-    kv_length: int,
-    device: torch.device | str = "cpu",
-    dtype: torch.dtype = torch.float32,
-    **how: object,
-) -> torch.Tensor:
-    """Return the mask to add to the scores: 0 or _HIDDEN (batch, 1, T, T), SDPA's if not causal.
-
-    It is built once per forward pass, in the type that attention computes in, so that no layer has
-    to convert it.
-    """
-    how["allow_is_causal_skip"] = False
-    seen = sdpa_mask(
-        batch_size=batch_size, q_length=q_length, kv_length=kv_length, device=device, **how
-    )
-    if q_length != kv_length or seen.triu(1).any():
+def _causal_mask(*, dtype=torch.float32, **how):
+    # The mask to add to the scores: 0 or _HIDDEN (batch, 1, T, T), SDPA's if not causal. Built once
+    # per forward pass, in the type that attention computes in, so that no layer has to convert it.
+    seen = sdpa_mask(**{**how, "allow_is_causal_skip": False})
+    if seen.shape[-2] != seen.shape[-1] or seen.triu(1).any():
         return seen
     if torch.is_autocast_enabled(seen.device.type):
         dtype = torch.get_autocast_dtype(seen.device.type)
     return torch.zeros_like(seen, dtype=dtype).masked_fill_(~seen, _HIDDEN)
 
 
-def attend(
-    module: torch.nn.Module,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    mask: torch.Tensor | None,
-    dropout: float = 0.0,
-    scaling: float | None = None,
-    **how: object,
-) -> tuple[torch.Tensor, None]:
-    """Implement transformers' attention interface.
-
-    `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the result is (B, T, H, D). A call
-    with a mask other than causal_mask's, dropout, or a position bias goes to SDPA.
-    """
-    is_plain = mask is not None and mask.is_floating_point() and not dropout
+def _attend(module, query, key, value, mask, **how):
+    # transformers' interface: `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the
+    # result is (B, T, H, D). Dropout, a position bias and any other mask go to SDPA.
+    is_plain = mask is not None and mask.is_floating_point() and not how.get("dropout")
     if not is_plain or how.get("position_bias") is not None:
-        return sdpa_attention_forward(
-            module, query, key, value, mask, dropout=dropout, scaling=scaling, **how
-        )
+        return sdpa_attention_forward(module, query, key, value, mask, **how)
     repeats = query.shape[1] // key.shape[1]
-    scaled = query * (scaling or query.shape[-1] ** -0.5)
+    scaled = query * (how.get("scaling") or query.shape[-1] ** -0.5)
     # In autocast, rotary positions return float32, so queries and keys get the values' type.
     heads = (
         scaled.to(value.dtype),
@@ -131,5 +104,5 @@ class _Attention(torch.autograd.Function):
         return d_query, d_key, d_value, None
 
 
-AttentionInterface.register(NAME, attend)
-AttentionMaskInterface.register(NAME, causal_mask)
+AttentionInterface.register(NAME, _attend)
+AttentionMaskInterface.register(NAME, _causal_mask)

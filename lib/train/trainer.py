@@ -1,8 +1,10 @@
-"""Run continual pretraining with transformers' Trainer (paper, 4.2); it resumes after a crash."""
+"""Continual pretraining by transformers' Trainer (paper, 4.2); a killed run resumes."""
 
+import importlib.metadata
+import json
 import math
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import torch
 from torch.utils.data import Sampler
 from tqdm import tqdm
 from transformers import (
+    AutoConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     PrinterCallback,
@@ -21,19 +24,19 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
-from lib.core.store import load, save, write_json
+from lib.core.errors import BadInput
+from lib.core.store import load as load_rows
+from lib.core.store import save, shown, write_json
+from lib.infer.generate import load
 from lib.infer.loglik import score
 from lib.train.attention import fastest_attention
-from lib.train.checkpoints import (
-    COMPLETE,
-    checkpoints,
-    fingerprint,
-    prepare,
-    step,
-    weights_hash,
-)
-from lib.train.packing import PackedBlocks
-from lib.train.recipe import Recipe, training_length
+from lib.train.config import TrainConfig, TrainingLength, training_length
+from lib.train.corpus import PackedBlocks, digest
+from lib.train.distributed import deepspeed_config, launch
+
+COMPLETE = "complete"  # written last into a checkpoint; missing if saving was interrupted
+FINGERPRINT = "fingerprint.json"
+_LIBRARIES = ("torch", "transformers", "accelerate")
 
 
 @dataclass(frozen=True)
@@ -48,61 +51,95 @@ class History:
 
 
 def train(
-    model: PreTrainedModel,
+    base: PreTrainedModel | str,
     tokenizer: PreTrainedTokenizerBase,
     blocks: PackedBlocks,
     validation: PackedBlocks | None,
-    recipe: Recipe,
+    config: TrainConfig,
     output: Path,
     facts: dict[str, object],
     callbacks: Sequence[TrainerCallback] = (),
+    *,
+    processes: int = 1,
+    zero_stage: int = 1,
 ) -> History:
-    """Train `model` in this process into `output`, a Hugging Face folder with training.json.
+    """Train `base` (a model, or for several processes a folder or hub id) into a model's folder.
 
-    The work folder .<output> has checkpoints and their fingerprint, so a killed run resumes from
-    the last complete one. `facts` goes into training.json, whose presence means that training is
-    complete. Raises BadInput if the work folder is from a different training run,
-    FloatingPointError if the loss is not a number, and ValueError if the model does not suit.
+    Its training.json, with `facts`, is written last. Checkpoints are in .<output>, from which a
+    killed run resumes. Raises BadInput if they are another run's, FloatingPointError, ValueError.
     """
     work = output.with_name(f".{output.name}")
-    fields = fingerprint(recipe, blocks, validation, weights_hash(model), module_digest(__name__))
+    deepspeed = deepspeed_config(config, processes, zero_stage) if processes > 1 else None
+    fields = fingerprint(
+        config, blocks, validation, weights_hash(base), processes, zero_stage if deepspeed else 0
+    )
     prepare(work, fields)
-    history = fit(lambda: model, blocks, validation, recipe, work, callbacks)
-    tokenizer.save_pretrained(work / "final")
-    finish(work, output, history, {"recipe": asdict(recipe), "fingerprint": fields, **facts})
+    if deepspeed:
+        job = {
+            "source": base,
+            "blocks": vars(blocks),
+            "validation": validation and vars(validation),
+            "config": asdict(config),
+            "processes": processes,
+            "deepspeed": deepspeed,
+        }
+        history = History(**launch(work, job, processes))
+    else:
+        model = load(base, training=True)[0] if isinstance(base, str) else base
+        history = fit(lambda: model, blocks, validation, config, work, callbacks)
+    final = work / "final"
+    tokenizer.save_pretrained(final)
+    if deepspeed:
+        write_json(final / "deepspeed.json", deepspeed)
+    manifest = {"history": asdict(history), "recipe": asdict(config), "fingerprint": fields}
+    write_json(final / "training.json", {**manifest, **facts})
+    shutil.rmtree(output, ignore_errors=True)
+    final.rename(output)
+    shutil.rmtree(work)
     return history
 
 
 def fit(
-    load: Callable[[], PreTrainedModel],
+    load_model: Callable[[], PreTrainedModel],
     blocks: PackedBlocks,
     validation: PackedBlocks | None,
-    recipe: Recipe,
+    config: TrainConfig,
     work: Path,
     callbacks: Sequence[TrainerCallback] = (),
     *,
     processes: int = 1,
     deepspeed: dict[str, object] | None = None,
 ) -> History:
-    """Train the model that `load` returns, from the last complete checkpoint on, into work/final.
+    """Train the model that `load_model` returns into work/final, from the last checkpoint on.
 
     Under torchrun, every process calls this with the same arguments. Raises ValueError if a
     different number of processes was started, and what `train` raises.
     """
     disable_progress_bar()  # transformers shows one for every checkpoint
-    length = training_length(recipe, blocks)
-    # The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
-    arguments = _arguments(recipe, length.updates, work, validation, processes, deepspeed)
-    model = load()
-    if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:  # a sharded one cannot run yet
+    length = training_length(config, blocks)
+    # 1) The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
+    arguments = _arguments(config, length.updates, work, validation, processes, deepspeed)
+    model = load_model()
+    if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:  # a sharded one has no sizes
         check_base(model, blocks)
     model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
-    if recipe.gradient_checkpointing:
+    if config.gradient_checkpointing:
         model.activation_checkpointing_enable()  # so called from transformers 5.23 on
-    trainer = _trainer(model, arguments, blocks, validation, recipe, processes, callbacks)
+    # 2) Every process gets the same number of blocks, in an order of seed and epoch alone.
+    even = blocks.padded_to(config.device_batch_size * processes) if processes > 1 else blocks
+    trainer = _Trainer(
+        model=model,
+        args=arguments,
+        train_dataset=even,
+        eval_dataset=validation,
+        data_collator=default_data_collator,
+        callbacks=[_Progress(config.checkpoint_epochs), *callbacks],
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.order = _Order(len(blocks), len(even), config.seed, config.shuffle)
     trainer.schedule_updates = length.schedule_updates
-    # Trainer would also resume from a shorter run's end, in the middle of an epoch.
-    ends = [path for path in checkpoints(work) if step(path) % length.updates_an_epoch == 0]
+    # 3) Trainer would also resume from a shorter run's end, in the middle of an epoch.
+    ends = [path for path in checkpoints(work) if _step(path) % length.updates_an_epoch == 0]
     last = ends[-1] if ends else None
     if last and trainer.is_world_process_zero():
         print(f"resuming from {last.name} of an earlier run", flush=True)
@@ -117,12 +154,12 @@ def fit(
         trainer.state.global_step,
         length.tokens,
         result.metrics["train_runtime"],
-        step(last) if last else 0,
+        _step(last) if last else 0,
     )
 
 
 def _arguments(
-    recipe: Recipe,
+    config: TrainConfig,
     updates: int,
     work: Path,
     validation: PackedBlocks | None,
@@ -133,25 +170,25 @@ def _arguments(
     arguments = TrainingArguments(
         output_dir=str(work),
         max_steps=updates,
-        learning_rate=recipe.learning_rate,
-        per_device_train_batch_size=recipe.device_batch_size,
-        per_device_eval_batch_size=recipe.device_batch_size,
-        gradient_accumulation_steps=recipe.accumulation(processes),
+        learning_rate=config.learning_rate,
+        per_device_train_batch_size=config.device_batch_size,
+        per_device_eval_batch_size=config.device_batch_size,
+        gradient_accumulation_steps=config.accumulation(processes),
         deepspeed=deepspeed,
-        lr_scheduler_type=recipe.lr_scheduler_type,
-        warmup_steps=recipe.warmup_steps,
-        weight_decay=recipe.weight_decay,
-        bf16=recipe.arithmetic() == "bf16",
+        lr_scheduler_type=config.lr_scheduler_type,
+        warmup_steps=config.warmup_steps,
+        weight_decay=config.weight_decay,
+        bf16=config.arithmetic() == "bf16",
         use_cpu=not on_gpu,
-        seed=recipe.seed,
-        data_seed=recipe.seed,
+        seed=config.seed,
+        data_seed=config.seed,
         logging_strategy="epoch",
         logging_nan_inf_filter=False,
         eval_strategy="epoch" if validation else "no",
         save_strategy="epoch",
         save_total_limit=2,
         report_to=[],
-        disable_tqdm=True,
+        disable_tqdm=True,  # its bar needs a widget in a notebook, which no saved copy shows
         dataloader_pin_memory=on_gpu,
     )
     if arguments.world_size != processes:  # this read starts torch.distributed
@@ -161,41 +198,6 @@ def _arguments(
         )
     arguments._n_gpu = min(arguments.n_gpu, 1)  # or Trainer would use all visible GPUs
     return arguments
-
-
-def _trainer(
-    model: PreTrainedModel,
-    arguments: TrainingArguments,
-    blocks: PackedBlocks,
-    validation: PackedBlocks | None,
-    recipe: Recipe,
-    processes: int,
-    callbacks: Sequence[TrainerCallback],
-) -> "_Trainer":
-    # Every process gets the same number of blocks, in an order that depends on seed and epoch only.
-    even = blocks.padded_to(recipe.device_batch_size * processes) if processes > 1 else blocks
-    order = _Order(len(blocks), len(even), recipe.seed)
-    trainer = _Trainer(
-        model=model,
-        args=arguments,
-        train_dataset=even,
-        eval_dataset=validation,
-        data_collator=default_data_collator,
-        callbacks=[_Progress(order, recipe.checkpoint_epochs), *callbacks],
-    )
-    trainer.order = order
-    trainer.remove_callback(PrinterCallback)
-    return trainer
-
-
-def finish(work: Path, output: Path, history: History, manifest: dict[str, object]) -> None:
-    """Write training.json, then rename work/final to `output`."""
-    final = work / "final"
-    write_json(final / "training.json", {"history": asdict(history), **manifest})
-    if output.exists():
-        shutil.rmtree(output)
-    final.rename(output)
-    shutil.rmtree(work)
 
 
 def check_base(model: PreTrainedModel, blocks: PackedBlocks) -> None:
@@ -217,52 +219,71 @@ def check_base(model: PreTrainedModel, blocks: PackedBlocks) -> None:
 
 
 def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
-    epochs: dict[int, dict[str, float]] = {}
     names = {
         "loss": "loss",
         "eval_loss": "validation_loss",
         "grad_norm": "gradient_norm",
         "learning_rate": "learning_rate",
     }
+    epochs: dict[int, dict[str, float]] = {}
     for entry in log:
         number = math.ceil(entry["epoch"] - 1e-6)  # an incomplete last epoch also has a row
         row = epochs.setdefault(number, {"epoch": number})
-        row.update(
-            {ours: float(entry[theirs]) for theirs, ours in names.items() if theirs in entry}
-        )
+        row |= {ours: float(entry[theirs]) for theirs, ours in names.items() if theirs in entry}
     return list(epochs.values())
 
 
-class AfterEpochs(TrainerCallback):
-    """Call `score` with the model and the number of each of `epochs` that ends."""
+class ScoreAfter(TrainerCallback):
+    """Calls `score` with the model and points[n] after n updates."""
 
     def __init__(
-        self, epochs: Sequence[int], score: Callable[[PreTrainedModel, int], object]
+        self, points: Mapping[int, int], score: Callable[[PreTrainedModel, int], object]
     ) -> None:
-        self.epochs, self.score = epochs, score
+        self.points, self.score = points, score
 
-    def on_epoch_end(self, args, state, control, model=None, **kwargs):
-        """Score in evaluation mode; transformers calls this."""
-        epoch = math.ceil(state.epoch - 1e-6)
-        if epoch in self.epochs:
-            model.eval()
-            self.score(model, epoch)
-            model.train()
+    def on_step_end(self, args, state, control, model=None, **kwargs):
+        """Score; transformers calls this."""
+        if state.global_step in self.points:
+            self.score(model, self.points[state.global_step])
+
+
+def curve_of(
+    study: str,
+    arm: str,
+    tokenizer: PreTrainedTokenizerBase,
+    epochs: list[int],
+    length: TrainingLength,
+) -> list[TrainerCallback]:
+    """The callback that scores and saves the answers to all questions after each of `epochs`."""
+    if not epochs:
+        return []
+    each, queries = length.updates_an_epoch, load_rows(study, "queries")
+
+    def score_answers(model: PreTrainedModel, epoch: int) -> None:
+        rows = score(model, tokenizer, queries, {}, arm, batch_size=16, cloze_tokens=0)
+        save(study, "curve", rows, arm=arm, epoch=epoch)
+
+    points = {min(epoch * each, length.updates): epoch for epoch in sorted(epochs, reverse=True)}
+    return [ScoreAfter(points, score_answers)]
 
 
 class _Order(Sampler[int]):
     # `n` blocks are shuffled; padding blocks without loss, up to `length`, come last. (accelerate
     # would repeat blocks instead, and resume several processes with the first epoch's order.)
 
-    def __init__(self, n: int, length: int, seed: int) -> None:
-        self.n, self.length, self.seed, self.epoch = n, length, seed, 0
+    def __init__(self, n: int, length: int, seed: int, shuffle: bool) -> None:
+        self.n, self.length, self.seed, self.shuffle, self.epoch = n, length, seed, shuffle, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
 
     def __len__(self) -> int:
         return self.length
 
     def __iter__(self) -> Iterator[int]:
         generator = torch.Generator().manual_seed(self.seed + self.epoch)
-        yield from torch.randperm(self.n, generator=generator).tolist()
+        order = torch.randperm(self.n, generator=generator).tolist()
+        yield from order if self.shuffle else range(self.n)
         yield from range(self.n, self.length)
 
 
@@ -278,8 +299,8 @@ class _Trainer(Trainer):
 
 
 class _Progress(TrainerCallback):
-    def __init__(self, order: _Order, checkpoint_epochs: int) -> None:
-        self.order, self.checkpoint_epochs = order, checkpoint_epochs
+    def __init__(self, checkpoint_epochs: int) -> None:
+        self.checkpoint_epochs = checkpoint_epochs
 
     def on_train_begin(self, args, state, control, **kwargs):
         self.bar = tqdm(
@@ -290,23 +311,15 @@ class _Progress(TrainerCallback):
             disable=not state.is_world_process_zero,
         )
 
-    def on_epoch_begin(self, args, state, control, **kwargs):
-        self.order.epoch = round(state.epoch)
+    def on_step_end(self, args, state, control, **kwargs):
+        self.bar.update(state.global_step - self.bar.n)
 
     def on_epoch_end(self, args, state, control, **kwargs):
         control.should_save &= round(state.epoch) % self.checkpoint_epochs == 0
 
-    def on_step_end(self, args, state, control, **kwargs):
-        self.bar.update(state.global_step - self.bar.n)
-
-    def on_log(self, args, state, control, logs=None, **kwargs):
-        measured = {
-            name: logs[name] for name in ("loss", "eval_loss", "grad_norm") if name in (logs or {})
-        }
-        self.bar.set_postfix(
-            {name: f"{value:.4f}" for name, value in measured.items()}, refresh=False
-        )
-        if not all(map(math.isfinite, measured.values())):
+    def on_log(self, args, state, control, logs, **kwargs):
+        measured = [logs.get(name, 0.0) for name in ("loss", "eval_loss", "grad_norm")]
+        if not all(map(math.isfinite, measured)):
             raise FloatingPointError(
                 f"the loss is not a number after update {state.global_step}: lower learning_rate "
                 f"({args.learning_rate}) or raise warmup_steps ({args.warmup_steps})"
@@ -322,22 +335,83 @@ class _Progress(TrainerCallback):
         self.bar.close()
 
 
-def curve_of(
-    study: str, arm: str, tokenizer: PreTrainedTokenizerBase, epochs: list[int]
-) -> list[TrainerCallback]:
-    """Return the callback that scores the answers to all questions after each of `epochs`."""
-    if not epochs:
-        return []
-    queries = load(study, "queries")
-    return [
-        AfterEpochs(
-            epochs,
-            lambda model, epoch: save(
-                study,
-                "curve",
-                score(model, tokenizer, queries, {}, arm, batch_size=16, cloze_tokens=0),
-                arm=arm,
-                epoch=epoch,
-            ),
+def fingerprint(
+    config: TrainConfig,
+    blocks: PackedBlocks,
+    validation: PackedBlocks | None,
+    base_weights: str,
+    processes: int = 1,
+    zero_stage: int = 0,
+) -> dict[str, object]:
+    """Everything that determines the weights: the same fields give the same weights."""
+    settings = {**asdict(config), "precision": config.arithmetic()}
+    libraries = [*_LIBRARIES, "deepspeed"] if zero_stage else _LIBRARIES
+    return {
+        **{f"recipe.{name}": value for name, value in settings.items()},
+        "processes": processes,
+        "zero_stage": zero_stage,
+        "device": "cuda" if torch.cuda.is_available() else "cpu",
+        "data.training": blocks.digest(),
+        "data.validation": validation and validation.digest(),
+        "base_weights": base_weights,
+        "code": module_digest(__name__)[:16],
+        **{f"versions.{name}": importlib.metadata.version(name) for name in libraries},
+    }
+
+
+def weights_hash(base: PreTrainedModel | str) -> str:
+    """Hash of a model in memory or of a folder's weight files; for a hub id, the commit."""
+    if isinstance(base, PreTrainedModel):
+        return digest(
+            part
+            for name, weights in base.state_dict().items()
+            for part in (name.encode(), weights.cpu().float().contiguous().numpy().tobytes())
         )
+    if not Path(base).is_dir():
+        return str(AutoConfig.from_pretrained(base)._commit_hash)
+    files = [
+        path
+        for path in sorted(Path(base).iterdir())
+        if path.suffix in (".safetensors", ".bin", ".json") and path.name != "training.json"
     ]
+    return digest(part for path in files for part in (path.name.encode(), path.read_bytes()))
+
+
+def prepare(work: Path, fields: dict[str, object]) -> None:
+    """Prepare `work` for a run with the fingerprint `fields`; without a checkpoint, empty it.
+
+    Raises BadInput, naming each field that differs, if the checkpoints are another run's.
+    """
+    done, path = checkpoints(work), work / FINGERPRINT
+    if not done:
+        shutil.rmtree(work, ignore_errors=True)
+        write_json(path, fields)
+        return
+    there = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    now = json.loads(json.dumps(fields))
+    differences = [
+        f"  {name}: {there.get(name)} there, {now.get(name)} now"
+        for name in {**now, **there}
+        if there.get(name) != now.get(name)
+    ]
+    if differences:
+        lines = [
+            f"{shown(work)} has {len(done)} checkpoint(s) from a different training run, the last "
+            f"after update {_step(done[-1])}. Differences:",
+            *differences,
+            f"Undo the change to resume, or remove the folder to start over: rm -r {shown(work)}",
+        ]
+        raise BadInput("\n".join(lines))
+
+
+def checkpoints(work: Path) -> list[Path]:
+    """The complete checkpoints in `work`, oldest first; the others are removed."""
+    every = sorted(work.glob("checkpoint-*"), key=_step)
+    for path in every:
+        if not (path / COMPLETE).exists():
+            shutil.rmtree(path)
+    return [path for path in every if path.exists()]
+
+
+def _step(checkpoint: Path) -> int:
+    return int(checkpoint.name.split("-")[1])

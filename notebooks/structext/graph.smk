@@ -2,11 +2,6 @@
 # answers to complete prompts, verdicts and tables.
 prompted = rows("asked")
 
-
-def learned(arm):
-    return rows("training", arm=arm.split("@")[0])
-
-
 include: "../arms.smk"
 
 tuned = sorted({arm.split("@")[0] for arm in study.trained})

@@ -4,11 +4,6 @@
 filed = rows("filings", "grids", "passages")
 prompted = [*filed, *rows("documents", "questions")]
 
-
-def learned(arm):
-    return rows("segments", "normalized")
-
-
 include: "../arms.smk"
 
 done = [*labs, *(path for notebook in study.stages  # only trained arms read rewritten text

@@ -15,7 +15,7 @@ from lib.analyze.ledger import (
 )
 from lib.analyze.tables import joined
 from lib.annotate.queries import annotate
-from lib.core.arms import texts_of
+from lib.core.arms import corpus_of
 from lib.core.errors import BadInput
 from lib.core.records import Document, Normalized, Query, Segment, Verdict
 from lib.core.store import write_json
@@ -26,9 +26,7 @@ from lib.lab.engines import ask_facts, rewrite_facts
 from lib.lab.products import make_products
 from lib.normalize.rewrite import answers_kept, normalize
 from lib.normalize.segments import segment
-from lib.train.checkpoints import data_hash
-from lib.train.packing import pack
-from lib.train.texts import corpus_of, split
+from lib.train.corpus import pack, read_corpus, split
 
 DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5, public=False)
 TOKENIZER = train_tokenizer([document.text for document in DOCUMENTS], 400)
@@ -43,8 +41,9 @@ def prepared(max_tokens: int, arm: str, packing: str, block_size: int):
     for place in random.Random(3).sample(full, 2):
         lost = {"text": "", "dropped": "no rewrite in the reply"}
         normalized[place] = normalized[place].model_copy(update=lost)
-    corpus = corpus_of(segments, normalized, texts_of(arm), split(segments, 0.15, 42))
-    return segments, normalized, Trained(corpus, TOKENIZER, block_size, packing, texts_of(arm))
+    kind, held_out = corpus_of(arm), split(segments, 0.15, 42)
+    corpus = read_corpus("", kind, segments, normalized, held_out)
+    return segments, normalized, Trained(corpus, TOKENIZER, block_size, packing, kind)
 
 
 @pytest.mark.parametrize(
@@ -160,8 +159,8 @@ def row_of(
     ]
     if rewritten is not None:
         rewrites[0] = rewrites[0].model_copy(update={"text": rewritten, "dropped": dropped})
-    corpus = corpus_of(segments, rewrites, texts_of(arm), held_out)
-    trained = Trained(corpus, TOKENIZER, block_size, "document", texts_of(arm))
+    corpus = read_corpus("", corpus_of(arm), segments, rewrites, held_out)
+    trained = Trained(corpus, TOKENIZER, block_size, "document", corpus_of(arm))
     return make_ledger([query(**asked)], [document], segments, rewrites, {arm: trained})[0]
 
 
@@ -275,7 +274,7 @@ def test_an_arm_is_read_as_it_was_trained_and_other_text_is_refused(tmp_path, mo
             "base_model": "",
             "block_size": 48,
             "packing": "document",
-            "fingerprint": {"data.training": data_hash(blocks)},
+            "fingerprint": {"data.training": blocks.digest()},
         },
     )
     again = read_trained("lab", "dapt@2", segments, normalized)

@@ -3,18 +3,13 @@
 import random
 
 import pytest
-import torch
 
 from lib.core.errors import BadInput
 from lib.core.records import Query
-from lib.infer.answers import answer, answer_from, load
-from lib.infer.decode import continuations
-from lib.infer.decoding import Decoding, source_of
-from lib.infer.prompts import encoded, prompt_for
-from lib.lab.base_model import new_llama, train_tokenizer
-from lib.tasks.answering import remove_partial
-from lib.train.packing import pack
-from lib.train.trainer import Recipe, train
+from lib.infer.generate import answer, generate_greedy, load
+from lib.infer.prompts import GenerationConfig, encoded, prompt_for
+from lib.tasks.answering import remove_partial, source_of
+from tests.tiny_model import trained
 
 ANSWERS = {
     "Orbit": "8443",
@@ -52,12 +47,7 @@ def folder(tmp_path_factory):
         *(f"{prompt_for(query.question)} {query.answer}" for query in QUERIES),
         f"{TAGGED}12\n\n34\n</answer>\n\nQuestion: one more?",
     ]
-    tokenizer = train_tokenizer(texts, 320)
-    model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)
-    output = tmp_path_factory.mktemp("models") / "base"
-    recipe = Recipe(150, 5, 5, 5e-3, 5, 0.0, seed=1, precision="fp32")
-    train(model, tokenizer, pack(texts, tokenizer, 96, "document"), None, recipe, output, {})
-    return output
+    return trained(texts, tmp_path_factory.mktemp("models") / "base", 96, 150)
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +55,9 @@ def loaded(folder):
     return load(str(folder))
 
 
-def answers(loaded, queries=QUERIES, **decoding):
-    return answer(
-        *loaded, queries, "base", **{"max_answer_tokens": 24, "batch_size": 2, **decoding}
-    )
+def answers(loaded, queries=QUERIES, **more):
+    config = GenerationConfig(**{"max_answer_tokens": 24, "batch_size": 2, **more})
+    return answer(loaded, queries, "base", config)
 
 
 def test_shuffled_queries_in_any_batches_have_the_same_answers(loaded):
@@ -80,19 +69,19 @@ def test_shuffled_queries_in_any_batches_have_the_same_answers(loaded):
 
 
 def test_a_run_resumes_after_the_last_complete_line_of_a_killed_one(folder, tmp_path):
-    how = Decoding(max_answer_tokens=24, batch_size=2)
-    expected = answer_from(str(folder), QUERIES, "base", how, tmp_path)
+    how = GenerationConfig(max_answer_tokens=24, batch_size=2)
+    expected = answer(str(folder), QUERIES, "base", how, tmp_path)
     (partial,) = tmp_path.glob(".base-*")
     first, second, third, *_ = partial.read_bytes().split(b"\n")
     kept = first.replace(b'"truncated":false', b'"truncated":true')
     assert kept != first
     partial.write_bytes(b"\n".join([kept, second, third[:9]]))
-    rows = answer_from(str(folder), QUERIES, "base", how, tmp_path)
+    rows = answer(str(folder), QUERIES, "base", how, tmp_path)
     assert sum(row.truncated for row in rows) == 1 + sum(row.truncated for row in expected), (
         "an answer that is kept is not made again"
     )
     assert [row.answer for row in rows] == [row.answer for row in expected]
-    other = answer_from(str(folder), QUERIES, "base", Decoding(max_answer_tokens=1), tmp_path)
+    other = answer(str(folder), QUERIES, "base", GenerationConfig(max_answer_tokens=1), tmp_path)
     assert other != expected, "another run's file is not resumed"
     (tmp_path / ".base-n-0123456789abcdef.jsonl").touch()  # of another arm
     remove_partial(tmp_path, "base")
@@ -102,9 +91,9 @@ def test_a_run_resumes_after_the_last_complete_line_of_a_killed_one(folder, tmp_
 def test_an_end_of_turn_that_only_the_model_knows_ends_an_answer(folder):
     model, tokenizer = load(str(folder))
     prompts = encoded(tokenizer, QUERIES[:1])
-    (row,) = continuations(model, tokenizer, prompts, [24])
+    (row,) = generate_greedy(model, tokenizer, prompts, [24])
     model.generation_config.eos_token_id = [tokenizer.eos_token_id, row.tokens[2]]
-    assert continuations(model, tokenizer, prompts, [24])[0].tokens == row.tokens[:2]
+    assert generate_greedy(model, tokenizer, prompts, [24])[0].tokens == row.tokens[:2]
 
 
 def test_an_answer_to_a_ready_made_prompt_keeps_blank_lines_and_ends_with_its_tag(loaded):
@@ -124,16 +113,3 @@ def test_a_trained_arm_answers_when_its_training_has_ended_and_others_with_the_b
         source_of("s", "dapt@2", "org/model")
     (own / "training.json").write_text("{}")
     assert source_of("s", "dapt@2", "org/model") == str(own)
-
-
-def test_near_ties_fall_the_same_way_in_any_batch(loaded):
-    tokenizer = loaded[1]
-    model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=256, seed=3).eval()
-    weights = model.lm_head.weight.data  # made of pairs that are almost equal
-    pairs = torch.nextafter(weights[0::2], torch.tensor(torch.inf))
-    weights[1::2] = pairs[: len(weights[1::2])]
-    drawn = random.Random(5)
-    prompts = [[drawn.randrange(8, 300) for _ in range(drawn.randint(3, 40))] for _ in range(32)]
-    together = [row.tokens for row in continuations(model, tokenizer, prompts, [16] * 32)]
-    alone = [continuations(model, tokenizer, [prompt], [16])[0].tokens for prompt in prompts]
-    assert together == alone

@@ -10,8 +10,8 @@ from transformers import (
     PreTrainedModel,
 )
 
-from lib.infer.decode import continuations
-from lib.infer.loglik import Sequence, likelihoods
+from lib.infer.generate import generate_greedy
+from lib.infer.loglik import Sequence, likelihood, token_scores
 from lib.lab.base_model import train_tokenizer
 
 TOKENIZER = train_tokenizer(["Question: Who is it?\nAnswer: nobody"], 300)
@@ -60,7 +60,7 @@ def prompts() -> list[list[int]]:
 
 def test_a_ragged_batch_continues_as_each_prompt_does_alone_by_generate(model, prompts):
     budgets = [12, 3, 20, 7, 20, 1]
-    found = continuations(model, TOKENIZER, prompts, budgets)
+    found = generate_greedy(model, TOKENIZER, prompts, budgets)
     for prompt, budget, row in zip(prompts, budgets, found, strict=True):
         alone = model.generate(
             torch.tensor([prompt]),
@@ -76,7 +76,9 @@ def test_a_ragged_batch_continues_as_each_prompt_does_alone_by_generate(model, p
 
 def test_a_ragged_batch_is_scored_as_each_sequence_is_alone(model, prompts):
     sequences = [Sequence(prompt, [len(prompt) - 2, len(prompt) - 1]) for prompt in prompts]
-    together, alone = (likelihoods(model, sequences, size, "") for size in (6, 1))
+    together, alone = (
+        list(map(likelihood, token_scores(model, sequences, size))) for size in (6, 1)
+    )
     assert [one.loglik for one in together] == pytest.approx(
         [one.loglik for one in alone], abs=1e-4
     )

@@ -3,9 +3,8 @@
 import pytest
 
 from lib.core.records import Query
-from lib.infer.decoding import Decoding
 from lib.infer.endpoint import answer_over_endpoint
-from lib.infer.prompts import chat_prompt_for, prompt_for
+from lib.infer.prompts import GenerationConfig, chat_prompt_for, prompt_for
 from lib.llm.calls import Calls
 from tests.llm_server import Server
 
@@ -80,7 +79,7 @@ def server(monkeypatch):
 
 
 def test_an_endpoint_answers_in_order_with_the_budget_of_each_structure_and_once(server, tmp_path):
-    how = Decoding(max_list_tokens=77)
+    how = GenerationConfig(max_list_tokens=77)
     rows, failed = answer_over_endpoint("m", QUERIES, "dapt", how, Calls(tmp_path / "c"))
     assert [(row.query_id, row.arm, row.truncated) for row in rows] == [
         ("Orbit", "dapt", False),
@@ -102,7 +101,7 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
     text = "The text of Orbit.\n<answer>\n"
     ready = QUERIES[0].model_copy(update={"query_id": "ready", "context": text})
     other = ready.model_copy(update={"query_id": "other", "context": "A text."})
-    how = Decoding(prompt_style=style, max_read_tokens=99)
+    how = GenerationConfig(prompt_style=style, max_read_tokens=99)
     rows, _ = answer_over_endpoint(
         "m", [ready, QUERIES[0], other], "base", how, Calls(tmp_path / "c")
     )
@@ -119,7 +118,9 @@ def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):
         QUERIES[0].model_copy(update={"query_id": name, "question": name}) for name in FLAWED
     ]
     calls = Calls(tmp_path / "c")
-    rows, failed = answer_over_endpoint("m", queries, "base", Decoding(max_answer_tokens=10), calls)
+    rows, failed = answer_over_endpoint(
+        "m", queries, "base", GenerationConfig(max_answer_tokens=10), calls
+    )
     assert {row.query_id: (row.answer, row.flaw, row.truncated) for row in rows} == {
         name: expected for name, (_, expected) in FLAWED.items()
     } and not failed

@@ -6,19 +6,18 @@ import pytest
 import torch
 
 from lib.core.records import Document, Query
-from lib.infer.answers import load
+from lib.infer.generate import load
 from lib.infer.loglik import (
     Sequence,
     after_question,
-    likelihoods,
+    likelihood,
     losses,
     score,
+    token_scores,
 )
 from lib.infer.prompts import encoded
-from lib.lab.base_model import new_llama, train_tokenizer
 from lib.tasks.answering import storage_table
-from lib.train.packing import pack
-from lib.train.trainer import Recipe, train
+from tests.tiny_model import trained
 
 PORTS = {"Orbit": "8443", "Comet": "1701", "Atlas": "9092", "Ingot": "5150"}
 RECORDS = {
@@ -63,18 +62,8 @@ def colors(answer: str = "red\ndeep blue") -> Query:
 def loaded(tmp_path_factory):
     """Return a model that has read RECORDS but no questions."""
     texts = list(RECORDS.values())
-    tokenizer = train_tokenizer([*texts, "Question: What is the port of it?\nAnswer: none"], 330)
-    model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)
-    output = tmp_path_factory.mktemp("models") / "base"
-    train(
-        model,
-        tokenizer,
-        pack(texts, tokenizer, 64, "document"),
-        None,
-        Recipe(80, 4, 4, 5e-3, 5, 0.0, seed=1, precision="fp32"),
-        output,
-        {},
-    )
+    more = ["Question: What is the port of it?\nAnswer: none"]
+    output = trained(texts, tmp_path_factory.mktemp("models") / "base", 64, 80, more)
     return load(str(output))
 
 
@@ -83,7 +72,7 @@ def test_a_likelihood_is_the_sum_of_the_scored_tokens_log_probabilities(loaded):
     tokens = tokenizer(RECORDS["Orbit"])["input_ids"]
     expected = torch.log_softmax(model(torch.tensor([tokens])).logits[0].double(), -1)
     for scored in ([5], [9, 10, 12], list(range(1, len(tokens)))):
-        (found,) = likelihoods(model, [Sequence(tokens, scored)], 8, "")
+        found = likelihood(token_scores(model, [Sequence(tokens, scored)], 8)[0])
         by_hand = sum(expected[place - 1, tokens[place]].item() for place in scored)
         assert math.isclose(found.loglik, by_hand, rel_tol=1e-4) and found.n_tokens == len(scored)
         assert found.is_argmax == all(
@@ -130,6 +119,6 @@ def test_an_entity_list_is_scored_in_lines_and_in_prose_and_the_more_likely_coun
         " red\ndeep blue",
         " red and deep blue",
     ]
-    each = likelihoods(model, layouts, 1, "")
+    each = map(likelihood, token_scores(model, layouts, 1))
     (row,) = score(model, tokenizer, [asked], {}, "base", batch_size=4)
     assert row.question_loglik == pytest.approx(max(one.loglik for one in each), abs=1e-3)

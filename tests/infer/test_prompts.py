@@ -6,7 +6,7 @@ from tokenizers import processors
 from lib.core.records import Query
 from lib.infer.prompts import chat_prompt_for, encoded, prompt_for
 from lib.lab.base_model import train_tokenizer
-from lib.train.packing import pack
+from lib.train.corpus import pack
 
 LLAMA_3 = (
     "{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}</s>"

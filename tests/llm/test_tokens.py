@@ -11,7 +11,7 @@ from lib.lab.base_model import train_tokenizer
 
 TEXT = "<s> Pump P-7 delivers 40 l/min;\n| flow | 40 |"
 PROGRAM = """import json, sys
-from lib.infer.window import tokenizer_of
+from lib.infer.prompts import tokenizer_of
 for path in sys.argv[2:]:
     one = tokenizer_of(path)
     print(json.dumps([type(one).__name__, one(sys.argv[1])["input_ids"], "torch" in sys.modules]))

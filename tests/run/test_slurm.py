@@ -136,7 +136,7 @@ def jobs(cluster: dict[str, str], *options: str) -> set[str]:
 # The rendezvous is on the node where srun is called, as lib/train/README.md says.
 SRUN = (
     f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --kill-on-bad-exit=1 {sys.executable} "
-    "-m lib.train.agent --nnodes 2 --nproc-per-node 1"
+    "-m lib.train.distributed --nnodes 2 --nproc-per-node 1"
 )
 
 

@@ -15,7 +15,7 @@ from lib.core.errors import BadInput
 from lib.core.records import Answer, Document, Query, Verdict
 from lib.core.stages import SYSTEMS
 from lib.core.store import REPOSITORY, load, save
-from lib.infer.decoding import Decoding
+from lib.infer.prompts import GenerationConfig
 from lib.lab.base_model import new_llama, train_tokenizer
 from lib.tasks.answering import Source, opened, shown_to, sources_of
 from lib.tasks.judging import final_answers, verdicts_of
@@ -28,7 +28,7 @@ from lib.tasks.task import task_of
 from tests.conftest import run_cells
 from tests.tasks.capitals.task import QUERIES
 
-HOW = Decoding(max_read_tokens=16)
+HOW = GenerationConfig(max_read_tokens=16)
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +82,8 @@ def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_ar
     ]
     queries = [query(one.query_id, one.sample.reference) for one in asked]
 
-    def shown(by: Source, how: Decoding = HOW, window: int = 0):
-        return shown_to(by, STRUCTEXT, queries, {"asked": asked}, how, window)
+    def shown(by: Source, config: GenerationConfig = HOW, window: int = 0):
+        return shown_to(by, STRUCTEXT, queries, {"asked": asked}, config, window)
 
     found = shown(source)
     assert [one.query_id for one in found.queries] == ["q5:base", "q60:base"] and not found.cut

@@ -6,7 +6,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
 from lib.lab.base_model import train_tokenizer
 from lib.train.attention import MOST_TOKENS, NAME, ROWS, fastest_attention
-from lib.train.packing import pack
+from lib.train.corpus import pack
 
 TEXTS = [
     f"The default port of Ardwin {name} is {port}, and its supplier is {maker}."

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 from lib.core.errors import BadInput
-from lib.infer.answers import load
+from lib.infer.generate import load
 from lib.infer.prompts import is_chat
 from lib.train.base import build
 

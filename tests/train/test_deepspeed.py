@@ -16,14 +16,13 @@ import pytest
 
 from lib.core.errors import Stopped
 from lib.lab.base_model import train_tokenizer
-from lib.train.agent import rendezvous
-from lib.train.launch import LAUNCHER, train_arm
-from lib.train.recipe import Recipe
-from lib.train.worker import JOB, deepspeed_config
+from lib.train.config import TrainConfig
+from lib.train.distributed import JOB, LAUNCHER, deepspeed_config, rendezvous
+from lib.train.trainer import train
 from tests.train.test_trainer import TEXTS, blocks_of, new_model, weights
 
 # 5 blocks in updates of 4: the last update of an epoch has one block for two processes.
-RECIPE = Recipe(
+RECIPE = TrainConfig(
     epochs=6,
     global_batch_size=4,
     device_batch_size=1,
@@ -38,13 +37,13 @@ RECIPE = Recipe(
 TOLERANCE, BF16_TOLERANCE = 1e-5, 5e-3
 
 
-def run(root: Path, name: str, recipe: Recipe = RECIPE, **more):
+def run(root: Path, name: str, recipe: TrainConfig = RECIPE, **more):
     """Train the same small base, made in `root` if it is not there, into `root`/`name`."""
     tokenizer = train_tokenizer(TEXTS, 320)
     if not (root / "base").exists():
         new_model(tokenizer).save_pretrained(root / "base")
         tokenizer.save_pretrained(root / "base")
-    return train_arm(
+    return train(
         str(root / "base"),
         tokenizer,
         blocks_of(TEXTS[:5]),
@@ -70,8 +69,8 @@ def two_nodes(tmp_path, monkeypatch) -> None:
     script = tmp_path / "two_nodes.sh"
     script.write_text(f"""#!/bin/sh
 for node in 0 1; do
-    setsid --wait {sys.executable} -m lib.train.agent --nnodes 2 --nproc-per-node 1 --rdzv-id $$ \\
-        --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:{port} "$@" &
+    setsid --wait {sys.executable} -m lib.train.distributed --nnodes 2 --nproc-per-node 1 \\
+        --rdzv-id $$ --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:{port} "$@" &
     agents="$agents $!"
 done
 for agent in $agents; do wait $agent || status=$?; done
@@ -109,7 +108,8 @@ def test_sharded_weights_have_the_curve_of_one_process_and_save_a_model_that_loa
     )
     assert config["zero_optimization"]["stage"] == stage
     assert config["data_types"] == {"grad_accum_dtype": "fp32"}
-    assert (manifest["processes"], manifest["zero_stage"]) == (2, stage)
+    fields = manifest["fingerprint"]
+    assert (fields["processes"], fields["zero_stage"]) == (2, stage)
     assert "updates:" in capfd.readouterr().err, "its log is shown while it trains"
 
 
@@ -136,17 +136,17 @@ def processes(work: str, is_wanted: Callable[[bytes], bool]) -> list[int]:
             words = path.read_bytes()
         except OSError:  # it ended
             continue
-        if b"lib.train.worker" in words and work.encode() in words and is_wanted(words):
+        if b"lib.train.distributed" in words and work.encode() in words and is_wanted(words):
             found.append(int(path.parent.name))
     return found
 
 
 def is_rank(words: bytes) -> bool:
-    return b"lib.train.agent" not in words
+    return b"--nproc-per-node" not in words
 
 
 def is_agent(words: bytes) -> bool:
-    return b"lib.train.agent" in words and b"setsid" not in words and b"two_nodes.sh" not in words
+    return b"--nproc-per-node" in words and b"setsid" not in words and b"two_nodes.sh" not in words
 
 
 @pytest.mark.slow  # a killed agent, below, ends its rank and the other node in the same way

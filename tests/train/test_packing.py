@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from transformers import default_data_collator
 
 from lib.lab.base_model import new_llama, train_tokenizer
-from lib.train.packing import IGNORED, PackedBlocks, pack
+from lib.train.corpus import IGNORED, PackedBlocks, pack
 
 TEXTS = ["The default port of Ardwin K-12 is 8443.", "| Port | 17 |", "a", "Valve 9 " * 40]
 TOKENIZER = train_tokenizer(TEXTS, 300)

@@ -1,11 +1,12 @@
 """The plan against what autograd keeps, and the paper's eight GPUs."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from lib.train.plan import plan
-from lib.train.recipe import Recipe
+from lib.train.config import TrainConfig, plan
 
 LLAMA_8B = LlamaConfig(
     hidden_size=4096,
@@ -24,7 +25,7 @@ SMALL = LlamaConfig(
     intermediate_size=352,
     vocab_size=500,
 )
-PAPER = Recipe(
+PAPER = TrainConfig(
     epochs=11,
     global_batch_size=64,
     device_batch_size=1,
@@ -32,6 +33,7 @@ PAPER = Recipe(
     warmup_steps=20,
     weight_decay=0.1,
     seed=42,
+    precision="bf16",
 )
 
 
@@ -39,14 +41,13 @@ def for_8b(**more):
     return plan(
         LLAMA_8B,
         PAPER,
-        precision="bf16",
         **{"processes": 8, "zero_stage": 1, "device_bytes": 80e9, "block_size": 4096, **more},
     )
 
 
 def test_an_8b_model_fits_the_papers_devices_in_stage_2_but_not_in_stage_1():
-    assert not for_8b().is_fitting  # 108 GB: the float32 sums alone are 32
-    assert for_8b(zero_stage=2).is_fitting  # 65 GB
+    assert not for_8b().fits  # 108 GB: the float32 sums alone are 32
+    assert for_8b(zero_stage=2).fits  # 65 GB
 
 
 def test_zero_shards_what_its_stage_says():
@@ -87,14 +88,19 @@ def kept_by_autograd(dtype: torch.dtype, autocast: bool, again: bool) -> int:
     ("dtype", "autocast"), [(torch.float32, False), (torch.float32, True), (torch.bfloat16, False)]
 )
 def test_activations_are_what_autograd_keeps(dtype, autocast, again):
-    recipe = Recipe(1, 4, 4, 1e-3, 1, 0.1, 1, gradient_checkpointing=again)
-    precision = "bf16" if autocast or dtype == torch.bfloat16 else "fp32"
+    is_bf16 = autocast or dtype == torch.bfloat16
+    config = replace(
+        PAPER,
+        global_batch_size=4,
+        device_batch_size=4,
+        precision="bf16" if is_bf16 else "fp32",
+        gradient_checkpointing=again,
+    )
     planned = plan(
         SMALL,
-        recipe,
+        config,
         block_size=160,
-        precision=precision,
-        zero_stage=1 if dtype == torch.bfloat16 else 0,
+        processes=2 if dtype == torch.bfloat16 else 1,
     ).memory
     expected = planned["activations"] + 4 * 160 * 500 * 4  # and the log-probabilities
     if autocast:  # bf16 weights: all, or only the output layer's, which is never computed again

@@ -18,10 +18,11 @@ from transformers import (
 
 from lib.core.errors import BadInput
 from lib.core.store import REPOSITORY
+from lib.infer.loglik import Sequence, token_scores
 from lib.lab.base_model import new_llama, train_tokenizer
-from lib.train.packing import pack
-from lib.train.recipe import Recipe, training_length
-from lib.train.trainer import AfterEpochs, train
+from lib.train.config import TrainConfig, training_length
+from lib.train.corpus import pack
+from lib.train.trainer import ScoreAfter, train
 
 TEXTS = [
     f"The default port of Ardwin {name} is {port}."
@@ -35,7 +36,7 @@ TEXTS = [
     )
 ]
 TOKENIZER = train_tokenizer(TEXTS, 320)
-RECIPE = Recipe(
+RECIPE = TrainConfig(
     epochs=12,
     global_batch_size=2,
     device_batch_size=1,
@@ -54,7 +55,7 @@ def new_model(tokenizer=TOKENIZER, context: int = 64):
     return new_llama(tokenizer, hidden_size=32, layers=2, heads=2, context=context, seed=1)
 
 
-def run(output: Path, recipe: Recipe = RECIPE, model=None, callbacks=()):
+def run(output: Path, recipe: TrainConfig = RECIPE, model=None, callbacks=()):
     """Train a small model from the same start into `output`."""
     return train(
         model or new_model(),
@@ -135,7 +136,7 @@ def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(un
 
 
 def test_an_earlier_stop_shortens_training_but_not_its_schedule():
-    length = training_length(Recipe(10, 2, 1, 1e-3, 0, 0.0, 1, stop_epoch=4), blocks_of(TEXTS[:5]))
+    length = training_length(replace(RECIPE, epochs=10, stop_epoch=4), blocks_of(TEXTS[:5]))
     assert (length.schedule_updates, length.updates, length.epochs) == (30, 12, 4)
     for wrong in ({"precision": "fp8"}, {"epochs": 0}, {"stop_epoch": 99}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -155,10 +156,15 @@ def test_arms_of_unequal_texts_make_equal_updates_and_scoring_between_epochs_cha
     run(
         tmp_path / "dapt",
         callbacks=[
-            AfterEpochs([1, 12], lambda model, epoch: scored.append((epoch, model.training)))
+            ScoreAfter(
+                {3: 1, 36: 12},
+                lambda model, epoch: scored.append(
+                    (epoch, token_scores(model, [Sequence([5, 6, 7], [2])], 1))
+                ),
+            )
         ],
     )
-    assert scored == [(1, False), (12, False)]
+    assert [epoch for epoch, _ in scored] == [1, 12]
     assert same(weights(tmp_path / "dapt"), weights(unbroken[0]))
 
 
@@ -166,3 +172,18 @@ def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path):
     with pytest.raises(FloatingPointError, match="lower learning_rate"):
         run(tmp_path / "dapt", replace(RECIPE, learning_rate=1e20, warmup_steps=0))
     assert not (tmp_path / "dapt").exists()
+
+
+def test_layers_computed_again_in_the_backward_pass_change_no_loss_and_no_weight(
+    unbroken, tmp_path
+):
+    passes, model = [], new_model()
+    model.model.layers[0].mlp.register_forward_pre_hook(lambda *_: passes.append(1))
+    history = run(tmp_path / "again", replace(RECIPE, gradient_checkpointing=True), model)
+    # 60 blocks are trained, with two passes each, and 12 are validated with one
+    assert len(passes) == 2 * 12 * 5 + 12
+    output, plain = unbroken
+    losses = [[row["loss"] for row in one.epochs] for one in (history, plain)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    left, right = weights(output), weights(tmp_path / "again")
+    assert all(float((left[name] - right[name]).abs().max()) < 1e-6 for name in left)

@@ -3,7 +3,7 @@
 import re
 
 from lib.core.records import Query, Rejected
-from lib.infer.window import lengths_of, token_counts
+from lib.infer.prompts import lengths_of, token_counts
 from lib.tasks.structext.ask.prompts import REASONING, Prompted
 from lib.tasks.structext.ask.replies import final_answer, judged
 from lib.tasks.structext.solve.solver import solved

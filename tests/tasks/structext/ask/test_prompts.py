@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.prompts import SPLIT, defused
-from lib.infer.window import MARGIN
+from lib.infer.prompts import MARGIN
 from lib.tasks.structext.ask.prompts import (
     FEW_SHOT,
     REASONING,

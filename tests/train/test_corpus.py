@@ -9,10 +9,8 @@ from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.core.store import artifact_path, save, write_records
 from lib.infer.prompts import encoded
 from lib.lab.base_model import train_tokenizer
-from lib.retention.lab_tasks import QUESTIONS
-from lib.train.checkpoints import data_hash
-from lib.train.packing import IGNORED
-from lib.train.texts import END, GENERAL, Corpus, added_texts, corpus_of, split, texts_for
+from lib.retention.tasks import QUESTIONS
+from lib.train.corpus import END, GENERAL, IGNORED, Corpus, for_arm, read_corpus, split
 
 TOKENIZER = train_tokenizer(["What is the port? 8443 <answer>\n</answer>", "a b c d"] * 4, 300)
 
@@ -39,8 +37,8 @@ def segments_of(texts: dict[str, list[str]]) -> tuple[list[Segment], list[Normal
     return segments, rewritten
 
 
-def make_corpus(segments, rewritten, kind: str, share: float = 0.2, added=()) -> Corpus:
-    return corpus_of(segments, rewritten, kind, split(segments, share, 42), added)
+def make_corpus(segments, rewritten, kind: str, share: float = 0.2, base: str = "") -> Corpus:
+    return read_corpus("s", kind, segments, rewritten, split(segments, share, 42), base)
 
 
 def test_both_arms_hold_out_the_same_segments_and_lose_no_other():
@@ -83,21 +81,20 @@ def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(tmp_
         [*made, of_segment("a/1", "invented", "invents 7"), of_segment("a/2", "", "no fact")],
     )
     raw = make_corpus(segments, rewritten, RAW)
-    added = added_texts("s", AUGMENTED, raw.held_out, "")
-    assert added == [
-        f"said of {one.text}" for one in segments if one.segment_id not in raw.held_out
-    ]
-    more = make_corpus(segments, rewritten, AUGMENTED, added=added)
+    added = [f"said of {one.text}" for one in segments if one.segment_id not in raw.held_out]
+    more = make_corpus(segments, rewritten, AUGMENTED)
     assert more.training == raw.training + added and more.validation == raw.validation
     assert (more.places, more.held_out, more.dropped) == (raw.places, raw.held_out, [])
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "a.md").write_text("# A\n\nA pump.\n")
-    assert added_texts("s", str(tmp_path / "own"), [], "") == ["# A\n\nA pump.\n"]
+    own = make_corpus(segments, rewritten, str(tmp_path / "own"))
+    assert own.training == [*raw.training, "# A\n\nA pump.\n"]
     write_records(
         tmp_path / "data/lab/documents_public.jsonl",
         [Document(document_id="p", title="P", path="", text="public")],
     )
-    assert added_texts("s", REPLAYED, [], "data/lab/models/base") == ["public"]
+    replayed = make_corpus(segments, rewritten, REPLAYED, base="data/lab/models/base")
+    assert replayed.training == [*raw.training, "public"] and replayed.n_added == 1
 
 
 def test_a_mixed_arm_has_both_wordings_and_is_validated_with_raw_text():
@@ -142,7 +139,7 @@ def study(tmp_path, monkeypatch) -> list[Query]:
 
 
 def texts(**more):
-    return texts_for(
+    return for_arm(
         "s",
         "tuned@2",
         TOKENIZER,
@@ -185,7 +182,7 @@ def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_20
     save("s", "segments", segments)
     save("s", "normalized", rewritten)
     plain, mixed = (
-        texts_for(
+        for_arm(
             "s",
             "dapt",
             TOKENIZER,
@@ -200,7 +197,7 @@ def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_20
     n_own, n_all = plain.training.n_tokens, mixed.training.n_tokens
     assert 0 <= (n_all - n_own) / n_all - 0.4 < 0.1  # the last question ends it
     assert mixed.training.labels[: len(plain.training)] == plain.training.labels
-    assert mixed.facts == plain.facts and mixed.facts["own_blocks"] == data_hash(plain.training)
+    assert mixed.facts == plain.facts and mixed.facts["own_blocks"] == plain.training.digest()
     replies = [
         TOKENIZER.decode([label for label in row if label != IGNORED])
         for row in mixed.training.labels[len(plain.training) :]

@@ -1,0 +1,196 @@
+"""Training settings, the length of a run, and the memory that it needs (paper, 4.2)."""
+
+from dataclasses import dataclass as plain
+from typing import TYPE_CHECKING, Literal
+
+import pandas as pd
+from pydantic import PositiveFloat, PositiveInt
+from pydantic.dataclasses import dataclass
+
+from lib.train.corpus import PackedBlocks
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedConfig
+
+_BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
+_LIVE = 1e9  # parameters that ZeRO-3 keeps gathered (stage3_max_live_parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """Training settings, named as in transformers' TrainingArguments if possible."""
+
+    epochs: PositiveInt  # length of the schedule
+    global_batch_size: PositiveInt  # sequences per update
+    device_batch_size: PositiveInt  # sequences per forward pass; the rest is accumulated
+    learning_rate: PositiveFloat  # peak
+    warmup_steps: int
+    weight_decay: float
+    seed: int
+    precision: Literal["auto", "bf16", "fp32"] = "auto"  # auto: bf16 if the device has bf16 units
+    stop_epoch: int | None = None  # the last epoch to train, if the schedule is longer
+    updates: int | None = None  # replaces epochs, so that arms of unequal texts train equally
+    gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
+    checkpoint_epochs: PositiveInt = 1  # epochs between two checkpoints
+    lr_scheduler_type: Literal["linear", "constant_with_warmup"] = "linear"
+    shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
+
+    def __post_init__(self) -> None:
+        self.accumulation(1)
+        if self.stop_epoch is not None and not 0 < self.stop_epoch <= self.epochs:
+            raise ValueError(
+                f"stop_epoch is {self.stop_epoch}: give 1 to epochs ({self.epochs}), "
+                "or leave it out"
+            )
+
+    def accumulation(self, processes: int) -> int:
+        """Forward passes per update of a process; raises ValueError if not an integer."""
+        at_once = self.device_batch_size * processes
+        if processes < 1 or self.global_batch_size % at_once:
+            raise ValueError(
+                f"global_batch_size {self.global_batch_size} is not a multiple of "
+                f"device_batch_size {self.device_batch_size} x processes {processes}: change one"
+            )
+        return self.global_batch_size // at_once
+
+    def arithmetic(self) -> str:
+        """bf16 or fp32, with `auto` resolved for this machine."""
+        return self.precision if self.precision != "auto" else "bf16" if computes_bf16() else "fp32"
+
+
+@dataclass(frozen=True)
+class TrainingLength:
+    """The length of training; `tokens` counts targets, proportionally for an incomplete epoch."""
+
+    updates_an_epoch: int
+    schedule_updates: int
+    updates: int
+    epochs: float
+    tokens: int
+
+
+def training_length(config: TrainConfig, blocks: PackedBlocks) -> TrainingLength:
+    """Length of training on `blocks`; an epoch's last update may be smaller."""
+    each = -(-len(blocks) // config.global_batch_size)
+    schedule = config.updates or config.epochs * each
+    updates = config.updates or (config.stop_epoch or config.epochs) * each
+    tokens = round(blocks.n_targets * updates / each)
+    return TrainingLength(each, schedule, updates, updates / each, tokens)
+
+
+def computes_bf16() -> bool:
+    """True if the device has bf16 units; on a CPU without them, bf16 is slower than fp32."""
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.cuda.is_bf16_supported()
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+@plain(frozen=True)
+class TrainingPlan:
+    """Estimated memory of a training run; an unknown `device_bytes` is 0."""
+
+    parameters: int
+    memory: dict[str, float]  # bytes per device, by purpose
+    device_bytes: float
+
+    @property
+    def bytes_needed(self) -> float:
+        """A device's peak: the backward pass of the last micro-batch of an update."""
+        return sum(self.memory.values())
+
+    @property
+    def fits(self) -> bool:
+        """True if 90% of a device suffices; driver, collectives and allocator need 10%."""
+        return self.bytes_needed <= 0.9 * self.device_bytes
+
+    def table(self) -> pd.DataFrame:
+        """One row per quantity, as text with its unit."""
+        rows = {
+            "parameters": f"{self.parameters:,}",
+            **{f"memory: {name}": f"{n / 1e9:,.2f} GB" for name, n in self.memory.items()},
+            "memory per device": f"{self.bytes_needed / 1e9:,.2f} GB",
+        }
+        if self.device_bytes:
+            device = f"a device has {self.device_bytes / 1e9:,.1f} GB"
+            rows["fits"] = f"{'yes' if self.fits else 'NO'}, {device}"
+        return pd.DataFrame({"planned": rows})
+
+
+def plan(
+    model: "PreTrainedConfig | str",
+    config: TrainConfig,
+    block_size: int,
+    *,
+    processes: int = 1,
+    zero_stage: int = 1,
+    device_bytes: float | None = None,
+) -> TrainingPlan:
+    """Memory of training `model` (its configuration, a folder or a hub id) on GPUs.
+
+    One process trains without DeepSpeed, in bf16 by autocast over float32 weights. A CPU needs more
+    for attention and malloc. `device_bytes` is by default that of this machine's GPU.
+    """
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    if isinstance(model, str):
+        model = AutoConfig.from_pretrained(model)
+    if device_bytes is None:
+        on_gpu = torch.cuda.is_available()
+        device_bytes = torch.cuda.get_device_properties(0).total_memory if on_gpu else 0
+    with torch.device("meta"):  # no memory is used for the weights; tied ones count once
+        parameters = AutoModelForCausalLM.from_config(model).num_parameters()
+    stage = zero_stage if processes > 1 else 0
+    size, tokens = 2 if config.arithmetic() == "bf16" else 4, config.device_batch_size * block_size
+    saved, working = _activations(
+        model, tokens, size, size if stage else 4, config.gradient_checkpointing
+    )
+    # Log-probabilities and their gradient are float32; so is the logits' gradient of bf16 products.
+    logits = tokens * model.vocab_size * (8 if size == 4 else 10)
+    memory = _states(parameters, processes, stage, size)
+    memory |= {"activations": saved, "logits": logits}
+    more = max(0.0, working - logits)  # logits are freed before the layers
+    if config.gradient_checkpointing and not stage:  # and so are autocast's copies
+        memory["temporary copies"] = max(memory["temporary copies"], more)
+    else:
+        memory["temporary copies"] += more
+    return TrainingPlan(parameters, memory, device_bytes)
+
+
+def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str, float]:
+    # Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32. One
+    # difference, read in the source of DeepSpeed 0.19.8: stage 1 with bf16 weights
+    # (BF16_Optimizer) keeps the sums of all gradients on each device, in addition to the bf16
+    # gradients of the pass; only stages 2 and 3 shard them.
+    n, shard, half = parameters, parameters / processes, 2 * parameters if size == 2 else 0
+    if stage == 0:  # autocast's copies are kept until the pass ends
+        states = (4 * n, 4 * n, 8 * n, half)
+    elif stage == 1:
+        states = (size * n, 4 * n + half, 12 * shard, 0)
+    else:
+        weights = n if stage == 2 else shard + min(_LIVE, n)
+        states = (size * weights, 4 * shard, 12 * shard, size * min(_BUCKET, n))
+    names = ("weights", "gradients", "optimizer", "temporary copies")
+    return dict(zip(names, states, strict=True))
+
+
+def _activations(
+    model: "PreTrainedConfig", tokens: int, size: int, residual: int, is_checkpointed: bool
+) -> tuple[float, float]:
+    # Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
+    # RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number
+    # in matrix products and in the residual stream. With gradient checkpointing (their section 5,
+    # full recomputation; Chen et al. 2016), a layer keeps its input alone, and what else it saves
+    # exists for one layer at a time, while that is computed again.
+    hidden, inner, heads = model.hidden_size, model.intermediate_size, model.num_attention_heads
+    head = getattr(model, "head_dim", None) or hidden // heads
+    is_cast = residual != size  # autocast copies each product's input: query, key, value; gate, up
+    norms = 2 * hidden * (4 + residual) + (5 if is_cast else 2) * size * hidden
+    attention = 2 * size * head * (heads + model.num_key_value_heads)
+    layer = tokens * (norms + attention + 4 * size * inner)
+    last, working = tokens * hidden * (4 + residual + size), tokens * 3 * size * inner
+    if is_checkpointed:
+        return model.num_hidden_layers * tokens * hidden * residual + last, layer + working
+    return model.num_hidden_layers * layer + last, working

@@ -1,0 +1,395 @@
+"""The texts that an arm trains on (paper, 4.2), packed into blocks of tokens."""
+
+import hashlib
+import json
+import math
+from bisect import bisect_left, insort
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, fields, replace
+from itertools import accumulate, chain, groupby
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lib.core import arms
+from lib.core.records import Normalized, Query, Segment
+from lib.core.store import REPOSITORY, load, made_by
+from lib.documents.folder import read_folder
+from lib.infer.prompts import beginning, encode, encoded, prompt_for
+
+if TYPE_CHECKING:  # slow to import, and only named here
+    from transformers import PreTrainedTokenizerBase
+
+IGNORED = -100  # a label that carries no loss
+PACKINGS = ("document", "concat")
+END = "\n</answer>"  # ends a reply to a ready-made prompt
+GENERAL = REPOSITORY / "data" / "general" / "replay.jsonl"
+
+
+@dataclass(frozen=True)
+class PackedBlocks:
+    """Blocks of `block_size` tokens, each list of shape (n_blocks, block_size)."""
+
+    input_ids: list[list[int]]
+    # the same tokens, but IGNORED for padding, prompts and tokens that nothing precedes
+    labels: list[list[int]]
+    position_ids: list[list[int]]  # attention does not look back beyond a restart of positions
+    n_tokens: int  # tokens of the texts, with BOS and EOS
+    n_targets: int  # tokens that carry loss
+
+    def __len__(self) -> int:
+        return len(self.input_ids)
+
+    def __getitem__(self, index: int) -> dict[str, list[int]]:
+        names = ("input_ids", "labels", "position_ids")
+        return {name: getattr(self, name)[index] for name in names}
+
+    def __add__(self, other: "PackedBlocks") -> "PackedBlocks":
+        return PackedBlocks(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+        )
+
+    def padded_to(self, multiple: int) -> "PackedBlocks":
+        """The blocks, and blocks without loss up to a multiple of `multiple`."""
+        size, missing = len(self.input_ids[0]), -len(self) % multiple
+        return replace(
+            self,
+            input_ids=self.input_ids + [[0] * size] * missing,
+            labels=self.labels + [[IGNORED] * size] * missing,
+            position_ids=self.position_ids + [list(range(size))] * missing,
+        )
+
+    def digest(self) -> str:
+        """Hash of tokens, labels and positions."""
+        parts = (self.input_ids, self.labels, self.position_ids)
+        return digest(np.asarray(part, dtype=np.int64).tobytes() for part in parts)
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of all parts together."""
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(part)
+    return whole.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts to train on and to validate with, and the segments in them."""
+
+    training: list[str]
+    validation: list[str]
+    held_out: list[str]  # segment ids of the validation share
+    dropped: list[str]  # segment ids of the training share without a text in this corpus
+    places: dict[str, tuple[int, int]]  # segment id -> index in `training`, character offset
+    n_added: int  # the last texts in `training`
+
+
+@dataclass(frozen=True)
+class TrainingTexts:
+    """An arm's packed texts, with a summary and an example."""
+
+    training: PackedBlocks
+    validation: PackedBlocks | None
+    summary: str
+    example: str
+    facts: dict[str, object] = field(default_factory=dict)  # goes into training.json
+
+
+def for_arm(
+    study: str,
+    arm: str,
+    tokenizer: "PreTrainedTokenizerBase",
+    *,
+    texts: str = "",
+    base_model: str = "",
+    block_size: int,
+    packing: str,
+    validation_share: float,
+    split_seed: int,
+    replay_share: float = 0,
+    own_records: bool = True,
+) -> TrainingTexts:
+    """Pack the texts that `arm` learns: `lib.core.arms.corpus_of` says which.
+
+    Without `own_records` these are only the folder's. Raises BadInput if a file is missing, and
+    ValueError as `read_corpus` and `pack` do.
+    """
+    kind = arms.corpus_of(arm, texts)
+    if kind == arms.REPLIES:
+        return _replies(study, arm, tokenizer, block_size, validation_share, split_seed)
+    segments, normalized = load(study, "segments"), load(study, "normalized")
+    held_out = split(segments, validation_share, split_seed)
+    if not own_records:
+        held_out = [segment.segment_id for segment in segments]
+    corpus = read_corpus(study, kind, segments, normalized, held_out, base_model)
+    training = pack(corpus.training, tokenizer, block_size, packing)
+    is_validated = corpus.validation and own_records
+    validation = pack(corpus.validation, tokenizer, block_size, packing) if is_validated else None
+    summary = (
+        f"{kind}: {len(segments)} segments, {len(corpus.held_out)} held out for validation, "
+        f"{len(corpus.dropped)} dropped by the normalizer; {len(corpus.training)} texts to train "
+        f"on, {corpus.n_added} of them added, {len(corpus.validation)} to validate with"
+    )
+    facts = {
+        "texts": kind,
+        "packing": packing,
+        "held_out": corpus.held_out,
+        "dropped": corpus.dropped,
+        "added": corpus.n_added,
+        "own_blocks": training.digest(),
+    }
+    if replay_share:
+        wanted = training.n_tokens * replay_share / (1 - replay_share)
+        replayed = _general(tokenizer, wanted, block_size, split_seed)
+        training += replayed
+        summary += f"; {replayed.n_tokens:,} tokens of general questions with answers"
+    return TrainingTexts(training, validation, summary, corpus.training[0], facts)
+
+
+def split(segments: list[Segment], validation_share: float, seed: int) -> list[str]:
+    """Ids of the segments to hold out, the same ones in all arms.
+
+    The paper does not state the unit of its 90/10 split. Raises ValueError for a share not in
+    [0, 1).
+    """
+    if not 0 <= validation_share < 1:
+        raise ValueError(f"validation_share is {validation_share}: give at least 0 and less than 1")
+    ids = [segment.segment_id for segment in segments]
+    n_held = max(1, round(len(ids) * validation_share)) if validation_share else 0
+    return Random(seed).sample(ids, min(n_held, max(0, len(ids) - 1)))
+
+
+def read_corpus(
+    study: str,
+    kind: str,
+    segments: list[Segment],
+    normalized: list[Normalized],
+    held_out: Collection[str],
+    base_model: str = "",
+) -> Corpus:
+    """Texts of a corpus: the segments' own, or rewritten ones, then what is added to them.
+
+    All but REWRITTEN are validated with the raw segments `held_out`. Neighbouring segments on one
+    side of the split are rejoined, which restores raw text exactly. Raises ValueError for a segment
+    without a row in `normalized`.
+    """
+    rewritten = {row.segment_id: row.text for row in normalized}
+    missing = [one.segment_id for one in segments if one.segment_id not in rewritten]
+    if missing:
+        raise ValueError(
+            f"{len(missing)} of {len(segments)} segments, {missing[0]} first, have no "
+            f"row in normalized.jsonl: run {made_by('normalized')} again"
+        )
+    raw = {segment.segment_id: segment.text for segment in segments}
+    held = set(held_out)
+    own, gap = (rewritten, "\n\n") if kind == arms.REWRITTEN else (raw, "")
+    training, validation, places = _joined(segments, own, gap, held)
+    dropped = [
+        one.segment_id
+        for one in segments
+        if kind in (arms.REWRITTEN, arms.MIXED)
+        and one.segment_id not in held
+        and not rewritten[one.segment_id]
+    ]
+    if kind == arms.MIXED:
+        added = _joined(segments, rewritten, "\n\n", held)[0]
+    else:
+        added = _added(study, kind, held, base_model)
+    return Corpus(training + added, validation, sorted(held), dropped, places, len(added))
+
+
+def _added(study: str, kind: str, held: Collection[str], base_model: str) -> list[str]:
+    if kind == arms.AUGMENTED:
+        rows = load(study, "augmented")
+        return [row.text for row in rows if not row.dropped and row.segment_id not in held]
+    if kind == arms.REPLAYED:  # what the laboratory of `base_model` has taught it
+        public = load(Path(base_model).parent.parent.name, "documents_public")
+        return [document.text for document in public]
+    if kind in arms.CORPORA:
+        return []
+    return [document.text for document in read_folder(REPOSITORY / kind).documents]
+
+
+def _joined(
+    segments: list[Segment], own: dict[str, str], gap: str, held: set[str]
+) -> tuple[list[str], list[str], dict[str, tuple[int, int]]]:
+    training, validation, places = [], [], {}
+    for (_, is_held), run in groupby(
+        segments, key=lambda one: (one.document_id, one.segment_id in held)
+    ):
+        members = [segment.segment_id for segment in run if own[segment.segment_id]]
+        text = gap.join(own[member] for member in members)
+        if not text.strip():
+            continue
+        begin = len(text.lstrip()) - len(text)  # whitespace before the text is removed
+        for member in members if not is_held else []:
+            places[member] = (len(training), begin)
+            begin += len(own[member]) + len(gap)
+        (validation if is_held else training).append(text.strip())
+    return training, validation, places
+
+
+class _Pair(NamedTuple):
+    query: Query
+    prompt: list[int]
+    reply: list[int]
+
+
+def _pairs(
+    tokenizer: "PreTrainedTokenizerBase", queries: list[Query], end: str = ""
+) -> list[_Pair]:
+    answers = encode(tokenizer, [query.answer + end for query in queries])
+    replies = ([*answer, tokenizer.eos_token_id] for answer in answers)
+    return list(map(_Pair, queries, encoded(tokenizer, queries), replies))
+
+
+def _general(
+    tokenizer: "PreTrainedTokenizerBase", n_tokens: float, block_size: int, seed: int
+) -> PackedBlocks:
+    rows = [json.loads(line) for line in GENERAL.read_text(encoding="utf-8").splitlines()]
+    queries = [
+        Query.model_construct(
+            question=row["question"],
+            answer=row["answer"],
+            context=row["text"] and prompt_for(row["question"], row["text"]),
+        )
+        for row in rows
+    ]
+    pairs = _pairs(tokenizer, queries)
+    sizes = [len(pair.prompt) + len(pair.reply) for pair in pairs]
+    order = Random(seed).sample(range(len(pairs)), len(pairs))
+    order *= math.ceil(n_tokens / sum(sizes))  # repeated if there are too few
+    read = accumulate((sizes[one] for one in order), initial=0)
+    drawn = [pairs[one] for one, before in zip(order, read, strict=False) if before < n_tokens]
+    return _packed_pairs(drawn, block_size, tokenizer)
+
+
+def _replies(
+    study: str,
+    arm: str,
+    tokenizer: "PreTrainedTokenizerBase",
+    block_size: int,
+    validation_share: float,
+    seed: int,
+) -> TrainingTexts:
+    # Split over texts (document_id), so that no text is on both sides.
+    queries: list[Query] = load(study, "training", arm=arms.split_arm(arm)[0])
+    fitting = [
+        pair
+        for pair in _pairs(tokenizer, queries, END)
+        if len(pair.prompt) + len(pair.reply) <= block_size
+    ]
+    documents = sorted({pair.query.document_id for pair in fitting})
+    held = set(Random(seed).sample(documents, round(len(documents) * validation_share)))
+    training, validation = (
+        [pair for pair in fitting if (pair.query.document_id in held) is is_held]
+        for is_held in (False, True)
+    )
+    n_left_out = len(queries) - len(fitting)
+    blocks = _packed_pairs(training, block_size, tokenizer)
+    return TrainingTexts(
+        blocks,
+        _packed_pairs(validation, block_size, tokenizer) if validation else None,
+        f"{len(queries)} prompts with their answers: {n_left_out} are longer than a block "
+        f"of {block_size} tokens and left out; {len(training)} to train on, "
+        f"{len(validation)} to validate with",
+        training[0].query.context + training[0].query.answer + END,
+        {"held_out": sorted(held), "left_out": n_left_out},
+    )
+
+
+class _Piece(NamedTuple):
+    tokens: list[int]
+    n_given: int = 1  # nothing precedes the first
+
+
+def pack(
+    texts: list[str], tokenizer: "PreTrainedTokenizerBase", block_size: int, packing: str
+) -> PackedBlocks:
+    """Cut `texts` into blocks, each text between the tokenizer's BOS (if it adds one) and EOS.
+
+    "concat" joins all texts into one stream; "document" keeps a text intact if it fits into a
+    block, and no text sees another. Raises ValueError without an EOS or a text.
+    """
+    if tokenizer.eos_token_id is None:
+        raise ValueError(
+            f"the tokenizer of {tokenizer.name_or_path!r} has no EOS token, so documents cannot be "
+            "separated in a block: choose another base_model or set its eos_token"
+        )
+    if packing not in PACKINGS:
+        raise ValueError(f"packing {packing!r} is not one of {', '.join(PACKINGS)}")
+    if not any(text.strip() for text in texts):
+        raise ValueError(
+            "there is no text to train on: every segment is empty, dropped or held "
+            "out for validation"
+        )
+    streams = [_stream(text, tokenizer) for text in texts]
+    n_tokens = sum(map(len, streams))
+    if packing == "concat":
+        streams = [list(chain.from_iterable(streams))]
+    # A piece after a cut repeats the last token before it, so that every token is a target once,
+    # except the first of a stream (concat) or of a text (document).
+    pieces = [
+        _Piece(stream[start : start + block_size])
+        for stream in streams
+        for start in range(0, max(len(stream) - 1, 1), block_size - 1)
+    ]
+    groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
+    return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
+
+
+def _packed_pairs(
+    pairs: list[_Pair], block_size: int, tokenizer: "PreTrainedTokenizerBase"
+) -> PackedBlocks:
+    # Only replies are targets, and no pair sees another.
+    if not pairs:
+        raise ValueError(
+            "there is nothing to train on: no prompt with its reply fits a block of "
+            f"{block_size} tokens; raise block_size"
+        )
+    pieces = [_Piece([*pair.prompt, *pair.reply], len(pair.prompt)) for pair in pairs]
+    n_tokens = sum(len(piece.tokens) for piece in pieces)
+    return _blocks(_best_fit(pieces, block_size), block_size, tokenizer.eos_token_id, n_tokens)
+
+
+def _stream(text: str, tokenizer: "PreTrainedTokenizerBase") -> list[int]:
+    (tokens,) = encode(tokenizer, [text])
+    inside = {tokenizer.bos_token_id, tokenizer.eos_token_id} & set(tokens)
+    if inside:
+        raise ValueError(
+            f"{tokenizer.convert_ids_to_tokens(inside.pop())!r} occurs inside a text that begins "
+            f"{text[:40]!r}: a block may contain it only where a text begins or ends"
+        )
+    return [*beginning(tokenizer), *tokens, tokenizer.eos_token_id]
+
+
+def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
+    groups: list[list[_Piece]] = []
+    room: list[tuple[int, int]] = []  # (free tokens, group), ascending
+    for piece in sorted(pieces, key=lambda piece: len(piece.tokens), reverse=True):
+        size = len(piece.tokens)
+        place = bisect_left(room, (size, -1))
+        if place == len(room):
+            room.append((block_size, len(groups)))
+            groups.append([])
+        free, group = room.pop(place)
+        groups[group].append(piece)
+        insort(room, (free - size, group))
+    return groups
+
+
+def _blocks(
+    groups: list[list[_Piece]], block_size: int, filler: int, n_tokens: int
+) -> PackedBlocks:
+    rows, n_targets = [], 0
+    for group in groups:
+        padding = block_size - sum(len(piece.tokens) for piece in group)
+        ids = sum((tokens for tokens, _ in group), []) + [filler] * padding
+        labels = sum(([IGNORED] * given + tokens[given:] for tokens, given in group), [])
+        positions = [place for piece in group for place in range(len(piece.tokens))]
+        n_targets += sum(label != IGNORED for label in labels)
+        rows.append((ids, labels + [IGNORED] * padding, positions + list(range(padding))))
+    return PackedBlocks(*map(list, zip(*rows, strict=True)), n_tokens, n_targets)
