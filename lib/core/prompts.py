@@ -1,4 +1,4 @@
-"""Load prompts/*.md, and defuse documents and answers: data that must not pass for a prompt."""
+"""Load prompts/*.md, defuse what is put into them, and read JSON in replies."""
 
 import html
 import re
@@ -6,6 +6,7 @@ import unicodedata
 from functools import cache, lru_cache
 
 import jinja2
+import json_repair
 
 from lib.core.store import REPOSITORY
 
@@ -98,6 +99,23 @@ def defused(text: str, tags: str) -> str:
     found = re.finditer(rf"<(?={_GAP}(?:{tags})(?!\w))|{_MARKS}", letters)
     cuts = [0, *(ends[match.start()] for match in found), len(text)]
     return SPLIT.join(text[start:end] for start, end in zip(cuts, cuts[1:], strict=False))
+
+
+def objects_in(reply: str) -> list[dict]:
+    """Return the JSON objects in a reply after its thoughts, in order, with keys in lower case.
+
+    Faults such as a missing bracket are repaired; of more than 20,000 characters the rest is cut.
+    """
+    text = reply.rpartition("</think>")[2].replace(SPLIT, "")
+    try:
+        found = json_repair.loads(text[:20_000])
+    except ValueError:  # nested too deep
+        return []
+    return [
+        {str(key).strip().lower(): value for key, value in one.items()}
+        for one in (found if isinstance(found, list) else [found])
+        if isinstance(one, dict)
+    ]
 
 
 def folded(text: str) -> tuple[str, list[int]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.errors import BadInput, BadStudy
-from lib.core.prompts import SPLIT, defused, prompt_template
+from lib.core.prompts import defused, objects_in, prompt_template
 from lib.core.records import Query, Rejected
 from lib.infer.prompts import lengths_of
 from lib.tablequest.cells import POINTS, SCALE_WORDS, Amount, amounts
@@ -21,9 +21,6 @@ _START, _END = "<passage>\n", "\n</passage>"
 MOST_SHOTS = 2
 NO_REPLY, NO_ANSWER = "there is no reply", "the answer is empty"
 NO_JSON = "no JSON with an answer in the reply"
-_LONGEST = 20_000  # characters read per reply
-_MOST_OBJECTS = 200  # opening braces tried per reply
-_CUT = re.compile(r"[\"'“]?answer[\"'”]?\s*:\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s\"{}\[\],]+))", re.I)
 
 
 def _as_json(grid: Grid, _: Block) -> str:
@@ -190,50 +187,31 @@ class Final(NamedTuple):
 
 
 def read_reply(reply: str | None) -> Final:
-    """Return the answer of the last object with an "answer"; one without its end counts too.
+    """Return the answer of the last object with an "answer"; one that is cut short is none.
 
-    A number is kept as written; thoughts up to </think> are ignored.
+    Thoughts up to </think> are ignored.
     """
-    text = reply or ""
-    if not text.strip():
-        return Final("", (), NO_REPLY)
+    text = (reply or "").strip()
     found = last_object(text, "answer")
-    if not found:
-        *_, cut = "", *map("".join, _CUT.findall(text[:_LONGEST]))
-        return Final(cut, (), "" if cut else NO_JSON)
-    answer = _text(found["answer"])
-    return Final(
-        answer,
-        tuple(filter(None, _text(found.get("steps")).splitlines())),
-        "" if answer else NO_ANSWER,
-    )
+    answer = _text(found.get("answer"))
+    if not found or answer and text.endswith(answer):
+        return Final("", (), NO_JSON if text else NO_REPLY)
+    steps = filter(None, _text(found.get("steps")).splitlines())
+    return Final(answer, tuple(steps), "" if answer else NO_ANSWER)
 
 
 def last_object(text: str, *keys: str) -> dict:
-    """Return the last outermost JSON object of `text` that has one of `keys`, or {}.
-
-    Its keys are in lower case, its numbers as written; commas before a closing bracket are ignored.
-    """
-    text = re.sub(r",(\s*[}\]])", r"\1", text.rpartition("</think>")[2].replace(SPLIT, ""))
-    decoder = json.JSONDecoder(parse_float=str, parse_int=str, strict=False)
-    text, found, end, tries = text[:_LONGEST], {}, 0, 0
-    while (start := text.find("{", end)) >= 0 and (tries := tries + 1) <= _MOST_OBJECTS:
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            value, end = {}, start + 1
-        named = {str(key).strip().lower(): item for key, item in value.items()}
-        found = named if named.keys() & {*keys} else found
-    return found
+    """Return the last JSON object in a reply that has one of `keys`, in lower case, or {}."""
+    found = (one for one in objects_in(text)[::-1] if one.keys() & {*keys})
+    return next(found, {})
 
 
 def _text(value: object) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no"}.get(value, "")
     if isinstance(value, list | dict):
         items = value if isinstance(value, list) else value.values()
         return "\n".join(filter(None, map(_text, items)))
-    return str(value).strip()
+    words = {"None": "", "True": "yes", "False": "no"}
+    return words.get(str(value), str(value)).strip()
 
 
 TOLERANCE = 0.005  # of a medium answer, as a share of the reference
@@ -242,6 +220,11 @@ _LEAST_DIGITS = 3
 _POWERS = [Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9)]
 
 
+# The answer must have one figure (those that the question names, and years, are left aside). An easy
+# answer is right if it is the reference rounded to the digits given, at least three or all that the
+# reference has; a medium one also within TOLERANCE of the reference. Unit, sign and scale count: a
+# figure without a scale word is taken in the scale that the question names or in none, one without
+# a unit in the reference's. With no figure or several, the answer is unscored.
 def judged(question: TableQuestion, answer: str) -> tuple[str, str]:
     """Return the verdict on a final answer that is not empty, and the reason."""
     if question.level == "hard":
@@ -270,7 +253,7 @@ def _offered(question: TableQuestion, answer: str) -> list[Amount]:
 def _is_right(question: TableQuestion, amount: Amount) -> bool:
     unit = "%" if question.unit == POINTS else question.unit.split("/")[0]
     wanted = question.exact
-    digits = len(amounts(question.answer)[0].text.strip("$()%-").replace(",", "").replace(".", ""))
+    digits = amounts(question.answer)[0].n_digits
     is_named = SCALE_WORDS.get(question.scale, "") in question.question
     scales = [1.0, question.scale] if is_named and not amount.scale else [1.0]
     for scale in map(Fraction, scales):

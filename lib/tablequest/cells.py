@@ -14,41 +14,12 @@ from lxml.html import HtmlElement
 FACT = "ix:nonfraction"
 MAX_SPAN = 1000  # what browsers allow (HTML standard, 4.9.11)
 BLOCK_TAGS = frozenset(
-    (
-        "address",
-        "article",
-        "blockquote",
-        "br",
-        "center",
-        "dd",
-        "div",
-        "dl",
-        "dt",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-    )
+    "address article blockquote br center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section "
+    "table tbody td tfoot th thead tr ul".split()
 )
-BOLD_TAGS = frozenset(("b", "strong", "th", "h1", "h2", "h3", "h4", "h5", "h6"))
+BOLD_TAGS = frozenset("b strong th h1 h2 h3 h4 h5 h6".split())
 # tags whose content no reader sees
-SKIPPED_TAGS = frozenset(("head", "script", "style", "template", "noscript", "ix:header"))
+SKIPPED_TAGS = frozenset("head script style template noscript ix:header".split())
 MARK = r"(?:\((?:\d{1,2}|[a-z])\)|\[(?:\d{1,2}|[a-z])\]|[*†‡§¹²³])"  # of a footnote
 YEAR = r"(?:19|20)\d\d"
 
@@ -77,61 +48,28 @@ _NUMBER = re.compile(
     rf"days?|hours?|shares?|thousand|million|billion|€)?(?:\s*{MARK})*",
     re.I,
 )
-_WORDS = {
-    "%": "%",
-    "percent": "%",
-    "x": "times",
-    "×": "times",
-    "basis point": "basis points",
-    "bps": "basis points",
-    "pts": "percentage points",
-    "€": "EUR",
-    "yr": "years",
-    "yrs": "years",
-}
+_WORDS = dict(
+    pair.split(":")
+    for pair in "%:%, percent:%, x:times, ×:times, basis point:basis points, bps:basis points, "
+    "pts:percentage points, €:EUR, yr:years, yrs:years".split(", ")
+)
 # by the first two letters of a scale's word
 WORTH = {
-    "th": 1e3,
-    "k": 1e3,
-    "00": 1e3,
-    "mi": 1e6,
-    "mm": 1e6,
-    "mn": 1e6,
-    "m": 1e6,
-    "bi": 1e9,
-    "bn": 1e9,
-    "b": 1e9,
-    "tr": 1e12,
+    word: 10.0**power
+    for words, power in (("th k 00", 3), ("mi mm mn m", 6), ("bi bn b", 9), ("tr", 12))
+    for word in words.split()
 }
 _COIN = (
     r"(?:(?:U\.?S\.?|Canadian|Australian|Hong Kong) ?)?(?:dollars?|"
     r"euros?|pounds?(?: sterling)?|Swiss francs?|yen|yuan|renminbi|RMB|USD|EUR|GBP|JPY|"
     r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|Cdn|A|HK)?[$€£¥])"
 )
-_CODES = {
-    "canad": "CAD",
-    "ca$": "CAD",
-    "cdn": "CAD",
-    "c$": "CAD",
-    "austr": "AUD",
-    "a$": "AUD",
-    "hong": "HKD",
-    "hk$": "HKD",
-    "swiss": "CHF",
-    "€": "EUR",
-    "euro": "EUR",
-    "£": "GBP",
-    "pound": "GBP",
-    "yen": "JPY",
-    "yuan": "CNY",
-    "renminbi": "CNY",
-    "rmb": "CNY",
-    "us": "USD",
-    "u.s": "USD",
-    "$": "$",
-    "dollar": "$",
-    "¥": "¥",
-}
+_CODES = dict(
+    pair.split(":")
+    for pair in "canad:CAD ca$:CAD cdn:CAD c$:CAD austr:AUD a$:AUD hong:HKD hk$:HKD swiss:CHF "
+    "€:EUR euro:EUR £:GBP pound:GBP yen:JPY yuan:CNY renminbi:CNY rmb:CNY us:USD u.s:USD $:$ "
+    "dollar:$ ¥:¥".split()
+)
 _MANY = r"(?:thousands|millions|billions|thous\b\.?|mill?s?\.|mm\b|bn\b)"
 # Before a scale there is no number, unlike in "$5.2 million".
 _SCALE = re.compile(
@@ -320,18 +258,9 @@ def _joined(cells: list[Placed]) -> tuple[Placed, ...]:
     for cell in cells:
         left = done[-1] if done else None
         text = left.text + cell.text if left else ""
-        is_part = left and (
-            _OPENING.fullmatch(left.text)
-            and not is_year(cell.text)
-            and read_number(text + ")")
-            or (
-                _OPENING.fullmatch(left.text)
-                and not is_year(cell.text)
-                or _CLOSING.fullmatch(cell.text)
-                and not is_year(left.text)
-            )
-            and read_number(text)
-        )
+        opens = left and _OPENING.fullmatch(left.text) and not is_year(cell.text)
+        closes = left and _CLOSING.fullmatch(cell.text) and not is_year(left.text)
+        is_part = opens and read_number(text + ")") or (opens or closes) and read_number(text)
         if is_part:
             done[-1] = replace(
                 left,

@@ -65,9 +65,7 @@ def kind_of(rows: Sequence[Row]) -> str:
         and not re.search(YEAR, lines[0][-1])
     ):
         return "table of contents"
-    return (
-        "no data" if _NO_DATA.search(" ".join(text for line in lines[:50] for text in line)) else ""
-    )
+    return "no data" * bool(_NO_DATA.search(" ".join(sum(lines[:50], []))))
 
 
 def layouts_of(rows: Sequence[Row]) -> list[Layout]:
@@ -96,16 +94,10 @@ def as_markdown(grid: Grid) -> str:
 
 
 def _layout(rows: Sequence[Row], left: int) -> Layout | None:
-    first = next(
-        (
-            index
-            for index, row in enumerate(rows)
-            if any(cell.is_value and cell.start > left for cell in row)
-        ),
-        None,
-    )
-    if first is None:
+    with_values = [any(cell.is_value and cell.start > left for cell in row) for row in rows]
+    if True not in with_values:
         return None
+    first = with_values.index(True)
     spans = _spans(rows[first:], left)
     begin = spans[0][0]
     while (
@@ -115,14 +107,13 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
         and not (unit_note_in(rows[first - 1][0].text, is_short=True))
     ):
         first -= 1  # a group's label between the headers and its first row
-    above = []
-    for row in rows[:first]:
-        above.append(
-            [
-                next((cell for cell in row if cell.start > left and _is_over(cell, span)), None)
-                for span in spans
-            ]
-        )
+    above = [
+        [
+            next((cell for cell in row if cell.start > left and _is_over(cell, span)), None)
+            for span in spans
+        ]
+        for row in rows[:first]
+    ]
     body = [_placed(row, spans, begin) for row in rows[first:]]
     columns = list(zip(*above, strict=True)) if above else [()] * len(spans)
     kept = [
@@ -132,14 +123,13 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
     ]
     if not kept:
         return None
-    body = [(label, tuple(cells[index] for index in kept)) for label, cells in body]
     titles = [
         [cell for cell in row if cell.start == left or cell.end <= begin] for row in rows[:first]
     ]
-    shown = [
-        (title, tuple(line[index] for index in kept))
-        for title, line in zip(titles, above, strict=True)
-    ]
+    shown, body = (
+        [(label, tuple(cells[index] for index in kept)) for label, cells in lines]
+        for lines in (zip(titles, above, strict=True), body)
+    )
     heads = tuple(tuple(filter(None, columns[at])) for at in kept)
     return Layout(
         tuple(cell.text for title in titles for cell in title),
@@ -157,20 +147,15 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
 def _spans(body: Sequence[Row], left: int) -> list[tuple[int, int]]:
     # return the slots of each column
     found = _merged(cell for row in body for cell in row if cell.number and cell.start > left)
-    texts = {
-        (cell.start, cell.end): cell
+    texts = (
+        cell
         for row in body
         for cell in row
-        if not cell.number and cell.start >= found[0][0]
-    }
-    return sorted(
-        [
-            *found,
-            *_merged(
-                cell for cell in texts.values() if not any(_is_over(cell, span) for span in found)
-            ),
-        ]
+        if not cell.number
+        and cell.start >= found[0][0]
+        and not any(_is_over(cell, span) for span in found)
     )
+    return sorted([*found, *_merged(texts)])
 
 
 def _is_over(cell: Placed, span: tuple[int, int]) -> bool:
@@ -200,9 +185,8 @@ def _placed(row: Row, spans: list[tuple[int, int]], begin: int) -> tuple[Row, Ce
 
 def _has_values(cells: list[Placed], column: Cells) -> bool:
     is_of_marks = all(_SMALL_MARK.fullmatch(cell.text) for cell in cells)
-    return bool(cells) and (
-        any(cell.tags for cell in cells)
-        or not (is_of_marks or _NO_VALUE.fullmatch(_column_label(filter(None, column))))
+    return any(cell.tags for cell in cells) or not (
+        is_of_marks or _NO_VALUE.fullmatch(_column_label(filter(None, column)))
     )
 
 
@@ -232,36 +216,30 @@ class _Groups(list[_Group]):
         new = _Group(label, (cell.indent, cell.is_bold), bool(re.search(YEAR, label)))
         while self and self[-1].style[0] > cell.indent and self[-1].n_rows:
             self.pop()
-        same = [
-            index
-            for index, old in enumerate(self)
-            if new.is_time >= old.is_time
-            and (old.style == new.style or old.is_time)
-            and (old.n_rows or old is not self[-1])
-        ]
-        if same:
-            del self[same[-1] :]
+        for index in reversed(range(len(self))):
+            old = self[index]
+            if (
+                new.is_time >= old.is_time
+                and (old.style == new.style or old.is_time)
+                and (old.n_rows or old is not self[-1])
+            ):
+                del self[index:]
+                break
         self.append(new)
 
     def enter(self, indent: float) -> list[_Group]:
         """Return the groups of a row of values; one whose rows are indented ends before others."""
-        while (
-            self and self[-1].is_indented and not self[-1].is_time and (indent <= self[-1].style[0])
-        ):
+        while self and self[-1].is_indented > self[-1].is_time and indent <= self[-1].style[0]:
             self.pop()
-        if self:
-            last = self[-1]
+        for last in self[-1:]:
             last.is_indented |= not last.n_rows and indent > last.style[0]
             last.n_rows += 1
         return list(self)
 
     def end(self, is_sum: bool) -> None:
         """End the innermost group after a sum, or after a blank row if it has no indent."""
-        if (
-            self
-            and not self[-1].is_time
-            and (is_sum or self[-1].n_rows and not self[-1].is_indented)
-        ):
+        last = self[-1] if self else None
+        if last and not last.is_time and (is_sum or last.n_rows and not last.is_indented):
             self.pop()
 
 
@@ -291,25 +269,12 @@ def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
         ):
             groups.add(name, label[0])
     times = Counter(name for name, *_ in found)
-    return _distinct(
-        [
-            Line(
-                ": ".join(
-                    [
-                        *(
-                            group.label
-                            for group in above  # a sum's own name says what it is of
-                            if group.is_time or not is_sum or times[name] > 1 or " " not in name
-                        ),
-                        name,
-                    ]
-                )
-                * bool(name),
-                cells,
-            )
-            for name, above, is_sum, cells in found
-        ]
-    )
+    lines = []
+    for name, above, is_sum, cells in found:  # a sum's own name says what it is of
+        is_whole = is_sum and times[name] == 1 and " " in name
+        labels = [group.label for group in above if group.is_time or not is_whole]
+        lines.append(Line(": ".join([*labels, name]) * bool(name), cells))
+    return _distinct(lines)
 
 
 def _distinct(lines: list[Line]) -> list[Line]:
