@@ -12,41 +12,14 @@ from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.tablequest.questions import Chat, ask_by_model, read_pair
 from lib.tablequest.task import TASK
+from tests.conftest import rows
 from tests.llm_server import Server
 from tests.played_model import outside
-from tests.tablequest.pumps import FILING, PASSAGE, TABLES, texts
+from tests.tablequest.alm import DATA, FILING, PASSAGE, TABLES, TEXTS
 
-A = {"name": "a", "table": "T1", "row": "Net sales: Pumps", "column": "2024"}
-B = {**A, "name": "b", "column": "2023"}
-VALVES = {**B, "row": "Net sales: Valves"}
-EASY = {
-    "steps": ["Look at Pumps."],
-    "cells": [A],
-    "expression": "a",
-    "kind": "extraction",
-    "question": "How high were Alm Corp.'s net sales of pumps in 2024, in millions of US dollars?",
-    "answer": "$391,035 million",
-}
-MEDIUM = {
-    "steps": ["Divide."],
-    "cells": [A, B],
-    "expression": "(a - b) / b * 100",
-    "question": "By what percentage did Alm Corp.'s net sales of pumps change from 2023?",
-    "kind": "percent change",
-    "answer": "2.0%",
-}
-HARD = {
-    "steps": ["(a - b) / b * 100 = 2.0%"],
-    "cells": [A, B],
-    "expression": "",
-    "kind": "trend",
-    "question": "What do Alm Corp.'s net sales of pumps in 2024 say about demand?",
-    "answer": "Net sales of pumps rose by 2.0% to $391,035 million. Demand came back.",
-}
-ROUNDS = [EASY, MEDIUM, HARD]
-WRONG_OPERAND = {**MEDIUM, "cells": [A, VALVES]}
-WRONG_UNIT = {**MEDIUM, "answer": "$2.0 million"}
-WRONG_EXPRESSION = {**MEDIUM, "expression": "(a - b) / a * 100", "answer": "2.02%"}
+PAIRS = rows(DATA / "tablequest" / "pairs.jsonl")
+EASY, MEDIUM, HARD = PAIRS
+A, B = MEDIUM["cells"]
 YES = {name: {"reason": "Fine.", "ok": True} for name in ("relevant", "reasonable", "valid")}
 
 
@@ -74,25 +47,27 @@ def good(messages: list[dict]) -> dict:
     """Return the pair that a good model writes in this round, or a filter's yes."""
     asked = "\n".join(one["content"] for one in messages if one["role"] == "user")
     found = re.findall(r"^Round (\d):", asked, re.M)
-    return ROUNDS[max(map(int, found)) - 1] if found else YES
+    return PAIRS[int(max(found)) - 1] if found else YES
 
 
 def asked(calls, n_rows: int = 1):
-    first = TABLES[0].model_copy(
-        update={"rows": TABLES[0].rows[:n_rows], "cells": TABLES[0].cells[:n_rows]}
+    first = TABLES[0]
+    cut = {"rows": first.rows[:n_rows], "cells": first.cells[:n_rows]}
+    blocks = [one for one in PASSAGE.blocks if one.grid_id in ("", first.grid_id)]
+    passage = PASSAGE.model_copy(update={"blocks": blocks})
+    texts = TEXTS._replace(
+        grids={first.grid_id: first.model_copy(update=cut)}, passages={"alm-p01": passage}
     )
-    passage = PASSAGE.model_copy(update={"blocks": PASSAGE.blocks[:3]})
-    return ask_by_model(texts(first, passage=passage), "some-model", calls, 1, 1)
+    return ask_by_model(texts, "some-model", calls, 1, 1)
 
 
 def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monkeypatch):
     with chat(good, monkeypatch) as chats:
         questions, rejected = asked(calls)
         assert asked(calls) == (questions, rejected)  # from the cache
-    assert [(row.level, row.kind, row.answer) for row in questions] == [
-        ("easy", "extraction", "$391,035 million"),
-        ("medium", "percent change", "2.0%"),
-        ("hard", "trend", HARD["answer"]),
+    assert [row.level for row in questions] == ["easy", "medium", "hard"]
+    assert [(row.kind, row.answer) for row in questions] == [
+        (pair["kind"], pair["answer"]) for pair in PAIRS
     ]
     assert rejected == [] and len({row.chain_id for row in questions}) == 1
     assert questions[1].value == pytest.approx(2.02, abs=0.01) and questions[1].unit == "%"
@@ -109,38 +84,27 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
 @pytest.mark.parametrize("annotator", ["rules", "shipped"])
 def test_without_a_model_it_says_what_to_set(annotator, calls, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "")
-    rows = {"filings": [FILING], "grids": TABLES, "passages": [PASSAGE]}
+    texts = {"filings": [FILING], "grids": TABLES, "passages": [PASSAGE]}
     with pytest.raises(BadInput, match="set `annotator` to a model's id"):
-        TASK.ask(rows, annotator, calls)
+        TASK.ask(texts, annotator, calls)
 
 
-@pytest.mark.parametrize(
-    ("pair", "reason"),
-    [
-        (WRONG_OPERAND, "the answer says 2.0%, but (a - b) / b * 100 gives 358.961 %"),
-        (WRONG_UNIT, "the answer is in USD, its cells give no unit"),
-        (WRONG_EXPRESSION, "the answer says 2.02%, but (a - b) / a * 100 gives 1.98192 %"),
-    ],
-)
-def test_a_medium_reply_with_a_fault_is_refused_with_its_reason(pair, reason, calls, monkeypatch):
+def test_a_fault_ends_a_chat_and_the_next_row_begins_another(calls, monkeypatch):
     def model(messages: list[dict]) -> dict:
-        return pair if "Round 2" in "".join(one["content"] for one in messages) else good(messages)
+        return good(messages) | ({"answer": "3%"} if "Round 2" in str(messages) else {})
 
     with chat(model, monkeypatch):
         questions, rejected = asked(calls, 2)
     assert [row.level for row in questions] == ["easy"]
-    assert [row.reason for row in rejected] == [reason, "the same is asked already"]
+    fault = "the answer says 3%, but (a - b) / b * 100 gives 2.02199 %"
+    assert [row.reason for row in rejected] == [fault, "the same is asked already"]
 
 
 @pytest.mark.parametrize(
     ("decided", "kept", "reason"),
     [
         (YES, 3, ""),
-        (
-            {**YES, "valid": {"reason": "Off by one.", "ok": False}},
-            0,
-            "not valid: Off by one. (some-model)",
-        ),
+        ({**YES, "valid": {"reason": "Off.", "ok": False}}, 0, "not valid: Off. (some-model)"),
         ({"relevant": True}, 0, "not relevant: the reply holds no decision (some-model)"),
     ],
 )
@@ -160,36 +124,32 @@ CHAT = Chat("c", FILING, PASSAGE, dict(zip(("T1", "T2", "T3"), TABLES, strict=Tr
 
 
 @pytest.mark.parametrize(
-    ("level", "change", "reason"),
+    ("pair", "change", "reason"),
     [
-        ("easy", {"cells": [{**A, "row": "Pump"}]}, "the row 'Pump' occurs 0 times in table T1"),
-        ("easy", {"cells": [{**A, "table": "T9"}]}, "no table 'T9': the tables are T1, T2, T3"),
-        ("easy", {"cells": []}, "empty"),
-        ("easy", {"cells": "a"}, "the field 'cells' is wrong"),
-        ("easy", {"cells": [A, A]}, "two have one name"),
-        ("easy", {"answer": "$1,300 million"}, "a gives 391,035 USD × 1,000,000"),
-        ("easy", {"answer": "391,035 thousand shares"}, "in shares, its cells give USD"),
-        ("easy", {"answer": "$391,035"}, "says $391,035"),
-        ("easy", {"answer": "a lot"}, "no figure"),
-        ("easy", {"question": EASY["question"].replace("Alm", "Elm")}, "does not name Alm Corp."),
-        ("easy", {"question": "What did Alm earn per table in this passage in 2024?"}, "points at"),
-        (
-            "easy",
-            {
-                "question": "What did Alm lose on valves in 2024?",
-                "cells": [{**A, "row": "Net sales: Pumps"}],
-            },
-            "does not name 'Net sales: Pumps'",
-        ),
-        ("medium", {"expression": "__import__('os').getcwd()"}, "cannot be computed"),
-        ("medium", {"expression": "a / (b - b)"}, "cannot be computed"),
-        ("medium", {"expression": "a - 5"}, "mixes amounts with plain numbers"),
-        ("medium", {"cells": [A]}, "neither a number, one of the names a"),
-        ("hard", {"answer": "One 2.0%. Two. Three."}, "3 sentences"),
+        (EASY, {"cells": [{**A, "row": "Pump"}]}, "the row 'Pump' occurs 0 times in table T1"),
+        (EASY, {"cells": [{**A, "table": "T9"}]}, "no table 'T9': the tables are T1, T2, T3"),
+        (EASY, {"cells": []}, "empty"),
+        (EASY, {"cells": "a"}, "the field 'cells' is wrong"),
+        (EASY, {"cells": [A, A]}, "two have one name"),
+        (EASY, {"answer": "$1,300 million"}, "a gives 391,035 USD × 1,000,000"),
+        (EASY, {"answer": "391,035 thousand shares"}, "in shares, its cells give USD"),
+        (EASY, {"answer": "$391,035"}, "says $391,035"),
+        (EASY, {"answer": "a lot"}, "no figure"),
+        (EASY, {"question": "What did Elm sell of pumps in 2024?"}, "does not name Alm Corp."),
+        (EASY, {"question": "What did Alm earn per table in this passage in 2024?"}, "points at"),
+        (EASY, {"question": "What did Alm lose in 2024?"}, "does not name 'Net sales: Pumps'"),
+        (MEDIUM, {"expression": "__import__('os').getcwd()"}, "cannot be computed"),
+        (MEDIUM, {"expression": "a / (b - b)"}, "cannot be computed"),
+        (MEDIUM, {"expression": "a - 5"}, "mixes amounts with plain numbers"),
+        (MEDIUM, {"cells": [A]}, "neither a number, one of the names a"),
+        (MEDIUM, {"cells": [A, {**B, "row": "Net sales: Valves"}]}, "gives 358.961 %"),
+        (MEDIUM, {"answer": "$2.0 million"}, "the answer is in USD, its cells give no unit"),
+        (MEDIUM, {"expression": "(a - b) / a * 100", "answer": "2.02%"}, "gives 1.98192 %"),
+        (HARD, {"answer": "One 2.0%. Two. Three."}, "3 sentences"),
     ],
 )
-def test_a_pair_that_cannot_be_used_has_a_reason(level, change, reason):
-    pair = {**ROUNDS[("easy", "medium", "hard").index(level)], **change}
+def test_a_pair_that_cannot_be_used_has_a_reason(pair, change, reason):
+    level = ("easy", "medium", "hard")[PAIRS.index(pair)]
     with pytest.raises(BadReply) as error:
-        read_pair(Reply(json.dumps(pair)), level, CHAT)
+        read_pair(Reply(json.dumps(pair | change)), level, CHAT)
     assert reason in str(error.value)
