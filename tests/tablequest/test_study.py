@@ -17,7 +17,6 @@ REPLIES = {
     "You grade one": {"words": "Fine.", "fault": "none", "grade": 3},
     "Below are a table": {"question": "Which F1?", "sentence": CITED},
     "Below is a table": {"answer": "Ours reaches an F1 of 71.2%."},
-    "Below is a part": {},
 }
 
 
@@ -26,7 +25,8 @@ def reply_to(prompt: str) -> str:
     for number, pair in enumerate(PAIRS, 1):
         if f"Round {number}:" in prompt:
             return json.dumps(pair)
-    reply = next(reply for start, reply in REPLIES.items() if prompt.startswith(start))
+    found = (reply for start, reply in REPLIES.items() if prompt.startswith(start))
+    reply = next(found, {})
     asked = {pair["question"].lower(): pair["answer"] for pair in PAIRS}
     steps = ["391,035 and 383,285"]
     return json.dumps(reply or {"steps": steps, "answer": asked.get(within(prompt, "question"), "")})
