@@ -354,8 +354,8 @@ def to_check(
                 for grid in [grids[ref.grid_id]]
             ]
             name, source = one.question_id, "\n".join([*places, *one.steps])
-            shown = (level, one.kind, one.question, one.answer, source)
-            items.append(Item(name, name, "", level, one.kind, one.passage_id, shown))
+            shown = (level, one.question, one.answer, source)
+            items.append(Item(name, name, "", level, "", one.passage_id, shown))
     return items
 
 

@@ -44,15 +44,13 @@ class TableQuest(Task):
             raise ValueError(f"max_queries is {max_queries}: ask for at least 1 of each level")
         read = texts_by_id(texts)
         try:
-            if annotator == "rules":
-                raise Stopped("no model is named")
             questions, rejected = ask_by_model(read, annotator, calls, max_queries, seed)
         except Stopped as error:
-            if annotator not in ("rules", "shipped"):
+            if annotator != "shipped":
                 raise
             raise BadInput(
-                "a model writes TableQuest's questions: set `annotator` to a model's id in the "
-                f"study's file; the shipped ones are about data/filings ({error})"
+                "the shipped questions are about data/filings: for other reports, set `annotator` "
+                f"to a model's id in the study's file ({error})"
             ) from error
         queries = as_queries(questions, read, forms)
         return Asked(queries, rejected, {"questions": questions})

@@ -81,12 +81,11 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
     assert len(chats) == 6  # three rounds, and the filter on each
 
 
-@pytest.mark.parametrize("annotator", ["rules", "shipped"])
-def test_without_a_model_it_says_what_to_set(annotator, calls, monkeypatch):
+def test_shipped_replies_are_about_the_filings_of_the_repository(calls, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "")
     texts = {"filings": [FILING], "grids": TABLES, "passages": [PASSAGE]}
     with pytest.raises(BadInput, match="set `annotator` to a model's id"):
-        TASK.ask(texts, annotator, calls)
+        TASK.ask(texts, "shipped", calls)
 
 
 def test_a_fault_ends_a_chat_and_the_next_row_begins_another(calls, monkeypatch):
