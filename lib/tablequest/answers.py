@@ -221,9 +221,9 @@ _POWERS = [Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9)]
 
 
 # The answer must have one figure; those that the question names, and years, are left aside. An
-# easy answer is right if it is the reference rounded to the digits given, at least three or all that
-# the reference has; a medium one also within TOLERANCE of the reference. Unit, sign and scale count.
-# A figure without a scale word is taken in the scale that the question names or in none, one
+# easy answer is right if it is the reference rounded to the digits given, at least three or all
+# that the reference has; a medium one also within TOLERANCE of the reference. Unit, sign and scale
+# count. A figure without a scale word is taken in the scale that the question names or in none, one
 # without a unit in the reference's. With no figure or several, the answer is unscored.
 def judged(question: TableQuestion, answer: str) -> tuple[str, str]:
     """Return the verdict on a final answer that is not empty, and the reason."""

@@ -196,22 +196,21 @@ def read_filings(
     Raises BadInput with every file's reason if none is a filing.
     """
     files, rejected = ([folder], []) if folder.is_file() else list_files(folder, ENDINGS)
-    found, names = [], {}
+    found: dict[str, ReadFiling] = {}
     for path in files:
         name = path.name if path == folder else path.relative_to(folder).as_posix()
+        key = _identifier(name)
         try:
-            read = read_filing(path, name, max_passage_words, tags)
-            twin = names.setdefault(read.filing.filing_id, name)
-            if twin != name:
+            if key in found:
+                twin = found[key].filing.path
                 raise BadInput(f"its name makes the same id as {twin}: rename one")
+            found[key] = read_filing(path, name, max_passage_words, tags)
         except BadInput as error:
-            rejected.append(Rejected(document_id=_identifier(name), item=name, reason=str(error)))
-        else:
-            found.append(read)
+            rejected.append(Rejected(document_id=key, item=name, reason=str(error)))
     if not found:
         reasons = "\n".join(sorted(f"  {row.item}: {row.reason}" for row in rejected))
         raise BadInput(f"no file in {folder} is a readable annual report:\n{reasons}")
-    return found, rejected
+    return [*found.values()], rejected
 
 
 def read_filing(
@@ -257,15 +256,15 @@ class _Reading:
 
     def text(self, block: PageBlock) -> None:
         self.blocks.append(block)
-        if not _REMARK.match(block.text):
-            is_short = len(block.text.split()) <= 12
-            note = unit_note_in(block.text, is_short)
-            self.near = note or ("" if block.starts_unit else self.near)
-            if not is_only_note(block.text):
-                self.caption = block.text
-            self.note = note
-            whole = is_short and REPORTED.search(block.text)  # "Expressed in U.S. dollars"
-            self.notes[note or (whole[0] if whole else "")] += 1
+        if _REMARK.match(block.text):
+            return
+        is_short = len(block.text.split()) <= 12
+        self.note = note = unit_note_in(block.text, is_short)
+        self.near = note or ("" if block.starts_unit else self.near)
+        if not is_only_note(block.text):
+            self.caption = block.text
+        whole = is_short and REPORTED.search(block.text)  # "Expressed in U.S. dollars"
+        self.notes[note or (whole[0] if whole else "")] += 1
 
     def table(self, block: PageBlock) -> None:
         rows = read_rows(block.element, bool(self.facts))
