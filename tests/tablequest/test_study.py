@@ -63,6 +63,6 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     assert {row["grade"] for row in results["grades"]} == {"3.0"}
     matches = rows(data / "matches" / f"{MODEL}.jsonl")
     assert [row["is_flipped"] for row in matches] == [True] * 3, "it prefers what it sees first"
-    assert rows(data / "matches" / "rules.jsonl")[0]["verdict"] == "A"
+    assert rows(data / "matches" / "scorer.jsonl")[0]["verdict"] == "A"
     found = {(row["arm"], row["level"]) for row in results["accuracy"]}
     assert found == {(arm, level) for arm in arms for level in levels[:2]}
