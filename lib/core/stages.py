@@ -21,7 +21,7 @@ from lib.core.records import (
 # The module of each system, which defines its TASK (lib.tasks.task).
 SYSTEMS = {
     "spark": "lib.tasks.spark.task",
-    "structext": "lib.tasks.structext.task",
+    "structext": "lib.structext.task",
     "tablequest": "lib.tablequest.task",
 }
 

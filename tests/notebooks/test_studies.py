@@ -10,7 +10,7 @@ import pytest
 from lib.core.store import write_json
 from lib.exposures.runs import read_rows
 from lib.run.config import load_study
-from lib.tasks.structext.generate.samples import generate
+from lib.structext.samples import generate
 from tests.conftest import rows, run_cells, run_study_here, table
 
 READERS = {

@@ -31,7 +31,7 @@ def test_names_of_structures_are_in_two_files_of_lib():
     }
     assert sorted(map(str, found)) == [
         "lib/core/structures.py",
-        "lib/tasks/structext/ask/prompts.py",
+        "lib/structext/prompts.py",
     ]
 
 

@@ -17,13 +17,13 @@ from lib.core.stages import SYSTEMS
 from lib.core.store import REPOSITORY, load, save
 from lib.infer.prompts import GenerationConfig
 from lib.lab.base_model import new_llama, train_tokenizer
+from lib.structext.prompts import Prompted, as_queries, prompts_for
+from lib.structext.records import TASKS
+from lib.structext.samples import generate
+from lib.structext.score import NO_ANSWER
+from lib.structext.task import TASK as STRUCTEXT
 from lib.tasks.answering import Source, opened, shown_to, sources_of
 from lib.tasks.judging import final_answers, verdicts_of
-from lib.tasks.structext.ask.prompts import Prompted, as_queries, prompts_for
-from lib.tasks.structext.ask.replies import NO_ANSWER
-from lib.tasks.structext.generate.samples import generate
-from lib.tasks.structext.records import TASKS
-from lib.tasks.structext.task import TASK as STRUCTEXT
 from lib.tasks.task import task_of
 from tests.conftest import run_cells
 from tests.tasks.capitals.task import QUERIES

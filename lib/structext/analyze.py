@@ -1,0 +1,331 @@
+"""A run's results by question and arm, their means, the floor, and differences on same questions.
+
+Every question stays in its denominator: one that is too long for an arm's window, whose call failed
+or whose reply has no answer scores 0. The judge's denominator lacks what it could not score.
+The floor is the arm BLIND: many labels are degenerate (v2: almost every text is well-formed), so a
+constant answer scores. Constants are learned from the training split alone.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from lib.analyze import export
+from lib.analyze.format import in_points, number, percent
+from lib.analyze.metrics import rouge_l
+from lib.analyze.stats import cluster_interval
+from lib.analyze.tables import by_group
+from lib.core.arms import ALL
+from lib.core.records import Answer, Rejected, Verdict
+from lib.core.store import figures_path, made_by, write_text
+from lib.judge.scorer import judge
+from lib.structext.prompts import FEW_SHOT, OFFICIAL, REASONING, SETTINGS, Prompted, as_queries
+from lib.structext.records import BLIND, LANGUAGES, TASKS, Sample
+from lib.structext.samples import SUITES
+from lib.structext.score import LEAST_ROUGE, NO_ROW, Scored, judged, score, scored
+
+ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
+JUDGE = "judge"
+INTERVALS = {  # column -> the columns of its interval
+    "rouge_score": ("low", "high"),
+    JUDGE: ("judge_low", "judge_high"),
+    ALL: ("low", "high"),
+    "difference_points": ("low_points", "high_points"),
+}
+ABOUT = {"language", "task", "depth", "width", "question", "answer"}
+COUNTED = ("left_out", "failed", "no_answer", "truncated")
+DIFFERENCE = ("n", "texts", "first", "second", *("difference_points", "low_points", "high_points"))
+Constants = dict[tuple[str, int], str]  # (task, depth) -> answer
+
+
+def rows_of(
+    asked: Sequence[Prompted],
+    left_out: Mapping[str, Sequence[Rejected]],
+    answers: Mapping[str, list[Answer]],
+    verdicts: Mapping[str, list[Verdict]],
+) -> pd.DataFrame:
+    """Return one row per question and arm, arms in the order of `answers`.
+
+    Metrics are from 0 to 1, `judge` is NaN if unscored, `reply` is verbatim, None if there is none;
+    a sample of Test and its rewrite in Real-Test share their `twin`. Raises ValueError if an arm's
+    rows are not those of `asked`.
+    """
+    about, tables = _about(asked), []
+    for arm, replies in answers.items():
+        out = {row.item for row in left_out.get(arm, ())}
+        given = {row.query_id: row for row in replies}
+        verdict = {row.query_id: row.verdict for row in verdicts[arm]}
+        if set(verdict) != set(about.query_id) or out & set(given):
+            raise ValueError(
+                f"arm {arm}: {len(verdict)} verdicts, {len(replies)} answers and {len(out)} left "
+                f"out are not those of {len(about)} questions in asked.jsonl: run "
+                f"{made_by('answers', arm=arm)} and {made_by('verdicts', arm=arm)} again"
+            )
+        rows = about.join(pd.DataFrame(scored(asked, replies)))
+        ids, is_out = rows.query_id, rows.query_id.isin(out)
+        state = rows.error.where(rows.error != "", ANSWERED).mask(is_out, LEFT_OUT)
+        correct = ids.map(verdict).map({"correct": 1.0, "incorrect": 0.0})
+        rows = rows.assign(
+            arm=arm,
+            state=state,
+            left_out=is_out,
+            failed=state == NO_ROW,
+            no_answer=~state.isin([ANSWERED, LEFT_OUT, NO_ROW]),
+            truncated=[name in given and given[name].truncated for name in ids],
+            reply=[given[name].answer if name in given else None for name in ids],
+            judge=correct.mask(is_out, 0.0),
+        )
+        tables.append(rows)
+    return pd.concat(tables, ignore_index=True).astype({"arm": _ordered(answers)})
+
+
+def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
+    rows = [
+        {
+            "query_id": one.query_id,
+            "suite": one.suite,
+            "setting": one.setting,
+            "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
+            "n_shots": one.n_shots,
+            "twin": one.sample.id.replace("-real-d", "-d"),
+            "text": one.sample.text_id.replace("-real-d", "-d"),
+            **one.sample.model_dump(include=ABOUT),
+        }
+        for one in questions
+    ]
+    table = pd.DataFrame(rows)
+    table["text"] = _clusters(table.text, pd.Series([one.sample.reference for one in questions]))
+    order = table.setting.map([*SETTINGS].index)
+    prompts = table.assign(order=order).sort_values(["order", "n_shots"], kind="stable").prompt
+    orders = {
+        "suite": [*SUITES, *table.suite],
+        "prompt": prompts,
+        "language": [*LANGUAGES, ALL],
+        "task": TASKS,
+    }
+    return table.astype({name: _ordered(values) for name, values in orders.items()})
+
+
+def _ordered(names) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(list(dict.fromkeys(names)), ordered=True)
+
+
+# The first name in each connected group of rows, with a name or a text in common: two names may
+# have equal texts, because small structures recur, and one name two texts.
+def _clusters(names: pd.Series, texts: pd.Series) -> pd.Series:
+    ids, known = pd.factorize(names)
+    more, also = pd.factorize(texts)
+    size = len(known) + len(also)
+    links = coo_array((np.ones(len(ids)), (ids, len(known) + more)), shape=(size, size))
+    component = pd.Series(connected_components(links, directed=False)[1][ids], names.index)
+    return names.groupby(component).transform("first")
+
+
+def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return counts, mean scores and their 95% intervals over texts, by group of `by`, in order.
+
+    n counts every question; rouge_asked is the mean over those that were not left out.
+    """
+    rows = rows.assign(rouge_asked=rows.rouge_score.mask(rows.left_out))
+    rows = rows.sort_values(by, kind="stable")
+    means = ("rouge_asked", "bleu", "exact")
+    more = {"text": "nunique", **dict.fromkeys(COUNTED, "sum"), **dict.fromkeys(means, "mean")}
+    counts = rows.groupby(by, sort=False, observed=True).agg(more).rename(columns={"text": "texts"})
+    scores = by_group(rows, by, "rouge_score", "text").rename(columns={"mean": "rouge_score"})
+    judged = by_group(rows, by, JUDGE, "text").drop(columns=by)
+    judged.columns = ["judged", JUDGE, *INTERVALS[JUDGE]]
+    return pd.concat([scores, counts.reset_index(drop=True), judged], axis=1)
+
+
+def with_all(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `rows` twice, the second time with the language ALL, to give tables a last row ALL."""
+    both = pd.concat([rows, rows.assign(language=ALL)])
+    return both.astype({"language": rows.language.dtype})
+
+
+def heat(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `summary` by suite, arm, depth and width, with sd_tasks over the means of tasks."""
+    by = ["suite", "arm", "depth", "width"]
+    tasks = by_group(rows, [*by, "task"], "rouge_score", "text")
+    return summary(rows, by).merge(tasks.groupby(by)["mean"].std().rename("sd_tasks"), on=by)
+
+
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Format a table: shares in %, differences in points, with intervals in the same cell."""
+    ends = {end for name, pair in INTERVALS.items() if name in table for end in pair}
+    names = [name for name in table if name not in ends]
+    return pd.DataFrame(
+        [[_cell(row, name) for name in names] for row in table.to_dict("records")],
+        columns=[name.replace("_", " ") for name in names],
+    )
+
+
+def _cell(row: dict, name: str) -> str:
+    value, ends = row[name], [row[end] for end in INTERVALS.get(name, ())]
+    if name.endswith("_points"):
+        return in_points(value, *ends)
+    if isinstance(value, float) and name not in ("pearson", "kappa"):
+        return percent(value, *ends)
+    return number(value, ".3g")
+
+
+def show(study: str, name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Write `table` to figures/<study> and return it as text, for display."""
+    return export.show(study, name, table, shown(table))
+
+
+def write_answer(study: str, scores: pd.DataFrame, floors: pd.DataFrame) -> str:
+    """Write structext.md: each arm's score by suite, and its distance from the floor."""
+
+    def listed(table: pd.DataFrame, name: str) -> str:
+        rows = table.to_dict("records")
+        return "; ".join(f"{row['arm']} on {row['suite']} {_cell(row, name)}" for row in rows)
+
+    text = (
+        "Mean ROUGE-L (0 below 0.75) over all questions, % [95% over texts]: "
+        f"{listed(scores, 'rouge_score')}. Difference from {BLIND}, which reads nothing, on the "
+        f"same questions, points: {listed(floors, 'difference_points')}; only an interval above 0 "
+        "shows that an arm reads.\n"
+    )
+    write_text(figures_path(study, "structext.md"), text)
+    return text
+
+
+def learned(training: Iterable[Sample]) -> Constants:
+    """Return the best constant answer of each task and depth in `training`.
+
+    It is the one of the cell's answers with the best mean score (the paper's) over them; of equals,
+    the most frequent.
+    """
+    cells: dict[tuple[str, int], Counter] = {}
+    for sample in training:
+        cells.setdefault((sample.task, sample.depth), Counter())[sample.answer] += 1
+    return {cell: _best(counts) for cell, counts in cells.items()}
+
+
+def _best(counts: Counter[str]) -> str:
+    words = {answer: set(answer.replace(".", " ").split()) for answer in counts}
+
+    def mean_score(response: str) -> float:
+        given, total = words[response], 0.0
+        for answer, n in counts.items():
+            known = words[answer]
+            # with fewer common words, the score is 0: most pairs, at a small part of the time
+            if 2 * len(known & given) >= LEAST_ROUGE * max(1, len(known) + len(given)):
+                rouge = rouge_l(answer, response)
+                total += n * rouge * (rouge >= LEAST_ROUGE)
+        return total
+
+    return max(sorted(counts, key=lambda answer: (-counts[answer], answer)), key=mean_score)
+
+
+def constant(sample: Sample, constants: Constants) -> str:
+    """Return the answer to a sample's task at the nearest depth, the smaller of two."""
+    depths = [depth for task, depth in constants if task == sample.task]
+    nearest = min(depths, key=lambda depth: (abs(depth - sample.depth), depth), default=0)
+    return constants.get((sample.task, nearest), "")
+
+
+def blind(asked: Sequence[Prompted], constants: Constants) -> tuple[list[Answer], list[Verdict]]:
+    """Return the replies and verdicts (by the scorer) of the arm BLIND, one per question, in order.
+
+    It has no context window, so it answers every question.
+    """
+    replies, finals = [], []
+    for one in asked:
+        text = constant(one.sample, constants)
+        final = Answer(query_id=one.query_id, arm=BLIND, answer=text, n_tokens=0, truncated=False)
+        finals.append(final)
+        if one.setting in REASONING:
+            final = final.model_copy(update={"answer": f"<answer>\n{text}\n</answer>"})
+        replies.append(final)
+    return replies, judge(as_queries(asked), finals, judged)
+
+
+def by_depth(rows: pd.DataFrame, asked: Sequence[Prompted], constants: Constants) -> pd.DataFrame:
+    """Return `summary` of BLIND by suite, task and depth, with its answer; of one prompt's rows."""
+    by = ["suite", "task", "depth"]
+    answers = {
+        (one.suite, one.sample.task, one.sample.depth): constant(one.sample, constants)
+        for one in asked
+    }
+    table = summary(rows[rows.arm == BLIND], by)
+    return table.assign(
+        answer=[answers[key] for key in zip(*(table[name] for name in by), strict=True)]
+    )
+
+
+def differences(
+    first: pd.DataFrame, second: pd.DataFrame, on: list[str], by: list[str]
+) -> pd.DataFrame:
+    """Return the paper's score in second - first, by `by`, over the n pairs asked both ways.
+
+    Rows are matched by `on`. Differences are in points, with 95% intervals over texts.
+    """
+    both = first.merge(second, on=on, suffixes=("_first", ""), validate="one_to_many")
+    table = []
+    for key, cell in both.groupby(by, observed=True):
+        pairs = cell[~(cell.left_out | cell.left_out_first)]
+        scores = pairs.rouge_score_first, pairs.rouge_score
+        change = scores[1] - scores[0]
+        points = 100 * np.array([change.mean(), *cluster_interval(change, pairs.text, 1)])
+        means = [score.mean() for score in scores]
+        table.append((*key, len(pairs), pairs.text.nunique(), *means, *points))
+    return pd.DataFrame(table, columns=[*by, *DIFFERENCE])
+
+
+def against(
+    rows: pd.DataFrame, arm: str, by: Sequence[str] = ("suite", "prompt", "arm")
+) -> pd.DataFrame:
+    """Return `differences` of every other arm from `arm`, by group of `by`.
+
+    With BLIND, they are each arm's distance from the floor, on the questions that fit its window.
+    """
+    is_first = rows.arm == arm
+    return differences(rows[is_first], rows[~is_first], ["query_id"], [*by])
+
+
+def shots(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `differences` from the base prompt by suite, arm, setting of FEW_SHOT and n_shots."""
+    base, few = rows[rows.prompt == "base"], rows[rows.setting.isin(FEW_SHOT)]
+    return differences(base, few, ["arm", "suite", "twin"], ["suite", "arm", "setting", "n_shots"])
+
+
+def real_and_test(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `differences`, Real-Test - Test, of samples with the same structure, for one prompt.
+
+    Rows are by arm and language, then ALL; there are none unless both suites were asked.
+    """
+    both = with_all(rows)
+    pair = [both[both.suite == suite] for suite in ("test", "real-test")]
+    return differences(*pair, ["arm", "language", "twin"], ["arm", "language"])
+
+
+def both_scores(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return `summary` of the suite OFFICIAL by prompt and arm, next to the official code's score.
+
+    That code scores complete replies and loses empty and long ones (`lost` of `replies`).
+    """
+    by, own = ["prompt", "arm"], rows[rows.suite == OFFICIAL]
+    given = own[own.reply.notna()]
+    scores = [*map(score, given.answer, given.reply)]
+    scores = pd.DataFrame(scores, given.index, Scored._fields)
+    given = given.assign(
+        lost=scores.official_fails, official=scores.rouge_score.mask(scores.official_fails)
+    )
+    theirs = given.groupby(by, observed=True).agg(
+        replies=("lost", "size"), lost=("lost", "sum"), official=("official", "mean")
+    )
+    columns = ["n", "texts", "rouge_score", "low", "high", "official", "replies", "lost"]
+    return summary(own, by).merge(theirs, on=by, how="left")[[*by, *columns]]
+
+
+def failures(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the first reply that scores 0 of every arm, language and state, but for BLIND."""
+    wrong = rows[(rows.rouge_score == 0) & ~rows.left_out & (rows.arm != BLIND)]
+    first = wrong.groupby(["arm", "language", "state"], observed=True).head(1)
+    return first[["arm", "prompt", "task", "state", "question", "answer", "reply"]].fillna("")

@@ -1,0 +1,455 @@
+"""Writers of texts in eight languages over an abstract tree, and finders of the tasks' answers."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import accumulate, pairwise
+from random import Random
+
+from lib.structext.names import COLORS, NO_BOLD, NO_IMAGE
+from lib.structext.tree import SIZE, Item, Language, Setting, trail
+
+ERROR_SHARE = 0.8  # probability of an error at each node of a text with structural errors
+BIO = ("primeKey", "gender", "age", "name", "height", "weight", "color")
+WORK = ("primeKey", "status", "salary", "company", "location")
+GENDERS, STATUSES = ("female", "male"), ("employed", "retired", "unemployed")
+HEIGHT_LIMITS = range(150, 181)  # cm, asked about in questions; heights are 120-220
+SALARIES = range(1000, 1_000_001)
+MOST_ADDED = 2  # nodes in the chain below a leaf of a corrected tree
+N_STARTS = 676  # first names of corrected trees; 26 make too few different texts of two nodes
+MARK_SHARE = 0.5  # share of paragraphs with bold text and, independently, share with an image
+_LATEX_HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")
+
+Person = dict[str, str | int]
+
+
+# --- CSV: two tables about people, joined by primeKey
+
+
+class Tables:
+    """`bio` and `work`, each with one row per person, in the same order."""
+
+    def __init__(self, setting: Setting) -> None:
+        names = setting.names
+        self.setting, keys = setting, names.primary_keys(setting.depth)
+        self.people = [_drawn(setting, key) for key in keys]
+        if setting.is_corrected:
+            _balance(self.people, setting.number)
+        n_women = sum(one["gender"] == GENDERS[0] for one in self.people)
+        women, men = names.women(n_women), names.men(len(keys) - n_women, n_women)
+        named = {GENDERS[0]: iter(women), GENDERS[1]: iter(men)}
+        for one in self.people:
+            one["name"] = next(named[one["gender"]])
+        self.text = "\n\n".join(
+            "\n".join(
+                ",".join(row) for row in (columns, *(_cells(one, columns) for one in self.people))
+            )
+            for columns in (BIO, WORK)
+        )
+
+
+def _cells(one: Person, columns: Sequence[str]) -> list[str]:
+    return [str(one[name]) for name in columns]
+
+
+def _drawn(setting: Setting, key: str) -> Person:
+    rng, names = setting.rng, setting.names
+    return {
+        "primeKey": key,
+        "gender": rng.choice(GENDERS),
+        "age": rng.randint(10, 70),
+        "height": rng.randint(120, 220),
+        "weight": rng.randint(70, 180),
+        "color": rng.choice(COLORS),
+        "status": rng.choice(STATUSES),
+        "salary": rng.randint(SALARIES[0], SALARIES[-1]),
+        "company": names.companies[rng.randrange(7)],
+        "location": names.places[rng.randrange(7)],
+    }
+
+
+def _balance(people: list[Person], number: int) -> None:
+    # nothing is drawn from the rows' generator, so all modes share the other columns
+    women = set(Random(number).sample(range(len(people)), number % (len(people) + 1)))
+    for place, one in enumerate(people):
+        one["gender"] = GENDERS[place not in women]
+        one["age"] = 18 + (one["age"] - 10) * 13 // 15  # 10-70 becomes 18-70
+        if one["status"] == "retired" and one["age"] < 55:
+            one["status"] = "employed"
+
+
+def _limits(values: Iterable[int], span: range) -> dict[int, tuple[int, int]]:
+    # n -> the least and greatest limit in `span` that n of `values` exceed, if there is one
+    greatest = [span[-1] + 1, *sorted(values, reverse=True), span[0]]
+    limits = {}
+    for n, (above, below) in enumerate(pairwise(greatest)):
+        low, high = max(below, span[0]), min(above - 1, span[-1])
+        if low <= high:
+            limits[n] = low, high
+    return limits
+
+
+def _cell(document: Tables, rng: Random) -> Item:
+    one, field = rng.choice(document.people), rng.choice(BIO[1:] + WORK[1:])
+    return Item({"field": field, "key": one["primeKey"]}, str(one[field]))
+
+
+def _paid_more(document: Tables, rng: Random) -> Item:
+    limit = rng.randint(SALARIES[0], SALARIES[-1])
+    salaries = [one["salary"] for one in document.people]
+    if document.setting.is_corrected:
+        limits = _limits(salaries, SALARIES)
+        limit = rng.randint(*limits[rng.choice(sorted(limits))])
+    return Item({"salary": limit}, str(sum(salary > limit for salary in salaries)))
+
+
+def _of_gender(document: Tables, rng: Random) -> Item:
+    gender = rng.choice(GENDERS)
+    return Item({"gender": gender}, str(sum(one["gender"] == gender for one in document.people)))
+
+
+def _join(document: Tables, rng: Random) -> Item:
+    heights: dict[str, list[int]] = {}
+    for one in document.people:
+        heights.setdefault(one["location"], []).append(one["height"])
+    places = document.setting.names.places
+    if not document.setting.is_corrected:
+        place, limit = rng.choice(places), rng.choice(HEIGHT_LIMITS)
+        answer = sum(height > limit for height in heights.get(place, ()))
+        return Item({"place": place, "height": limit}, str(answer))
+    choices: dict[int, list[tuple[str, int, int]]] = {}  # answer -> place, least and greatest limit
+    for place in filter(heights.get, places):  # in this order, so that draws depend on no name
+        for answer, limits in _limits(heights[place], HEIGHT_LIMITS).items():
+            choices.setdefault(answer, []).append((place, *limits))
+    answer = rng.choice(sorted(choices))
+    place, low, high = rng.choice(choices[answer])
+    return Item({"place": place, "height": rng.randint(low, high)}, str(answer))
+
+
+# --- Tree: one edge per line
+
+
+class Edges:
+    """Lines `father->child`, ordered by the child in pre-order; node i is named ids[i].
+
+    A corrected tree has a chain of 0 to MOST_ADDED more nodes below one of its leaves, so that the
+    dial `depth` does not give its height away.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        tree, self.is_corrected = setting.tree, setting.is_corrected
+        self.parent, self.depth = [*tree.parent], [*tree.depth]
+        n_starts = 26
+        if self.is_corrected:
+            leaf, n_starts = setting.rng.choice(tree.leaves), N_STARTS
+            n, level = setting.number % (MOST_ADDED + 1), tree.depth[leaf]
+            self.parent = [above + n if above > leaf else above for above in tree.parent]
+            self.parent[leaf + 1 : leaf + 1] = range(leaf, leaf + n)
+            self.depth[leaf + 1 : leaf + 1] = range(level + 1, level + n + 1)
+        self.ids = setting.names.ids(len(self.parent), n_starts)
+        fathers = [self.ids[above] for above in self.parent[1:]]
+        self.text = "\n".join(map("->".join, zip(fathers, self.ids[1:], strict=True)))
+
+
+def _depth(document: Edges, rng: Random) -> Item:
+    node = rng.randrange(len(document.parent))
+    if document.is_corrected:
+        wanted = rng.randint(0, max(document.depth))
+        node = rng.choice([node for node, depth in enumerate(document.depth) if depth == wanted])
+    return Item({"id": document.ids[node]}, str(document.depth[node]))
+
+
+def _node_path(document: Edges, rng: Random) -> Item:
+    nodes = trail(document.parent, rng.randrange(len(document.parent)))
+    return Item({"id": document.ids[nodes[-1]]}, "->".join(document.ids[node] for node in nodes))
+
+
+# --- JSON, YAML and XML: nested objects and tags
+
+
+class Nested:
+    """Nested nodes: node i has the attributes keys/values[starts[i]:starts[i + 1]].
+
+    There are `least` to SIZE × depth of them. Subclasses write a node with all below it.
+    """
+
+    before = ""  # the text before the first node
+
+    def __init__(self, setting: Setting, least: int = 1, avoided: Collection[str] = ()) -> None:
+        self.setting, self.tree = setting, setting.tree
+        span, n_nodes = range(least, SIZE * setting.depth + 1), len(self.tree.parent)
+        counts = setting.rng.choices(span, k=n_nodes)
+        if not any(counts):
+            counts[0] = 1  # one question needs an attribute in the text
+        self.starts = list(accumulate(counts, initial=0))
+        self.keys = setting.names.keys(self.starts[-1])
+        self.values = setting.names.values(self.starts[-1], avoided)
+        pairs = [self.pair(*both) for both in zip(self.keys, self.values, strict=True)]
+        self.pairs = [pairs[start:end] for start, end in pairwise(self.starts)]
+        self.text = self.broken(())
+
+    def broken(self, nodes: Collection[int]) -> str:
+        """Return the text with a structural error in each of `nodes`."""
+        self.flaws = iter(self.setting.names.flaws(len(nodes)))
+        return self.before + self.written(0, nodes).removeprefix("" if self.before else "\n")
+
+    def below(self, node: int, broken: Collection[int]) -> list[str]:
+        """Return each child of a node as it is written."""
+        return [self.written(child, broken) for child in self.tree.children[node]]
+
+    def owner(self, attribute: int) -> int:
+        """Return the node that has the attribute keys[attribute]."""
+        return bisect_right(self.starts, attribute) - 1
+
+
+class Objects(Nested):
+    """Objects with id, attributes and `subs`; in corrected texts no value is an object's id."""
+
+    indent = " "
+
+    def __init__(self, setting: Setting) -> None:
+        self.ids = setting.names.ids(len(setting.tree.parent))
+        super().__init__(setting, avoided=set(self.ids) if setting.is_corrected else ())
+
+    def excerpt(self, node: int) -> str:
+        """Return an object as it is in the text, without whitespace around it.
+
+        A faithful answer is re-indented as if outermost, and in YAML has no dash.
+        """
+        text, depth = self.written(node, ()).strip(), self.tree.depth[node]
+        if self.setting.is_corrected or not depth:
+            return text
+        return text.removeprefix("- ").replace("\n" + self.indent * depth, "\n")
+
+
+class _Json(Objects):
+    def pair(self, key: str, value: str) -> str:
+        return f'"{key}":"{value}",'
+
+    def written(self, node: int, broken: Collection[int]) -> str:
+        line, below = "\n" + " " * self.tree.depth[node], self.below(node, broken)
+        subs = f'"subs":[{",".join(below)}{line if below else ""}]'
+        end = [] if node in broken else ["}"]
+        return line.join(["", "{", f'"id":"{self.ids[node]}",', *self.pairs[node], subs, *end])
+
+
+class _Yaml(Objects):
+    indent = "  "
+
+    def pair(self, key: str, value: str) -> str:
+        # quoted where corrected: bare NO is a boolean in YAML 1.1, and a comma is data
+        return f'"{key}": "{value}"' if self.setting.is_corrected else f"{key}: {value},"
+
+    def written(self, node: int, broken: Collection[int]) -> str:
+        depth, below = self.tree.depth[node], "".join(self.below(node, broken))
+        line = "\n" + "  " * depth
+        dash = f"{line[:-2]}- " if depth else line
+        subs = ("" if self.setting.is_corrected else " ") + below if below else " []"
+        flaw = [f":{next(self.flaws)}"] if node in broken else []
+        return line.join(
+            [f'{dash}id: "{self.ids[node]}"', *self.pairs[node], f"subs:{subs}", *flaw]
+        )
+
+
+class Tags(Nested):
+    """Tags; each one's content ends with a word. In texts of June 2024 some have no attribute.
+
+    Faithful tags and words count from the first letter, so few of them answer most questions.
+    """
+
+    before = '<?xml version="1.0" encoding="UTF-8"?>'
+
+    def __init__(self, setting: Setting) -> None:
+        names, n_nodes = setting.names, len(setting.tree.parent)
+        start = None if setting.is_corrected else 0
+        self.tags, self.words = names.tags(n_nodes, start), names.texts(n_nodes, start)
+        super().__init__(setting, 0 if setting.is_june else 1)
+
+    def pair(self, key: str, value: str) -> str:
+        """Return an attribute as it is in a tag."""
+        return f' {key}="{value}"'
+
+    def written(self, node: int, broken: Collection[int]) -> str:
+        """Return a tag with its content; the tags in `broken` have no end."""
+        line, tag = "\n" + " " * self.tree.depth[node], self.tags[node]
+        start = f"{line}<{tag}{''.join(self.pairs[node])}>"
+        return start + self.inner(node, broken) + ("" if node in broken else f"{line}</{tag}>")
+
+    def inner(self, node: int, broken: Collection[int] = ()) -> str:
+        """Return the content of a tag: the tags below it and a word."""
+        line = "\n" + " " * self.tree.depth[node]
+        return "".join([*self.below(node, broken), f"{line} {self.words[node]}"])
+
+    def content(self, node: int) -> str:
+        """Return the content of a tag, stripped of whitespace.
+
+        A faithful answer is re-indented as if it were the root's content.
+        """
+        inner, line = self.inner(node), "\n" + " " * self.tree.depth[node]
+        return (inner if self.setting.is_corrected else inner.replace(line, "\n")).strip()
+
+
+def _object(document: Objects, rng: Random) -> Item:
+    node = rng.randrange(len(document.ids))
+    return Item({"id": document.ids[node]}, document.excerpt(node))
+
+
+def _syntax(document: Nested, rng: Random) -> Item:
+    # Each node has an error with probability ERROR_SHARE, so a faithful text is hardly ever intact:
+    # 129 of 132 official texts have the label True. Every second corrected text is intact.
+    setting, n_nodes = document.setting, len(document.tree.parent)
+    if setting.is_corrected and setting.number % 2 == 0:
+        return Item({}, "False")
+    broken = {node for node in range(n_nodes) if rng.random() < ERROR_SHARE}
+    if setting.is_corrected and not broken:
+        broken = {rng.randrange(n_nodes)}
+    return Item({}, str(bool(broken)), document.broken(broken))
+
+
+def _path(document: Objects, rng: Random) -> Item:
+    attribute = rng.randrange(len(document.keys))
+    nodes = trail(document.tree.parent, document.owner(attribute))[1:]
+    steps = "".join(f'["subs"][{document.tree.rank[node]}]' for node in nodes)
+    return Item({"value": document.values[attribute]}, f'obj{steps}["{document.keys[attribute]}"]')
+
+
+def _content(document: Tags, rng: Random) -> Item:
+    node = rng.randrange(len(document.tags))
+    return Item({"tag": document.tags[node]}, document.content(node))
+
+
+def _tag(document: Tags, rng: Random) -> Item:
+    attribute = rng.randrange(len(document.values))
+    return Item({"value": document.values[attribute]}, document.tags[document.owner(attribute)])
+
+
+# --- LaTeX, Markdown and Org: nested sections with bold text and images
+
+
+class Parts:
+    """A title and a paragraph, then headings with a paragraph each; node i is heads[i].
+
+    Every paragraph begins with a word of its own, continues with the document's `body`, and has
+    size × depth words in all. bold[i] and images[i] are "" if the paragraph has none.
+    """
+
+    def __init__(
+        self, setting: Setting, name: str, heading: Callable[..., str], bold: str, image: str
+    ) -> None:
+        tree, rng, names = setting.tree, setting.rng, setting.names
+        self.setting, self.name, self.marks = setting, name, (bold, image)
+        draws = [[rng.random() for _ in range(4)] for _ in tree.parent]
+        marked = [[draw[kind] < MARK_SHARE for draw in draws] for kind in (0, 1)]
+        texts = [iter(names.bold(sum(marked[0]))), iter(names.images(sum(marked[1])))]
+        self.bold, self.images = (
+            [next(text) if is_marked else "" for is_marked in each]
+            for text, each in zip(texts, marked, strict=True)
+        )
+        self.words = names.texts(len(draws))
+        self.body = names.body(SIZE * setting.depth - 1)
+        paragraph = self._between if setting.is_corrected else self._within
+        self.heads = []
+        for node, title in enumerate(names.headings(len(draws))):
+            if depth := tree.depth[node]:
+                title = heading(depth, title, setting.is_corrected)
+            self.heads.append(f"{title}\n{paragraph(node, draws[node][2:])}")
+        self.text = "\n".join(self.heads)
+
+    def _between(self, node: int, at: list[float]) -> str:
+        words = [self.words[node], *self.body]
+        pieces = zip(at, self.marks, (self.bold[node], self.images[node]), strict=True)
+        marks = [
+            (int(place * (len(words) + 1)), mark.format(text))
+            for place, mark, text in pieces
+            if text
+        ]
+        for place, mark in sorted(marks, reverse=True):
+            words.insert(place, mark)
+        return " ".join(words)
+
+    def _within(self, node: int, at: list[float]) -> str:
+        text, bold, image = " ".join([self.words[node], *self.body]), self.bold[node], ""
+        first, second = (int(place * len(text)) for place in at)
+        if self.images[node]:  # without `file:`, Org's image is a link (fault 11)
+            image = self.marks[1].replace("file:", "").format(self.images[node])
+        else:
+            second = first
+        if bold:
+            bold = self.marks[0].format(bold)
+        else:
+            first = second
+        return f"{text[:first]}{bold}{text[first:second]}{image}{text[second:]}"
+
+    def listed(self, marks: list[str], none: str, rng: Random) -> str:
+        """Return one mark per line, or `none`.
+
+        A faithful answer has each distinct mark once, in random order, as in a Python set.
+        """
+        found = [mark for mark in marks if mark]
+        if not self.setting.is_corrected:
+            found = sorted(set(found))
+            rng.shuffle(found)
+        return "\n".join(found) or none
+
+
+def _part(document: Parts, rng: Random) -> Item:
+    tree, is_corrected = document.setting.tree, document.setting.is_corrected
+    node = rng.randrange(1, len(tree.parent))
+    steps = []
+    for level, above in enumerate(trail(tree.parent, node)[1:], 1):
+        number = tree.rank[above] + 1
+        if is_corrected and document.name == "latex":
+            steps.append(f"\\{_LATEX_HEADINGS[level - 1]} number {number}")
+        elif is_corrected:
+            steps.append(f"heading number {number} of level {level}")
+        elif level < 4:  # faithful questions name at most three levels
+            steps.append(f"{number}th {'sub' * (level - 1)}section")
+    excerpt = "\n".join(document.heads[node : tree.last[node] + 1])
+    return Item({"place": " under ".join(steps[::-1])}, excerpt)
+
+
+def _latex_heading(level: int, title: str, is_corrected: bool) -> str:
+    place = level if is_corrected else min(max(level - 1, 1), 3)  # one level too high (fault 1)
+    return f"\\{_LATEX_HEADINGS[place - 1]}{{{title}}}"
+
+
+def _document(deepest: int | None, *notation: object) -> Language:
+    finders = (
+        lambda document, rng: Item({}, document.listed(document.bold, NO_BOLD, rng)),
+        _part,
+        lambda document, rng: Item({}, document.listed(document.images, NO_IMAGE, rng)),
+    )
+    return Language(lambda setting: Parts(setting, *notation), finders, deepest)
+
+
+_OBJECTS = (
+    _object,
+    lambda document, rng: Item({}, document.ids[1]),
+    _syntax,
+    _path,
+    lambda document, rng: Item({}, "\n\n".join(map(document.excerpt, document.tree.leaves))),
+)
+# To add a language, add a line here, tasks in records, and questions and hints in questions.yaml.
+PLUG_INS: dict[str, Language] = {
+    "csv": Language(Tables, (_cell, _paid_more, _of_gender, _join)),
+    "tree": Language(Edges, (lambda tree, rng: Item({}, str(max(tree.depth))), _depth, _node_path)),
+    "json": Language(_Json, _OBJECTS),
+    "yaml": Language(_Yaml, _OBJECTS),
+    "xml": Language(Tags, (_content, _tag, _syntax)),
+    "latex": _document(
+        5,
+        "latex",
+        _latex_heading,
+        "\\textbf{{{}}}",
+        "\\includegraphics[width=0.5\\textwidth]{{{}}}",
+    ),
+    "markdown": _document(
+        6,
+        "markdown",
+        lambda level, title, _: f"{'#' * level} {title}",
+        "**{}**",
+        '![alt]({} "hover text")',
+    ),
+    "org": _document(
+        None, "org", lambda level, title, _: f"{'*' * level} {title}", "*{}*", "[[file:{}]]"
+    ),
+}

@@ -1,0 +1,237 @@
+"""The words of texts and questions: letters without meaning, 32 scenarios, the tasks' wording.
+
+A sample of Real-Test is a sample of Test with other names and the same nesting, order, counts and
+relations. No name contains a quotation mark, bracket, brace, asterisk, angle bracket, comma or line
+break, so every format can hold it unquoted. The sentences are in questions.yaml.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from datetime import date, timedelta
+from functools import partialmethod
+from random import Random
+from string import ascii_lowercase, ascii_uppercase
+from typing import NamedTuple
+
+import yaml
+
+from lib.core.store import package_file
+from lib.structext.records import MODES, TASKS
+
+_TEXTS = yaml.safe_load(package_file("structext/vocabularies.yaml").read_text("utf-8"))
+WORDS, WOMEN, MEN, SURNAMES, TOWNS, VERBS = (
+    _TEXTS[kind].split() for kind in ("words", "women", "men", "surnames", "towns", "verbs")
+)
+# words that may precede a field's name, so that a file can have many; the latter for numbers only
+_STATES_OF = tuple("actual agreed expected final first last planned previous reported".split())
+_AMOUNTS_OF = ("average", "highest", "lowest")
+COLORS = ("amber", "black", "brown", "green", "grey", "white")
+_COMPANIES = ("Arvo", "Belmar", "Cintra", "Dovetail", "Ekko", "Fenwick", "Gault")
+_STATES = ("CA", "GA", "HI", "IL", "NY", "TX", "WA")
+_EXTENSIONS = ("jpg", "jpeg", "png", "gif")
+NO_BOLD = "The file holds no bold text."
+NO_IMAGE = "The file includes no image."
+_WORDING = yaml.safe_load(package_file("structext/questions.yaml").read_text("utf-8"))
+
+
+def _filled(templates: dict[str, list[str]], task: str) -> str:
+    language, index = task.split(".")
+    text = templates[language][int(index)]
+    for slot in ("file", "extent", "flaw"):
+        text = text.replace(f"{{{slot}}}", _WORDING[f"{slot}s"].get(language, ""))
+    return text
+
+
+HINTS = {task: _filled(_WORDING["hints"], task) for task in TASKS}
+QUESTIONS = {
+    mode: {task: _filled(_WORDING["corrected"] | _WORDING[mode], task) for task in TASKS}
+    for mode in MODES
+}
+
+
+class Field(NamedTuple):
+    """A field of a scenario and the type of its values."""
+
+    name: str
+    kind: str
+
+    def draw(self, rng: Random) -> str:
+        """Draw a value of this type."""
+        if self.kind == "person":
+            return f"{rng.choice(WOMEN + MEN)} {rng.choice(SURNAMES)}"
+        if self.kind == "town":
+            return rng.choice(TOWNS)
+        if self.kind == "date":
+            return str(date(2021, 1, 1) + timedelta(rng.randrange(1800)))
+        if self.kind == "code":
+            return f"{rng.choice(SURNAMES)[:2].upper()}{rng.randrange(1000, 10000)}"
+        low, high, unit = re.fullmatch(r"([\d.]+)-([\d.]+)(|\D.*)", self.kind).groups()
+        decimals = len(low.partition(".")[2])
+        return f"{rng.uniform(float(low), float(high)):.{decimals}f} {unit}".strip()
+
+
+class Scenario(NamedTuple):
+    """The vocabulary of one domain."""
+
+    name: str
+    business: str
+    things: list[str]
+    fields: list[Field]
+    words: list[str]
+
+
+SCENARIOS = [
+    Scenario(
+        one["name"],
+        one["business"],
+        one["things"].split(),
+        [Field(*field.split(":")) for field in one["fields"].split()],
+        one["words"].split(),
+    )
+    for one in _TEXTS["scenarios"]
+]
+
+
+def count_in(digits: Sequence[str], start: int, count: int, joint: str = "") -> list[str]:
+    """Return names that count in `digits`, smallest first, as official files do: a, …, z, ab."""
+    names = []
+    for number in range(start, start + count):
+        name = digits[number % len(digits)]
+        while number := number // len(digits):
+            name += joint + digits[number % len(digits)]
+        names.append(name)
+    return names
+
+
+class Names:
+    """Names of a text's parts: letters from a seeded start, or the words of a scenario.
+
+    Each method returns `count` names. None affects the structure.
+    """
+
+    def __init__(self, seed: int, scenario: Scenario | None = None) -> None:
+        self.seed, self.scenario = seed, scenario
+        self.companies, self.places = _COMPANIES, _STATES
+        if scenario:
+            rng = self._rng("places")
+            self.places = tuple(rng.sample(TOWNS, 7))
+            towns = rng.sample(SURNAMES, 7)
+            self.companies = tuple(f"{name} {scenario.business}" for name in towns)
+
+    def _start(self, part: int, span: int = 26) -> int:
+        return (self.seed >> 6 * part) % span
+
+    def _rng(self, part: str) -> Random:
+        return Random(f"{self.seed} {self.scenario.name} {part}")
+
+    def _shuffled(self, part: str, words: Collection) -> list:
+        return self._rng(part).sample(list(words), len(words))
+
+    def ids(self, count: int, n_starts: int = 26) -> list[str]:
+        """Name nodes; letters start at one of the first `n_starts` names."""
+        if self.scenario:
+            return _distinct(self._shuffled("ids", self.scenario.things), count)
+        return count_in(ascii_lowercase, self._start(0, n_starts), count)
+
+    def primary_keys(self, count: int) -> list[str]:
+        """Name records: a, b, …, or a code of three letters and a number."""
+        if not self.scenario:
+            return count_in(ascii_lowercase, 0, count)
+        first = self._rng("codes").randrange(100, 800)
+        return [f"{self.scenario.name[:3].upper()}-{first + number}" for number in range(count)]
+
+    def tags(self, count: int, start: int | None = None) -> list[str]:
+        """Name XML elements; letters count from the `start`-th or from a seeded place."""
+        if self.scenario:
+            return [name.title().replace("-", "") for name in self.ids(count)]
+        return count_in(ascii_uppercase, self._start(0) if start is None else start, count)
+
+    def _fields(self, count: int) -> list[tuple[str, Field]]:
+        pairs = [
+            (f"{qualifier}_{field.name}", field)
+            for field in self.scenario.fields
+            for qualifier in _STATES_OF + (_AMOUNTS_OF if field.kind[0].isdigit() else ())
+        ]
+        pairs = self._shuffled("fields", pairs)
+        names = _distinct([name for name, _ in pairs], count, "_")
+        return [(name, pairs[place % len(pairs)][1]) for place, name in enumerate(names)]
+
+    def keys(self, count: int) -> list[str]:
+        """Name attributes, all different."""
+        if self.scenario:
+            return [name for name, _ in self._fields(count)]
+        return count_in(ascii_uppercase[::-1], 0, count)
+
+    def values(self, count: int, avoided: Collection[str] = ()) -> list[str]:
+        """Give the attributes of `keys` values, all different and not in `avoided`."""
+        if not self.scenario:
+            values = count_in(ascii_lowercase[::-1], self._start(1), count + len(avoided))
+            return [value for value in values if value not in avoided][:count]
+        rng, taken, values, numbers = self._rng("values"), set(avoided), [], {}
+        for _, field in self._fields(count):
+            draws = (field.draw(rng) for _ in range(30))
+            value = next((drawn for drawn in draws if drawn not in taken), None)
+            if value is None:  # the type has too few values: number them
+                drawn = field.draw(rng)
+                while (value := f"{drawn} {numbers.setdefault(drawn, 2)}") in taken:
+                    numbers[drawn] += 1
+            taken.add(value)
+            values.append(value)
+        return values
+
+    def headings(self, count: int) -> list[str]:
+        """Name sections of a document."""
+        names = self.ids(count)
+        return [name.replace("-", " ").capitalize() for name in names] if self.scenario else names
+
+    def _people(self, first_names: list[str], count: int, n_others: int = 0) -> list[str]:
+        if not self.scenario:
+            return count_in(ascii_lowercase, self._start(0) + n_others, count)
+        rng = self._rng(first_names[0])
+        return [f"{rng.choice(first_names)} {rng.choice(SURNAMES)}" for _ in range(count)]
+
+    women, men = partialmethod(_people, WOMEN), partialmethod(_people, MEN)
+
+    def flaws(self, count: int) -> list[str]:
+        """Name what follows a colon whose key is missing."""
+        if self.scenario:
+            return self.texts(count)
+        return count_in(ascii_lowercase, self._start(2), count)
+
+    def texts(self, count: int, start: int | None = None) -> list[str]:
+        """Return words; abstract ones in order, from the `start`-th or from a seeded place."""
+        if self.scenario:
+            start, words = 0, self._shuffled("texts", self.scenario.words)
+        else:
+            start, words = self._start(3) if start is None else start, WORDS
+        return [words[(start + place) % len(words)] for place in range(count)]
+
+    def bold(self, count: int) -> list[str]:
+        """Return texts to be set in bold, all different: words, then two words, as official."""
+        if self.scenario:
+            return count_in(self._shuffled("bold", self.scenario.words), 0, count, " ")
+        return count_in(WORDS, self._start(4), count, " ")
+
+    def body(self, count: int) -> list[str]:
+        """Draw words for a paragraph after its first one; a scenario's make clauses."""
+        if not self.scenario:
+            return Random(self.seed).choices(WORDS, k=count)
+        rng, nouns, words = self._rng("body"), self.scenario.words, []
+        while len(words) < count:
+            words += [rng.choice(VERBS), "the", rng.choice(nouns)]
+            words += [rng.choice(("while", "and")), "the", rng.choice(nouns)]
+        return words[:count]
+
+    def images(self, count: int) -> list[str]:
+        """Name image files, all different."""
+        if self.scenario:
+            rng, stems = self._rng("images"), self._shuffled("image stems", self.scenario.words)
+            return [f"{stem}.{rng.choice(_EXTENSIONS)}" for stem in _distinct(stems, count)]
+        kinds = Random(self.seed + 1).choices(_EXTENSIONS, k=count)
+        stems = count_in(ascii_lowercase, 100 + self._start(5, 160), count)
+        return [f"{stem}.{kind}" for stem, kind in zip(stems, kinds, strict=True)]
+
+
+def _distinct(words: list[str], count: int, joint: str = "-") -> list[str]:
+    rounds = (divmod(place, len(words)) for place in range(count))
+    return [words[place] + (f"{joint}{number + 1}" if number else "") for number, place in rounds]

@@ -1,0 +1,289 @@
+"""Write prompts about structured texts in the papers' six settings (v2), from prompts/structext/.
+
+Every prompt names the text's language, as every prompt of the papers does. The papers' instruction
+on the layout of the answer is part of the question. `few-shot` shows samples of the same depth and
+width, `simple-few-shot` samples of depth 2 and width 1, as the official code does (the paper says:
+the shortest training examples). A text, its question, hint and demonstrations are data, so anything
+in them that could pass for a part of the prompt is split (lib.core.prompts).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from lib.core.prompts import SPLIT, defused, prompt_template
+from lib.core.records import Query, Record
+from lib.core.store import output_root
+from lib.structext.names import HINTS
+from lib.structext.records import Sample
+from lib.structext.samples import SUITES, V1, generate, load_official, split, suite
+
+FEW_SHOT = ("few-shot", "simple-few-shot")
+SIMPLE = (2, 1)  # depth and width, in the official code (Generation/datagen_simplefewshot.py)
+SETTINGS = {  # setting -> its prompt
+    "base": prompt_template("structext/base"),
+    "self-cot": prompt_template("structext/self-cot"),
+    "ps-cot": prompt_template("structext/ps-cot"),
+    "hint": prompt_template("structext/hint"),
+} | dict.fromkeys(FEW_SHOT, prompt_template("structext/few-shot"))
+REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
+TAGS = "text|question|hint|answer"
+# <S> and <SYS> in XML are split like chat turns and joined again: in capitals they are not turns.
+_ELEMENT = re.compile(rf"(?<=<){SPLIT}(?=/?(?:S|SYS)>)")
+POOL = 24  # samples per task, depth and width from which demonstrations are drawn
+POOL_SEED = 1  # added to a study's seed: no demonstration has the structure of a tested text
+TUNED = {
+    "tuned": ("base", 0),
+    "tuned-hint": ("hint", 0),
+    "tuned-few-shot": ("few-shot", 2),
+}  # arm -> setting and shots
+OFFICIAL = "official"  # a suite of published samples, with the demonstrations in their files
+_LISTS = "latex.0 latex.2 markdown.0 markdown.2 org.0 org.2".split()
+_LONG = [*_LISTS, *"latex.1 markdown.1 org.1 json.0 json.4 yaml.0 yaml.4 xml.0".split()]
+
+
+class Prompted(Record):
+    """A sample with its prompt in one setting."""
+
+    sample: Sample
+    setting: str
+    n_shots: int
+    demonstrations: tuple[str, ...]  # ids of the samples shown with their answers, in order
+    prompt: str  # all that the model is given, sent unchanged; "" in asked.jsonl, see queries.jsonl
+    suite: str = ""  # the suite that the sample was taken from; suites may share samples
+
+    @property
+    def query_id(self) -> str:
+        """Join suite, sample, setting and shots, because a sample may have several prompts."""
+        suite = self.suite and f"{self.suite}:"
+        shots = f"-{self.n_shots}" if self.n_shots else ""
+        return f"{suite}{self.sample.id}:{self.setting}{shots}"
+
+
+def asked_in(
+    suites: Sequence[str],
+    settings: Sequence[str],
+    shots: Sequence[int],
+    *,
+    mode: str = "corrected",
+    seed: int = 42,
+    per_task: int = 0,
+    official: str | Path = "",
+) -> Iterator[list[Prompted]]:
+    """Yield the prompts of a study, one list per suite, setting and number of shots.
+
+    `official` is the file or folder of the suite OFFICIAL. `per_task` limits the samples of a cell
+    (0: the suite's number).
+    """
+    known = (*SUITES, OFFICIAL, *SETTINGS)
+    unknown = [name for name in (*suites, *settings) if name not in known]
+    if unknown or not suites or not settings:
+        raise ValueError(
+            f"{unknown[0] if unknown else 'nothing'!r} cannot be asked: choose suites "
+            f"({', '.join((*SUITES, OFFICIAL))}) and settings ({', '.join(SETTINGS)})"
+        )
+    each = [(setting, n) for setting in settings for n in (shots if setting in FEW_SHOT else [0])]
+    for name in suites:
+        if name == OFFICIAL:
+            yield from _published(official, each, per_task)
+            continue
+        samples, pool = suite(name, seed, mode, per_task), cache(_pool)
+        cells = tuple(dict.fromkeys(one.cell[1:] for one in samples))
+        for setting, n_shots in each:
+            dials = {"few-shot": cells, "simple-few-shot": (SIMPLE,)}.get(setting, ())
+            others = pool(dials, mode, seed + POOL_SEED, name == "real-test")
+            yield prompts_for(samples, setting, n_shots, others, seed, name)
+
+
+def _pool(dials: tuple, mode: str, seed: int, is_real: bool) -> list[Sample]:
+    return [
+        sample
+        for depth, width in dials
+        for sample in generate(mode, None, depth, width, POOL, seed, is_real)
+    ]
+
+
+def _published(
+    path: str | Path, each: Sequence[tuple[str, int]], per_task: int
+) -> Iterator[list[Prompted]]:
+    if not path or FEW_SHOT[1] in dict(each):
+        raise ValueError(
+            f"the suite {OFFICIAL} needs the parameter official (a file or a folder), and not the "
+            f"setting {FEW_SHOT[1]}: its files have demonstrations, which few-shot shows"
+        )
+    shown = dict(load_official(output_root() / Path(path).expanduser()))
+    samples = some_of(list(shown), per_task)
+    for setting, n_shots in each:
+        kept = [one for one in samples if not n_shots or len(shown[one]) == n_shots]
+        own = [shown[one] for one in kept]
+        yield prompts_for(kept, setting, n_shots, suite=OFFICIAL, own=own)
+
+
+def training_samples(
+    tested: Iterable[Sample], *, mode: str = "corrected", seed: int = 42
+) -> tuple[list[Sample], int]:
+    """Return v1's training split, less the samples whose text is in `tested`, and their number.
+
+    It is 9 of 11 texts of v1's halves, drawn with `seed` + 2: the same small text may come again.
+    """
+    drawn = [sample for name in V1 for sample in split(suite(name, seed + POOL_SEED + 1, mode))[0]]
+    texts = {sample.reference for sample in tested}
+    kept = [sample for sample in drawn if sample.reference not in texts]
+    return kept, len(drawn) - len(kept)
+
+
+def training_queries(arm: str, samples: Sequence[Sample], seed: int = 42) -> list[Query]:
+    """Return prompts with answers for an arm in TUNED, one per sample of the training split.
+
+    A sample is left out if its cell has too few other texts to demonstrate.
+    """
+    if arm not in TUNED:
+        raise ValueError(
+            f"arm {arm!r} is not trained on StrucText-Eval: choose one of {', '.join(TUNED)}"
+        )
+    setting, n_shots = TUNED[arm]
+    texts = Counter(cell for cell, _ in {(one.cell, one.reference) for one in samples})
+    kept = [sample for sample in samples if texts[sample.cell] > n_shots]
+    return as_queries(prompts_for(kept, setting, n_shots, kept, seed, "train"))
+
+
+def some_of(samples: Sequence[Sample], per_task: int) -> list[Sample]:
+    """Return the first `per_task` of each task, depth and width, in order; all if 0."""
+    counts, kept = Counter(), []
+    for sample in samples:
+        counts[sample.cell] += 1
+        if not per_task or counts[sample.cell] <= per_task:
+            kept.append(sample)
+    return kept
+
+
+def prompts_for(
+    samples: Sequence[Sample],
+    setting: str,
+    n_shots: int = 0,
+    pool: Sequence[Sample] | None = None,
+    seed: int = 42,
+    suite: str = "",
+    *,
+    own: Sequence[Sequence[Sample]] | None = None,
+) -> list[Prompted]:
+    """Return the prompt of each sample, in order, in one of SETTINGS.
+
+    Demonstrations are drawn from `pool` (default: `samples`), or are each sample's `own`, which
+    were published with it. Raises ValueError for an unknown setting, for a number of shots that it
+    does not allow, and as `demonstrations_for` does.
+    """
+    if setting not in SETTINGS:
+        raise ValueError(f"setting {setting!r} is unknown: choose one of {', '.join(SETTINGS)}")
+    is_few_shot = setting in FEW_SHOT
+    if is_few_shot != (n_shots > 0) or n_shots < 0:
+        allowed = "at least 1" if is_few_shot else "no demonstration: give 0"
+        raise ValueError(f"n_shots is {n_shots}, but {setting} shows {allowed}")
+    shown, escape = [()] * len(samples), cache(_defused)  # a demonstration is shown many times
+    if n_shots:
+        shown = own or demonstrations_for(
+            samples, samples if pool is None else pool, n_shots, seed, setting
+        )
+    return [
+        Prompted(
+            sample=sample,
+            setting=setting,
+            n_shots=n_shots,
+            suite=suite,
+            demonstrations=tuple(one.id for one in examples),
+            prompt=_prompt(sample, setting, examples, escape),
+        )
+        for sample, examples in zip(samples, shown, strict=True)
+    ]
+
+
+def demonstrations_for(
+    samples: Sequence[Sample],
+    pool: Sequence[Sample],
+    n_shots: int,
+    seed: int = 42,
+    setting: str = "few-shot",
+) -> list[tuple[Sample, ...]]:
+    """Return, for each sample in order, `n_shots` of `pool` with other texts, drawn by `seed`.
+
+    A draw depends on the sample's id and its part of the pool alone, and a draw of more shots
+    extends the draw of fewer. Raises ValueError if the pool has too few other texts.
+    """
+    parts: dict[tuple, dict[str, Sample]] = {}  # cell -> its samples, one per text
+    for one in sorted(pool, key=lambda one: one.id):
+        parts.setdefault(one.cell, {}).setdefault(one.reference, one)
+    chosen = []
+    for sample in samples:
+        cell = sample.cell if setting == "few-shot" else (sample.task, *SIMPLE)
+        others = [one for text, one in parts.get(cell, {}).items() if text != sample.reference]
+        if len(others) < n_shots:
+            task, depth, width = cell
+            raise ValueError(
+                f"{task} at depth {depth}, width {width}: the pool has {len(others)} "
+                f"texts in addition to that of {sample.id}, too few for {n_shots} "
+                "shots; generate a pool with more samples per task"
+            )
+        Random(f"{seed} {sample.id}").shuffle(others)
+        chosen.append(tuple(others[:n_shots]))
+    return chosen
+
+
+def as_queries(prompted: Sequence[Prompted]) -> list[Query]:
+    """Return `prompted` as queries to answer and judge; `context` is the complete prompt.
+
+    The judge needs only `question` and `answer`. All questions on a text share `document_id`. A
+    sample has no place in a document; `structure` is the closest of the study's three: tabular for
+    tables, entity-list for answers of several lines, natural for the rest. Lists of names also have
+    `entity_count`.
+    """
+    return [
+        Query(
+            query_id=one.query_id,
+            document_id=one.sample.text_id,
+            question=one.sample.question,
+            answer=one.sample.answer,
+            structure=_structure(one.sample),
+            source_reference="",
+            start=0,
+            end=0,
+            entity_count=(
+                len(one.sample.answer.splitlines()) if one.sample.task in _LISTS else None
+            ),
+            block_type=one.sample.language,
+            context=one.prompt,
+        )
+        for one in prompted
+    ]
+
+
+def _prompt(
+    sample: Sample, setting: str, examples: Sequence[Sample], split: Callable[[str], str]
+) -> str:
+    raw = [
+        (sample.reference, sample.question, sample.hint or HINTS[sample.task]),
+        *((one.reference, one.question, one.answer) for one in examples),
+    ]
+    shown = [tuple(map(split, part)) for part in raw]
+    (text, question, hint), *others = shown
+    return SETTINGS[setting].render(
+        language=sample.language,
+        text=text,
+        question=question,
+        hint=hint,
+        is_split=shown != raw,
+        examples=[dict(zip(("text", "question", "answer"), part, strict=True)) for part in others],
+    )
+
+
+def _defused(text: str) -> str:
+    split = defused(text, TAGS)
+    return split if SPLIT in text else _ELEMENT.sub("", split)
+
+
+def _structure(sample: Sample) -> str:
+    if sample.language == "csv":
+        return "tabular"
+    return "entity-list" if sample.task in _LONG else "natural"

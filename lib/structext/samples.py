@@ -1,0 +1,263 @@
+"""Samples of StrucText-Eval: generated, by suite of the papers, or read from official files.
+
+A text is grown from an abstract tree. Two dials set its difficulty: it has `depth` levels below the
+root, and every inner node has depth × `width` children. A third, `size`, sets how much a node
+holds. Every text has its own random generator, seeded by seed, language, dials and number. The
+structure is drawn independently of the names, so corrected, faithful and Real-Test samples of the
+same number share it, except where a correction adds to it. The official generator's faults, which
+mode `faithful` keeps and `corrected` avoids, are listed in notebooks/structext/README.md.
+"""
+
+import gzip
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from lib.core.errors import BadInput
+from lib.core.store import shown
+from lib.structext.generate import PLUG_INS
+from lib.structext.names import HINTS, QUESTIONS, SCENARIOS, Names
+from lib.structext.records import LANGUAGES, MODES, TASKS, Sample
+from lib.structext.solve import task_of
+from lib.structext.tree import SIZE, Setting, layout
+
+# Suite -> (depth, width, samples of each of the 29 tasks); add a line for your own. From v2,
+# section 4. Depths 1 and 2 stand for v1's halves, whose lengths they were not chosen by.
+SUITES: dict[str, list[tuple[int, int, int]]] = {
+    "test": [(1, 1, 64), (2, 1, 64)],  # 3,712
+    "real-test": [(1, 1, 16), (2, 1, 16)],  # 928
+    "test-hard": [(depth, width, 8) for depth in (1, 2, 3) for width in (1, 2, 3)],  # 2,088
+    "v1-simple": [(1, 1, 104)],  # 3,016
+    "v1-hard": [(2, 1, 104)],  # 3,016
+}
+V1 = ("v1-simple", "v1-hard")  # of June 2024, where an XML tag may have no attribute
+SPLIT = (9, 2)  # train to test in v1
+ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")  # of official files
+MOST_REPEATED = 1000  # texts drawn in vain: there are hardly any more of them
+
+
+class Text(NamedTuple):
+    """Everything that determines a text, except its names."""
+
+    mode: str
+    language: str
+    depth: int
+    width: int
+    seed: int
+    number: int  # distinguishes texts that have all else in common
+    is_june: bool  # XML of June 2024
+
+
+def generate(
+    mode: str = "corrected",
+    tasks: Iterable[str] | None = None,
+    depth: int = 1,
+    width: int = 1,
+    per_task: int = 1,
+    seed: int = 42,
+    is_real: bool = False,
+    is_june: bool = False,
+) -> Iterator[Sample]:
+    """Make `per_task` samples of each of `tasks`, taking the tasks in turn.
+
+    `tasks` default to the benchmark's 29; a language's name means all its tasks. With `is_real`,
+    names are words of scenarios instead of letters; with `is_june`, XML is as in v1. A corrected
+    text is made once: the number of one that occurred before is left out.
+    Raises ValueError for an unknown mode or task, a dial below 1, a text that would be too large,
+    and a depth for which a language has no headings; and while samples are made, if there are too
+    few different texts.
+    """
+    if mode not in MODES or per_task < 1:
+        raise ValueError(
+            f"mode {mode!r}, per_task {per_task}: choose one of {', '.join(MODES)}, and at least 1"
+        )
+    layout(depth, width)
+    wanted = _wanted(tasks)
+    for language in wanted:
+        deepest = PLUG_INS[language].deepest
+        if mode == "corrected" and deepest and depth > deepest:
+            raise ValueError(
+                f"depth {depth}: {language} has headings for {deepest} levels only; "
+                f"leave {language} out, or give a depth of at most {deepest}"
+            )
+    texts = {
+        name: _texts(Text(mode, name, depth, width, seed, 0, is_june and name == "xml"))
+        for name in wanted
+    }
+    return (
+        sample
+        for _ in range(per_task)
+        for name, indices in wanted.items()
+        for sample in _samples_of(next(texts[name]), indices, is_real)
+    )
+
+
+def suite(name: str, seed: int = 42, mode: str = "corrected", per_task: int = 0) -> list[Sample]:
+    """Make the samples of a suite (a key of SUITES), as many as the paper has.
+
+    `per_task` limits the samples per task, depth and width; 0 means no limit. Raises ValueError for
+    another name, and as `generate` does.
+    """
+    if name not in SUITES:
+        raise ValueError(f"suite {name!r} is unknown: choose one of {', '.join(SUITES)}")
+    kind = {"is_real": name == "real-test", "is_june": name in V1}
+    return [
+        sample
+        for depth, width, most in SUITES[name]
+        for sample in generate(mode, None, depth, width, min(per_task or most, most), seed, **kind)
+    ]
+
+
+def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
+    """Split into train and test, as nearly 9 to 2 as possible in each task, depth and width.
+
+    All questions on a text fall on the same side if `samples` includes them all.
+    """
+    counts: Counter = Counter()
+    train, test = [], []
+    for sample in samples:
+        (test if counts[sample.cell] * SPLIT[1] % sum(SPLIT) < SPLIT[1] else train).append(sample)
+        counts[sample.cell] += 1
+    return train, test
+
+
+def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
+    names = {*TASKS} if tasks is None else {*tasks}
+    unknown = names.difference(TASKS, LANGUAGES)
+    if unknown or not names:
+        raise ValueError(
+            f"unknown tasks {', '.join(sorted(unknown)) or '(none were given)'}: "
+            f"choose languages ({', '.join(LANGUAGES)}) or tasks such as json.3"
+        )
+    wanted: dict[str, list[int]] = {}
+    for task in TASKS:
+        language, index = task.split(".")
+        if names & {task, language}:
+            wanted.setdefault(language, []).append(int(index))
+    return wanted
+
+
+def _texts(first: Text) -> Iterator[Text]:
+    seen: set[str] = set()
+    for number in count():
+        text = first._replace(number=number)
+        if text.mode == "corrected":
+            letters = _written(text, False)[0].text
+            if number - len(seen) > MOST_REPEATED:
+                raise ValueError(
+                    f"{text.language} at depth {text.depth}, width {text.width} gave {len(seen):,} "
+                    f"different texts in {number:,}: give a lower per_task"
+                )
+            if letters in seen:
+                continue
+            seen.add(letters)
+        yield text
+
+
+@lru_cache(maxsize=1)  # a text is compared with earlier ones, and then asked about
+def _written(text: Text, is_real: bool) -> tuple[Any, int]:
+    kind = f"{text.seed} {text.language} {text.depth} {text.width} {SIZE}"
+    rng = Random(f"{kind} {text.number}")
+    names_seed = rng.getrandbits(40)
+    turn = crc32(kind.encode()) + text.number
+    setting = Setting(
+        layout(text.depth, text.width),
+        text.depth,
+        text.mode == "corrected",
+        rng,
+        Names(names_seed, SCENARIOS[turn % len(SCENARIOS)] if is_real else None),
+        turn,
+        text.is_june,
+    )
+    return PLUG_INS[text.language].write(setting), names_seed
+
+
+def _samples_of(text: Text, indices: Iterable[int], is_real: bool) -> Iterator[Sample]:
+    language = text.language
+    document, names_seed = _written(text, is_real)
+    for index in indices:
+        task = f"{language}.{index}"
+        item = PLUG_INS[language].finders[index](document, Random(names_seed + index + 1))
+        yield Sample(
+            id=f"{text.mode}-{task}-{'real-' * is_real}d{text.depth}-w{text.width}"
+            f"{'-june' * text.is_june}-s{text.seed}-{text.number}",
+            language=language,
+            task=task,
+            depth=text.depth,
+            width=text.width,
+            hint=HINTS[task],
+            answer=item.answer,
+            question=QUESTIONS[text.mode][task].format(**item.slots),
+            reference=document.text if item.text is None else item.text,
+        )
+
+
+def load_official(path: Path) -> list[tuple[Sample, list[Sample]]]:
+    """Return the samples of an official file, or of all files below a folder, by path.
+
+    Each comes with its demonstrations (field `examples`): same cell and hint, ids with #1, #2, ….
+    Raises BadInput if a file or a sample cannot be read.
+    """
+    below = sorted(one for one in path.rglob("*") if one.name.endswith(ENDINGS))
+    files = [path] if path.is_file() else below
+    if not files:
+        raise BadInput(
+            f"{shown(path)} is missing or has no file *{', *'.join(ENDINGS)}: give an "
+            "official file of StrucText-Eval, or a folder of them"
+        )
+    found = []
+    for file in files:
+        name = file.name if path.is_file() else file.relative_to(path).as_posix()
+        for default, row in _rows(file, name):
+            try:
+                first, *others = _samples(row, default)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise BadInput(
+                    f"{shown(file)}, {default}: not a sample ({error!r}); it needs "
+                    "Question, Answer, Reference and Label"
+                ) from error
+            found.append((first, others))
+    return found
+
+
+def _rows(file: Path, name: str) -> Iterator[tuple[str, dict]]:
+    try:
+        content = file.read_bytes()
+        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
+        if ".jsonl" in file.name:
+            rows = [line and json.loads(line) for line in map(str.strip, text.split("\n"))]
+        else:
+            rows = json.loads(text)
+        json.dumps(rows, ensure_ascii=False).encode()  # an unpaired surrogate could not be stored
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        raise BadInput(f"{shown(file)}: not JSON ({error}); download the file again") from error
+    if isinstance(rows, dict):
+        return iter([(name, rows)])
+    return ((f"{name}:{number}", row) for number, row in enumerate(rows, 1) if row)
+
+
+def _samples(row: dict, default: str) -> Iterator[Sample]:
+    label, name = row["Label"], row.get("path") or default
+    language = label["typename"]
+    for number, part in enumerate([row, *(row.get("examples") or [])]):
+        task = task_of(language, part["Question"])
+        if task not in TASKS:
+            raise BadInput(f"{task} is not a task of the benchmark")
+        yield Sample(
+            id=f"{name}#{number}" if number else name,
+            language=language,
+            task=task,
+            depth=int(label["node_number"]),
+            width=int(label["n_ary_ratio"]),
+            question=part["Question"].strip(),
+            answer=part["Answer"].strip(),
+            reference=part["Reference"].strip("\r\n"),
+            hint=row.get("RuleHint") or "",
+        )

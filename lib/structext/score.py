@@ -1,0 +1,137 @@
+"""Find the final answer in a reply to one of the six prompts, score and judge it."""
+
+import re
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from lib.analyze.metrics import bleu, exact_match, rouge_l_with_steps
+from lib.core.records import Answer, Query
+from lib.judge.scorer import check_single_arm
+from lib.structext.prompts import REASONING, Prompted, as_queries
+from lib.tasks.task import Final
+
+# v2: a response with less ROUGE-L scores 0; the official code loses rows, as an empty response
+# raises ValueError and a long text RecursionError
+LEAST_ROUGE = 0.75  # a response with less scores 0 (v2, 4.2)
+METRICS = ("rouge_score", "bleu", "exact")
+RECURSION_LIMIT = 1000  # CPython's default, under which the official scorer runs
+FRAMES = 12  # on that scorer's stack before the recursion begins, approximately
+NO_ANSWER = "no <answer> in the reply"
+NO_ROW = "no answer row: the query was not asked, or its call failed"
+_TAG = re.compile(r"\\?<\s?(/?)\s?answer\s?\\?>", re.I)  # a backslash if Markdown is escaped
+# a base model goes on to write tasks of its own
+_NEXT = re.compile(r"(?<=</answer>)\s*<(?:text|question)>.*", re.I | re.S)
+_THOUGHTS_END = re.compile(r"</think>", re.I)
+_THOUGHTS = re.compile(r"\s*<think>", re.I)
+_FENCED = re.compile(r"\s*`{3,}\w*\n(.*)\n`{3,}\s*", re.S)
+_LONGEST = 60  # characters of a line that a reason shows
+
+
+class Scored(NamedTuple):
+    """The scores of a response, each metric 0 to 1."""
+
+    rouge_l: float  # F, as in `rouge` 1.0.1
+    rouge_score: float  # the paper's: rouge_l, or 0 below LEAST_ROUGE
+    bleu: float
+    exact: float  # 1 if equal except for whitespace at both ends
+    error: str  # why the row has 0; "" if it was scored
+    official_fails: bool  # the official scorer would lose the row, as it is empty or too long
+
+
+def score(answer: str, response: str | None) -> Scored:
+    """Score a response; if it cannot be scored, every metric is 0 and `error` has the reason."""
+    answer, response = (
+        text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
+        for text in (answer, response or "")
+    )
+    try:
+        if not response.strip():
+            raise ValueError("there is no response")
+        rouge, steps = rouge_l_with_steps(answer, response)
+    except ValueError as empty:
+        return Scored(0.0, 0.0, 0.0, 0.0, str(empty), True)
+    return Scored(
+        rouge,
+        rouge if rouge >= LEAST_ROUGE else 0.0,
+        bleu(answer, response),
+        float(exact_match(answer, response)),
+        "",
+        steps + FRAMES >= RECURSION_LIMIT,
+    )
+
+
+def final_answer(reply: str | None, setting: str) -> Final:
+    """Return the answer in `reply`; if `missing` is set, there is none and the score is 0.
+
+    In a setting that asks for reasoning, the answer is the content of the last <answer> that is not
+    empty; the last tag may be unclosed if the reply was truncated or stopped there. In the other
+    settings the prompt ends with <answer>, and the answer is the reply up to an end tag; a reply
+    that opens the tag again is read as if it had reasoned. Thoughts up to </think> are ignored.
+    """
+    reply = reply or ""
+    thoughts_end = max((found.end() for found in _THOUGHTS_END.finditer(reply)), default=0)
+    reply = _NEXT.sub("", reply[thoughts_end:]).strip()
+    if not reply or _THOUGHTS.match(reply):
+        return Final("", "the reply ends in its thoughts" if reply else "there is no reply")
+    tags = list(_TAG.finditer(reply))
+    if setting in REASONING:
+        text, missing = _last_content(reply, tags), "the <answer> is empty" if tags else NO_ANSWER
+    else:
+        ends = [tag for tag in tags if tag[1]]
+        is_open = bool(ends) and tags[0] is ends[0]  # the prompt's own tag is closed first
+        text = reply[: ends[0].start()].strip() if is_open else _last_content(reply, tags)
+        text, missing = text or ("" if ends else reply), "the <answer> is empty"
+    return Final(text, "" if text else missing)
+
+
+def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
+    """Return one score per question, in order; without an answer it is 0, and `error` says why.
+
+    Raises ValueError as `lib.judge.scorer.check_single_arm` does.
+    """
+    _, replies = check_single_arm(as_queries(prompted), answers)
+    rows = []
+    for one in prompted:
+        final = Final("", NO_ROW)
+        if one.query_id in replies:
+            final = final_answer(replies[one.query_id], one.setting)
+        row = score(one.sample.answer, final.text)
+        rows.append(row._replace(error=final.missing) if final.missing else row)
+    return rows
+
+
+def judged(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:
+    """Return verdict and reason of each answer, as `lib.judge.scorer.judge` needs them.
+
+    An answer is correct if its lines are the reference's, ignoring whitespace and a code fence.
+    """
+    reasons = map(_difference, [query.answer for query in queries], answers)
+    return [
+        ("incorrect", reason) if reason else ("correct", "the reference, whatever its whitespace")
+        for reason in reasons
+    ]
+
+
+def _difference(reference: str, answer: str) -> str:
+    fenced = _FENCED.fullmatch(answer)
+    wanted, given = (
+        [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+        for text in (reference, fenced[1] if fenced else answer)
+    )
+    pairs = zip_longest(wanted, given, fillvalue="(no line)")
+    for number, (one, other) in enumerate(pairs, 1):
+        if one != other:
+            return f'line {number} is "{other[:_LONGEST]}", not "{one[:_LONGEST]}"'
+    return ""
+
+
+def _last_content(reply: str, tags: list[re.Match]) -> str:
+    for number in range(len(tags) - 1, -1, -1):
+        tag, following = tags[number], tags[number + 1] if number + 1 < len(tags) else None
+        before = reply[reply.rfind("\n", 0, tag.start()) + 1 : tag.start()]
+        is_closed = following[1] if following else not before.strip(" \t*`>")
+        content = reply[tag.end() : following.start() if following else None].strip()
+        if not tag[1] and is_closed and content:
+            return content
+    return ""

@@ -1,0 +1,74 @@
+"""Small samples with prompts, and rows of arms that reply to them, for the analysis tests."""
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from lib.core.records import Answer, Rejected
+from lib.judge.scorer import judge
+from lib.structext import analyze
+from lib.structext.prompts import REASONING, Prompted, as_queries, prompts_for
+from lib.structext.samples import generate
+from lib.structext.score import final_answer, judged
+
+
+def ask(suite: str = "test", setting: str = "base", n_shots: int = 0, **dials) -> list[Prompted]:
+    dials = {"tasks": ["tree.1", "csv.0", "json.1"], "per_task": 2, "seed": 5} | dials
+    pool = list(generate(**dials | {"per_task": 6, "seed": 6})) if n_shots else None
+    return prompts_for(list(generate(**dials)), setting, n_shots, pool, suite=suite)
+
+
+def right(one: Prompted) -> str:
+    answer = one.sample.answer
+    return f"So it is\n<answer>{answer}</answer>" if one.setting in REASONING else answer
+
+
+def wrong(one: Prompted) -> str:
+    return "none of them"
+
+
+def silent(one: Prompted) -> str:
+    return ""
+
+
+def by_number(*replies: Callable) -> Callable:
+    """Answer the first question by the first of `replies`, and all after the last by the last."""
+    order: dict[str, int] = {}
+    return lambda one: replies[min(order.setdefault(one.query_id, len(order)), len(replies) - 1)](
+        one
+    )
+
+
+def answered(arm: str, query_id: str, text: str) -> Answer:
+    return Answer(query_id=query_id, arm=arm, answer=text, n_tokens=1, truncated=len(text) > 200)
+
+
+def replies_of(asked: list[Prompted], **arms: Callable) -> dict[str, list[Answer]]:
+    """Map each arm to its replies; an arm maps a question to a text, None for no row."""
+    return {
+        arm: [
+            answered(arm, one.query_id, text) for one in asked if (text := reply(one)) is not None
+        ]
+        for arm, reply in arms.items()
+    }
+
+
+def of_arms(
+    asked: list[Prompted], left_out: list[Prompted] = (), is_floored: bool = False, **arms: Callable
+) -> pd.DataFrame:
+    """Return `rows_of` judged by rules, for the replies of `arms` to `asked`.
+
+    No arm's window holds the questions in `left_out`. With `is_floored`, the arm BLIND follows; its
+    training split is the samples asked.
+    """
+    every, answers, verdicts = [*asked, *left_out], replies_of(asked, **arms), {}
+    settings = {one.query_id: one.setting for one in every}
+    for arm, rows in answers.items():
+        texts = [final_answer(row.answer, settings[row.query_id]).text for row in rows]
+        finals = [answered(arm, row.query_id, text) for row, text in zip(rows, texts, strict=True)]
+        verdicts[arm] = judge(as_queries(every), finals, judged)
+    out = [Rejected(document_id="", item=one.query_id, reason="too long") for one in left_out]
+    if is_floored:
+        constants = analyze.learned(one.sample for one in every)
+        answers[analyze.BLIND], verdicts[analyze.BLIND] = analyze.blind(every, constants)
+    return analyze.rows_of(every, dict.fromkeys(arms, out), answers, verdicts)

@@ -1,0 +1,50 @@
+"""figures: they show what the tables say, also where there is little."""
+
+import pytest
+from matplotlib.collections import LineCollection
+
+from lib.analyze.figures.style import marker
+from lib.structext.analyze import heat, real_and_test, summary, with_all
+from lib.structext.figures import draw_groups, draw_heat
+from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
+
+HARD = [one for depth in (1, 2) for one in ask("test-hard", depth=depth, width=2)]
+ASKED = [*ask(), *ask("real-test", is_real=True), *HARD]
+ROWS = of_arms(ASKED, ask("test-hard", depth=3), base=by_number(right, wrong, silent), tuned=right)
+BASE, TUNED = marker(0)["marker"], marker(1)["marker"]
+
+
+def points(axes, drawn_as: str, is_filled: bool = True) -> list[float]:
+    lines = [line for line in axes.lines if line.get_marker() == drawn_as]
+    lines = [line for line in lines if (line.get_markerfacecolor() != "white") == is_filled]
+    return [float(x) for line in lines for x in line.get_xdata()]
+
+
+def test_groups_have_a_marker_per_arm_at_its_score_and_an_interval():
+    table = summary(with_all(ROWS), ["suite", "language", "arm"])
+    figure, plotted = draw_groups(table, "language")
+    axes = figure.axes[0]
+    assert plotted is table
+    assert [one.get_title("left") for one in figure.axes] == ["test", "real-test", "test-hard"]
+    own = table[(table.suite == "test") & (table.arm == "base")]
+    assert points(axes, BASE) == pytest.approx((100 * own.rouge_score).tolist())
+    intervals = [part for part in axes.collections if isinstance(part, LineCollection)]
+    assert sum(len(part.get_segments()) for part in intervals) == (table.suite == "test").sum()
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["csv", "tree", "json", "all"]
+    judged, _ = draw_groups(table, "language", "judge")
+    assert points(judged.axes[0], TUNED) == [100] * 4
+
+
+def test_heat_has_a_panel_for_each_arm_asked_and_a_dash_for_a_cell_left_out():
+    figure, plotted = draw_heat(heat(ROWS), ["tuned"])
+    assert set(plotted.arm) == {"tuned"} and set(plotted.suite) == {"test-hard"}
+    drawn = [text.get_text() for text in figure.axes[0].texts]
+    assert figure.axes[0].get_title("left") == "tuned"
+    assert drawn.count("100.0\nSD 0.0") == 2
+
+
+def test_a_difference_without_an_interval_is_hollow():
+    figure, _ = draw_groups(real_and_test(ROWS), "language", "difference_points")
+    assert points(figure.axes[0], TUNED) == []
+    assert len(points(figure.axes[0], TUNED, is_filled=False)) == 4

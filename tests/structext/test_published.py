@@ -1,0 +1,104 @@
+"""The papers' tables as data: complete, consistent where they are, and beside a run's scores."""
+
+from collections import Counter
+
+import pandas as pd
+import pytest
+
+from lib.analyze.stats import share_interval
+from lib.core.arms import ALL
+from lib.core.store import REPOSITORY, package_file
+from lib.structext.analyze import constant, learned, shown
+from lib.structext.prompts import training_samples
+from lib.structext.published import (
+    FLOORS,
+    agreement,
+    beside_paper,
+    paper_scores,
+)
+from lib.structext.records import LANGUAGES, TASKS
+from lib.structext.samples import suite as generated
+from lib.structext.score import score
+from tests.structext.replied import ask, by_number, of_arms, right, wrong
+
+README = REPOSITORY / "notebooks" / "structext" / "README.md"
+SUMS = {  # file -> numbers and their sum, by awk over the tables as they were copied
+    "v1-table1": (425, 18939.5),
+    "v1-table2": (26, 944.6),
+    "v1-table3": (290, 75052.9),
+    "v1-table9": (425, 4368.3),
+    "v2-table3": (408, 23812.0),
+    "v2-table4": (49, 1948.2),
+    "v2-table6": (72, 2177.47),
+}
+
+
+def means(where: str) -> pd.DataFrame:
+    """Column ALL of a table by model and prompt; its languages' and kinds' means, by tasks."""
+    cells = paper_scores().query("where == @where")
+    wide = cells.pivot(index=["model", "prompt"], columns="column", values="percent")
+    weights = pd.Series(Counter(TASKS.values()) + Counter(task.split(".")[0] for task in TASKS))
+    own = {"languages": weights[[*LANGUAGES]], "kinds": weights.drop([*LANGUAGES])}
+    weighted = {name: (wide[part.index] * part).sum(axis=1) / 29 for name, part in own.items()}
+    return wide[[ALL]].assign(**weighted)
+
+
+def test_every_printed_number_is_there():
+    folder = package_file("structext/published/v1-table1.csv").parent
+    found = {}
+    for path in folder.iterdir():
+        numbers = pd.read_csv(path).select_dtypes("number").stack().dropna()
+        found[path.stem] = (len(numbers), pytest.approx(numbers.sum()))
+    assert found == SUMS
+    assert (
+        len(paper_scores()) == sum(n for name, (n, _) in SUMS.items() if name[-1] in "1249") + 408
+    )
+    for where in ("v1, Table 1", "v1, Table 9"):  # ALL agrees with the columns in most rows
+        table = means(where)
+        gaps = table[["languages", "kinds"]].sub(table[ALL], axis=0).abs()
+        assert (gaps < 1).sum().min() >= 20
+
+
+def test_the_page_names_what_the_papers_contradict():
+    table = means("v2, Table 3")
+    row, gap = table.loc[("Llama-3.1-8B", "base")], table.languages - table[ALL]
+    people = paper_scores()[paper_scores().model.str.lower() == "human"].percent
+    printed = pd.read_csv(package_file("structext/published/v2-table6.csv"), index_col=0)
+    hard = paper_scores().query("where == 'v2, Table 4' and prompt == 'base' and model != 'human'")
+    assert list(hard.percent) == list(printed["rouge-l"])
+    r = agreement(of_arms(ask(), base=right)).set_index("metric").pearson.iloc[:5]
+    assert r.bleu == pytest.approx(printed.bleu.corr(printed.human))
+    page = " ".join(README.read_text(encoding="utf-8").split())
+    for sentence in (
+        "People score {:.1f} in v2 (Table 4) and {:.1f} in v1 (Table 2)".format(*people[::-1]),
+        f"has {row[ALL]:.1f} printed, and {row.languages:.1f} as the mean of its languages",
+        f"at least 9 points below this mean in {(gap >= 9).sum()} of {len(gap)} rows",
+        f"within {(table.kinds - table.languages).abs().max():.1f} points in every row",
+        f"Table 6 gives {r.rouge_score:.3f}, {r.judge:.3f} and {r.exact:.3f}",
+    ):
+        assert sentence in page
+
+
+def test_ours_are_beside_the_papers_by_language_and_kind():
+    asked = [*ask(), *ask("v1-simple"), *ask("v1-hard", depth=2)]
+    table = beside_paper(of_arms(asked, base=by_number(right, wrong), tuned=right))
+    paper = table[table.source == "paper"].set_index(["where", "model", "prompt"])
+    assert len(paper) == 25 + 26 + 25 + 24 + 49 and paper.index.is_unique
+    row = paper.loc[("v1, Table 1", "GPT4", "few-shot-2")]
+    assert (row.tree, row.Statistics, row[ALL]) == pytest.approx((0.542, 0.75, 0.827))
+    ours = table[table.source == "this run"].set_index(["suite", "metric", "model"])
+    assert list(ours.index.unique("suite")) == ["v1", "v1-hard", "test"]
+    base = ours.loc[("test", "rouge_score", "base")]
+    assert (base.n, base.csv, base.TextRetrieval, base.tree) == pytest.approx((6, 0.5, 0.5, 0))
+    assert base[ALL] == pytest.approx(1 / 6) and base.low < base[ALL] < base.high
+    assert ours.loc[("v1", "rouge_l", "tuned"), ["n", ALL]].tolist() == pytest.approx([12, 1])
+    assert "27.5 [26.0, 28.9]" in set(shown(table)[ALL])  # the floor of the paper's suite
+
+
+@pytest.mark.parametrize("suite", FLOORS)
+def test_the_floors_beside_published_results_are_measured(suite):
+    samples = generated(suite, mode="faithful")
+    constants = learned(training_samples(samples, mode="faithful")[0])
+    scores = pd.Series([score(one.answer, constant(one, constants)).rouge_score for one in samples])
+    ends = share_interval(scores, pd.Series([one.text_id for one in samples]))
+    assert FLOORS[suite] == pytest.approx((len(samples), scores.mean(), *ends), abs=5e-5)

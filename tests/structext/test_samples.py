@@ -1,0 +1,152 @@
+"""generate: every text has its structure and its answers, and a seed is a file."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib.core.store import REPOSITORY
+from lib.structext.records import MODES, TASKS, Sample
+from lib.structext.samples import (
+    PLUG_INS,
+    SUITES,
+    generate,
+    split,
+    suite,
+)
+
+DIALS = {"depth": st.integers(1, 3), "width": st.integers(1, 2), "seed": st.integers(0, 10_000)}
+
+
+def one(task: str, **dials) -> Sample:
+    return next(generate(dials.pop("mode", "corrected"), [task], **dials))
+
+
+def test_a_suite_has_the_papers_count():
+    counts = {name: 29 * sum(n for *_, n in cells) for name, cells in SUITES.items()}
+    assert counts == dict(zip(SUITES, (3712, 928, 2088, 3016, 3016), strict=True))
+
+
+def test_a_suite_has_every_task_in_every_cell_as_often():
+    samples = suite("real-test")
+    assert len(samples) == len({sample.id for sample in samples}) == 928
+    cells = Counter(sample.cell for sample in samples)
+    assert set(cells.values()) == {16} and len(cells) == 29 * 2
+    assert len({(one.question, one.reference) for one in samples}) == 928
+    train, test = split(samples)
+    # of 16, 2 in 11: places 0, 6, 11
+    assert len(train) + len(test) == 928 and len(test) == 29 * 2 * 3
+    assert not {sample.reference for sample in train if sample.task in ("json.0", "json.1")} & {
+        sample.reference for sample in test
+    }
+
+
+BYTES = {  # mode -> of two levels, letters and then words; of the first version of this code
+    "faithful": "2b3555a9f3a844896de840e707c31b25f98ac305d6facece9a19eb02f61230d0",
+    "corrected": "62246ca8ed90fd5d6a79a3d08d8f8ec84c665ad8e804e0a266dca692b7eb97f2",
+}
+
+
+def test_a_seed_is_the_same_bytes_in_any_process():
+    program = (
+        "import hashlib\nfrom lib.structext.samples import generate\n"
+        "for mode, kinds in (('faithful', [False]), ('corrected', [False, True])):\n"
+        "    made = [one for real in kinds for one in generate(mode, None, 2, 1, 1, 7, real)]"
+        "\n"
+        "    text = ''.join(one.model_dump_json() + '\\n' for one in made)\n"
+        "    print(hashlib.sha256(text.encode()).hexdigest())"
+    )
+    for hash_seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+        made = subprocess.check_output(
+            [sys.executable, "-c", program], cwd=REPOSITORY, env=environment, text=True
+        )
+        assert made.split() == [*BYTES.values()]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_sample_is_the_same_whichever_others_are_asked_for(mode):
+    among_all = {sample.id: sample for sample in generate(mode, PLUG_INS, 2, per_task=2)}
+    for task in TASKS:
+        for sample in generate(mode, [task], 2, per_task=2):
+            assert sample == among_all[sample.id]
+
+
+@given(**DIALS, is_real=st.booleans())
+def test_objects_read_back_and_paths_lead_to_their_values(depth, width, seed, is_real):
+    readers = {"json": json.loads, "yaml": yaml.safe_load}
+    for sample in generate(
+        "corrected", ["json.3", "yaml.3"], depth, width, seed=seed, is_real=is_real
+    ):
+        value = root = readers[sample.language](sample.reference)
+        for key, place in re.findall(r'\["(\w+)"\]|\[(\d+)\]', sample.answer):
+            value = value[key or int(place)]
+        assert value == re.search('"(.*?)"', sample.question)[1]
+        found, todo = [], [root]
+        for node in todo:
+            todo += node.get("subs", [])
+            found += [text for text in node.values() if isinstance(text, str)]
+            assert all(isinstance(key, str) for key in node)
+        assert len(set(found)) == len(found)  # ids and values: no question has two answers
+
+
+@pytest.mark.parametrize("task", ["json.2", "yaml.2", "xml.2"])
+def test_corrected_syntax_labels_are_half_true_and_true_of_what_they_label(task):
+    samples = list(generate("corrected", [task], 2, per_task=8))
+    assert Counter(sample.answer for sample in samples) == {"True": 4, "False": 4}
+    faithful = Counter(sample.answer for sample in generate("faithful", [task], 2, per_task=40))
+    assert faithful["True"] >= 39  # official: 129 of 132
+
+
+@given(seed=st.integers(0, 10_000), depth=st.integers(1, 2))
+def test_a_real_sample_is_a_test_sample_with_other_names(seed, depth):
+    """Nesting, order, counts and relations are kept, so answers that are not names are too."""
+    tasks = ["csv.1", "csv.2", "csv.3", "tree.0", "tree.1", "json.2", "json.3", "xml.2", "latex.1"]
+    both = (
+        generate("corrected", tasks, depth, seed=seed, is_real=is_real) for is_real in (False, True)
+    )
+    for letters, words in zip(*both, strict=True):
+        assert words.reference != letters.reference
+        assert words.reference.count("\n") == letters.reference.count("\n")
+        if letters.task == "json.3":
+            assert re.findall(r"\[\d+\]", words.answer) == re.findall(r"\[\d+\]", letters.answer)
+        elif letters.task == "latex.1":
+            assert words.question == letters.question
+        else:
+            assert words.answer == letters.answer
+
+
+def test_faithful_texts_have_the_official_faults():
+    latex = one("latex.1", mode="faithful", depth=3)
+    commands = {line.split("{")[0] for line in latex.reference.split("\n") if line[:2] == "\\s"}
+    assert commands == {"\\section", "\\subsection"}  # of three levels
+    text = one("yaml.3", mode="faithful").reference
+    assert re.search(r"^Z: \w+,$", text, re.M) and "subs: \n" in text
+    with_bold = generate("faithful", ["markdown.0"], 2, per_task=10)
+    assert any(re.search(r"\w\*\*\w", sample.reference) for sample in with_bold)  # within a word
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"depth": 0}, "depth 0"),
+        ({"width": 0}, "width 0"),
+        ({"per_task": -1}, "per_task -1"),
+        ({"mode": "loose"}, "loose"),
+        ({"tasks": ["json.5"]}, "json.5"),
+        ({"tasks": []}, "none were given"),
+        ({"depth": 9, "width": 9}, "at most 2,000,000 leaves"),
+        ({"depth": 10**9, "width": 10**9}, "at most 2,000,000 leaves"),
+        ({"tasks": ["latex"], "depth": 6, "width": 1}, "latex has headings for 5"),
+    ],
+)
+def test_a_wrong_setting_is_an_error_before_the_first_sample(arguments, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        generate(**arguments)
