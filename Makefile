@@ -81,15 +81,17 @@ clean:  ## remove the output of STUDY: figures/STUDY, and data/STUDY except your
 
 environment: $(READY)  ## only install
 
+PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 # Rebuilt whenever the lock or the dependencies change; the stamp is written last, so an interrupted
 # install is repeated. Modules are compiled when they are first imported: compiling all 24,000 of them
 # would take 40% of the time.
-.venv/ready: requirements.lock pyproject.toml
+.venv/ready: requirements.lock requirements-torch.lock pyproject.toml
 	@"$(PYTHON3)" -c "import sys; sys.version_info >= (3, 11) or sys.exit('python 3.11 or newer is needed, $(PYTHON3) is ' + sys.version.split()[0] + ': install it, or name one with make PYTHON3=python3.11')"
 	@echo "installing into .venv (once, some minutes) ..."
 	@rm -f .venv/ready
 	@"$(PYTHON3)" -m venv .venv
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements.lock \
+	@$(PIP) --no-compile --no-deps --require-hashes -r requirements.lock \
+		&& $(PIP) --no-compile -r requirements-torch.lock \
 		|| { echo "installing failed: pip gives the reason above. Is the package index reachable (network, HTTPS_PROXY, PIP_INDEX_URL)? The same command tries again."; exit 1; }
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(PIP) --no-deps -e .
 	@touch .venv/ready
