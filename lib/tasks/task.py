@@ -76,10 +76,6 @@ class Task:
         """Return the questions that rules or the model `annotator` write on the texts."""
         raise BadInput("this task generates its questions: run its notebook 00")
 
-    def checks(self, asked: Asked, texts: Rows) -> list[str]:
-        """Return what was checked of all questions, a line each. Raises AssertionError."""
-        return []
-
     def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
         """Return the queries with `shots` worked examples in each prompt."""
         raise BadInput("this task has no worked examples for an arm: set shots to 0")
