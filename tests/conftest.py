@@ -179,7 +179,7 @@ class House:
             self.command(*arguments),
             cwd=self.root,
             text=True,
-            timeout=300,
+            timeout=900,
             env=self.environment(**environment),
             check=False,
             stdout=subprocess.PIPE,

@@ -127,12 +127,12 @@ def require_artifact(study: str, name: str, **keys: object) -> Path:
 def load(
     study: str, name: str, kind: type[R] | None = None, *, optional: bool = False, **keys: object
 ) -> list:
-    """Return the rows of an artifact; with a list as `arm`, those of all its files in order.
+    """Return the rows of an artifact; with several names as `arm`, those of their files in order.
 
     `kind` is the record type if the table of artifacts names none. With `optional`, a missing file
     counts as empty. Raises BadInput and ValueError as `read_records` does.
     """
-    if isinstance(arms := keys.get("arm"), list):
+    if isinstance(arms := keys.get("arm", ""), Iterable) and not isinstance(arms, str):
         keys_of = [{**keys, "arm": arm} for arm in arms]
         return [row for own in keys_of for row in load(study, name, kind, optional=optional, **own)]
     path = artifact_path(study, name, **keys)

@@ -2,13 +2,12 @@
 
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from html import unescape
 
 import pandas as pd
 
-from lib.core.records import Document, Normalized, Query, Segment
+from lib.core.records import Document, Normalized, Segment
 from lib.core.structures import STRUCTURES, structure_of
 from lib.documents.markdown import parse, untagged
 
@@ -72,15 +71,6 @@ def short_items(source: str) -> list[tuple[int, str]]:
         for span in (*block.items, *(cell for row in block.rows for cell in row))
         if re.search(r"\w", span.text) and len(span.text.split()) <= SHORT_WORDS
     ]
-
-
-def answers_kept(queries: list[Query], normalized: list[Normalized]) -> list[bool]:
-    """Return for each query whether all words of its answer are in its document's rewrites."""
-    texts = defaultdict(str)
-    for row in normalized:
-        texts[row.document_id] += row.text + "\n\n"
-    words = {name: words_in(text) for name, text in texts.items()}
-    return [words_in(query.answer) <= words.get(query.document_id, set()) for query in queries]
 
 
 def words_in(text: str) -> frozenset[str]:

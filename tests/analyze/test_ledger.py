@@ -24,7 +24,7 @@ from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import make_records
 from lib.lab.engines import ask_facts, rewrite_facts
 from lib.lab.products import make_products
-from lib.normalize.rewrite import answers_kept, normalize
+from lib.normalize.rewrite import normalize
 from lib.normalize.segments import segment
 from lib.train.corpus import pack, read_corpus, split
 
@@ -238,7 +238,6 @@ def test_of_several_places_the_sentence_most_like_the_question_counts():
 
 def test_the_table_adds_up_to_the_ledger():
     segments, normalized, trained = prepared(60, "dapt-n", "document", 48)
-    assert 0 < sum(answers_kept(QUERIES, normalized)) < len(QUERIES)  # two are dropped
     ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {"dapt-n": trained})
     reached = sum(row.lost_at == "" for row in ledger)
     verdicts = joined(

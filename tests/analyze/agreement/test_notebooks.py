@@ -90,7 +90,7 @@ def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, r
     assert re.search(r"0 questions of \d+ are rated", printed)
     text = questions.read_text(encoding="utf-8-sig")
     questions.write_text(text.replace(',""\n', ',"good"\n', 7).replace(',""\n', ',"wrong"\n', 3))
-    assert "10 questions of" in run("agreement", arms=ARMS, sample_size=20, n_questions=20)
+    assert "10 questions of" in run("agreement", arms=ARMS, sample_size=20)
     rated = pd.read_csv(result_path("s", "question_ratings.csv"))
     assert [*rated[rated.by == "all"].share] == [0.7, 0, 0.3]
     assert not result_path("s", "agreement.csv").exists()
