@@ -53,7 +53,7 @@ def one_process(kind: str, factor: int) -> dict[str, float]:
     from lib.core.records import Normalized
     from lib.documents.folder import read_folder
     from lib.normalize.audit import audit
-    from lib.normalize.segments import segment
+    from lib.normalize.segment import segment
 
     tokenizer = _tokenizer()
     with tempfile.TemporaryDirectory() as folder:

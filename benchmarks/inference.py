@@ -26,7 +26,7 @@ os.environ.setdefault(
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.annotate.queries import annotate
+from lib.annotate.questions import annotate
 from lib.core.records import Query
 from lib.core.text import listed
 from lib.infer.generate import generate_greedy, in_batches, load

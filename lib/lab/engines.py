@@ -5,16 +5,14 @@ from collections import defaultdict
 from itertools import groupby
 from typing import NamedTuple
 
-from lib.annotate.constraints import Candidate
-from lib.annotate.queries import Propose
-from lib.augment.drafts import Draft, Strategy, pair_text
+from lib.annotate.questions import Candidate, Propose
 from lib.core.records import Document, Fact, Normalized, Rejected, Segment
 from lib.core.structures import STRUCTURES, prose
 from lib.core.text import capitalised, listed
 from lib.documents.markdown import ended
 from lib.lab.documents import PHRASES, paraphrases
-from lib.normalize.rewrite import Rewrite
-from lib.normalize.segments import ELSEWHERE
+from lib.normalize.rewrite import Draft, Rewrite, Strategy, pair_text
+from lib.normalize.segment import ELSEWHERE
 
 NO_FACT = "no fact is in this segment"
 _MARKS = "-| "  # around a fact: of a bullet, of a table row

@@ -11,8 +11,9 @@ from html import unescape
 import pandas as pd
 
 from lib.core.records import Augmented, Document, Normalized, Record, Segment
+from lib.core.structures import STRUCTURES, structure_of
 from lib.core.values import tokens
-from lib.normalize.rewrite import fact_words, short_items, words_in
+from lib.documents.markdown import parse, untagged
 
 # unit: an amount; item: a short list item or table cell, kept or lost as a unit
 KINDS = ("number", "unit", "path", "version", "name", "item", "negation")
@@ -23,6 +24,15 @@ _WORD_KINDS = {  # of a single word; any other is a name
 }
 Facts = dict[str, list[str]]  # by kind
 
+SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
+_WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")
+_UNSEEN = re.compile(
+    r"<!--.*?-->|\]\(#[^)\s]*\)|\]\[(?!\d+\])[^\]\n]*\]|^[ >]*\[[^\]\n]+\]:|"
+    r"^[ \t]*#{1,6}[ \t]",
+    re.M | re.S,
+)
+_ADDRESS = re.compile(r"<[a-z]+\s[^<>]*?\b(?:href|src)\s*=\s*[\"']([^\"'<>#][^\"'<>]*)[\"']", re.I)
+_FACTUAL = re.compile(r"\d|\w[_/\\.@]\w|^/\w|[a-z][A-Z]|[A-Z]{2}")
 NEAR = 4  # content words on each side by which two negations are compared
 ALIKE_SHARE = 0.5  # of these words that two negations must have in common
 
@@ -182,6 +192,64 @@ def segments_table(rows: list[SegmentAudit]) -> pd.DataFrame:
         ][:30],
         columns=columns,
     )
+
+
+def words_by_structure(segments: list[Segment], rewrites: list[Normalized]) -> pd.DataFrame:
+    """Count the words of each structure that are kept as they are, rewritten, or in no rewrite."""
+    counts = {name: dict.fromkeys(("kept", "rewritten", "lost"), 0) for name in STRUCTURES}
+    for segment, rewrite in zip(segments, rewrites, strict=True):
+        text = " ".join(rewrite.text.split())
+        for block in parse(segment.text):
+            if structure := structure_of(block.kind):
+                words = segment.text[block.start : block.end].split()
+                is_kept = " ".join(words) in text
+                fate = "lost" if rewrite.dropped else "kept" if is_kept else "rewritten"
+                counts[structure.name][fate] += len(words)
+    return pd.DataFrame(counts).T.rename_axis("structure")
+
+
+def fact_words(source: str, items: Sequence[str] | None = None) -> dict[str, str]:
+    """Return the words of Markdown that carry facts, in order: folded -> as first written.
+
+    Such words are numbers, versions, paths, code names and capitals anywhere, and every word of
+    short table cells and list items. They are compared without case, markup and surrounding
+    punctuation. What a reader never sees does not count: targets within the page, labels of link
+    definitions, HTML comments, and HTML tags except for the addresses of links and images.
+    `items` are its short items and cells, where its document is parsed already.
+    """
+    short = [text for _, text in short_items(source)] if items is None else items
+    named = {_folded(word) for text in short for word in _WORD.findall(text)}
+    found: dict[str, str] = {}
+    visible = untagged(_ADDRESS.sub(r"\1 \g<0>", _UNSEEN.sub(" ", source)))
+    for word in dict.fromkeys(_WORD.findall(_bare(visible))):
+        folded = _folded(word)
+        if folded and (folded in named or _FACTUAL.search(word)):
+            found.setdefault(folded, word)
+    return found
+
+
+def short_items(source: str) -> list[tuple[int, str]]:
+    """Return the list items and table cells of up to SHORT_WORDS words, with their starts."""
+    return [
+        (span.start, span.text)
+        for block in parse(source)
+        for span in (*block.items, *(cell for row in block.rows for cell in row))
+        if re.search(r"\w", span.text) and len(span.text.split()) <= SHORT_WORDS
+    ]
+
+
+def words_in(text: str) -> frozenset[str]:
+    """Return all words of a text, folded for comparison."""
+    return frozenset(map(_folded, set(_WORD.findall(_bare(text)))))
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"`|\*\*|(?<=\S)\[\^[^\W_][\w-]*\]", "", unescape(text))
+
+
+def _folded(word: str) -> str:
+    word = re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", word)
+    return unicodedata.normalize("NFKC", word).casefold().strip(".:!?_-–—=~#\\")
 
 
 class _Text:

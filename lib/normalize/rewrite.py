@@ -1,38 +1,83 @@
-"""Rewrite segments as narrative prose, and find the facts that a rewrite loses (paper, 3.2)."""
+"""Rewrites of segments as prose, and synthetic texts about them, by a model (paper, 3.2)."""
 
+import json
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
-from html import unescape
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 import pandas as pd
 
-from lib.core.records import Document, Normalized, Segment
-from lib.core.structures import STRUCTURES, structure_of
-from lib.documents.markdown import parse, untagged
+from lib.annotate.llm_annotator import read_reply
+from lib.annotate.questions import violation
+from lib.core.errors import model_named
+from lib.core.prompts import SPLIT, defused, prompt_template
+from lib.core.prompts import folded as deconfused
+from lib.core.records import Augmented, Document, Normalized, Query, Segment
+from lib.core.text import folded
+from lib.documents.language import UNKNOWN
+from lib.documents.markdown import parse
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Reply, Request
+from lib.normalize.audit import SegmentAudit, audit, audit_texts
+from lib.normalize.segment import KEPT, WORDLESS
 
-SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
+TESTED = "asks what a question of the test asks"
+NOTHING = "the model found nothing of this kind in the segment"
+_TAGS = "document_title|part"
+_CHECKED = ["number", "unit", "path", "version", "name", "item", "negation"]  # not to be invented
+_MIN_REPLY = 4096  # tokens of the limit of a reply; above it twice the tokens of all its variants
+_FENCE = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.S)
 
-# An engine: (segments, documents by id) -> one row per segment, in their order.
-Rewrite = Callable[[list[Segment], dict[str, Document]], list[Normalized]]
-
-_WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")
-_UNSEEN = re.compile(
-    r"<!--.*?-->|\]\(#[^)\s]*\)|\]\[(?!\d+\])[^\]\n]*\]|^[ >]*\[[^\]\n]+\]:|"
-    r"^[ \t]*#{1,6}[ \t]",
-    re.M | re.S,
+# The marker in text from `deconfused`, in which other chevrons and HTML escapes are < and >.
+_OPEN = re.compile(r"(?<!<)(?<!<\s)(?:<[ \t]?){3,}+\s*+\{\s?\{")
+_CLOSE = re.compile(r"\}\s?\}\s*+(?:>[ \t]?){3,}+")
+_LABEL = re.compile(
+    r"\A(?:\W*(?:rating|remark)\b[^\n]*\n)*\W*"
+    r"conversion to high-quality data\W*?:[\s*_]*",
+    re.I,
 )
-_ADDRESS = re.compile(r"<[a-z]+\s[^<>]*?\b(?:href|src)\s*=\s*[\"']([^\"'<>#][^\"'<>]*)[\"']", re.I)
-_FACTUAL = re.compile(r"\d|\w[_/\\.@]\w|^/\w|[a-z][A-Z]|[A-Z]{2}")
+_PLACEHOLDER = "<the rewritten text>"
+_PROMPT_TAG = re.compile(r"<\s*/?\s*(?:part|document_title)\s*>")
+# Reasons for asking once more, because the model or a proxy may have cut or repeated the reply.
+_UNCLOSED, _SEVERAL, _ECHO = AGAIN = (
+    "the rewrite's closing marker is missing",
+    "several rewrites in the reply",
+    "the rewrite repeats a marker of the prompt",
+)
+
+# An integer from 1 to 10, perhaps "of 10"; not a range, another scale or a percentage.
+_NUMBER = (
+    r"(10|[1-9])(?:[.,]0)?(?![\d%]|[.,]\d)(?![ \t]*(?:[-–~]|to\b|or\b)[ \t]*\d)"
+    r"(?![ \t]*(?:/|(?:out )?of\b)[ \t]*(?!10\b)\d)"
+    r"(?:[ \t]*/[ \t]*10|[ \t]+(?:[^\W\d]+[ \t]+){1,2}10)?(?!\w)"
+)
+_RATING = re.compile(
+    r"^[^\w\n]*(?:\d[.)][ \t]*)?(?:[a-z]+ ){0,2}rating(?: is)?\s*"
+    rf"(?:[(<\[].*?[)>\]])?\s*[:=–-]?[\s<(\[]*{_NUMBER}",
+    re.I | re.M,
+)
+_NUMBER_LINE = re.compile(
+    r"^(?:[^\w\n-]|-[ \t])*+(?:\d[.)][ \t]+)?(?!remark)"
+    rf"(?:[^\W\d]+(?: [^\W\d]+){{0,2}}[ \t]*[:=])?[ \t<(\[]*{_NUMBER}[^\w\n]*$",
+    re.I | re.M,
+)
+_REMARK = re.compile(r"^[^\w\n]*(?:\d[.)][ \t]*)?remarks?[*_` ]*[:=][*_` \t]*(\S.*)$", re.I | re.M)
+
+# A normalizer: (segments, documents by id) -> one row per segment, in their order.
+Rewrite = Callable[[list[Segment], dict[str, Document]], list[Normalized]]
 
 
 def normalize(
     segments: list[Segment], documents: list[Document], rewrite: Rewrite
 ) -> list[Normalized]:
-    """Return one row per segment, in order; one without a rewrite gives the reason.
+    """One row per segment, in order; one without a rewrite gives the reason.
 
-    `rewrite` is `lib.normalize.model.by_model(…)` or `lib.lab.engines.rewrite_facts(…)`.
-    Raises KeyError naming a document that is not in `documents`, and whatever `rewrite` raises.
+    `rewrite` is `llm_normalizer(…)` or `lib.lab.engines.rewrite_facts(…)`. Raises KeyError naming
+    a document that is not in `documents`, and whatever `rewrite` raises.
     """
     by_id = {document.document_id: document for document in documents}
     missing = sorted({segment.document_id for segment in segments} - set(by_id))
@@ -43,59 +88,346 @@ def normalize(
     return rewrite(segments, by_id)
 
 
-def fact_words(source: str, items: Sequence[str] | None = None) -> dict[str, str]:
-    """Return the words of Markdown that carry facts, in order: folded -> as first written.
+def llm_normalizer(model: str, document_kind: str, calls: Calls) -> Rewrite:
+    """A normalizer that sends each segment to `model`; `document_kind` fills the prompt's slot.
 
-    Such words are numbers, versions, paths, code names and capitals anywhere, and every word of
-    short table cells and list items. They are compared without case, markup and surrounding
-    punctuation. What a reader never sees does not count: targets within the page, labels of link
-    definitions, HTML comments, and HTML tags except for the addresses of links and images.
-    `items` are its short items and cells, where its document is parsed already.
+    A reply that may be cut or repeated is asked for once more; so is, with the reason, a rewrite
+    that loses or invents a fact. If it is not better, the segment stays as it is. Raises BadStudy
+    if `model` names none; the normalizer raises Stopped as `lib.llm.complete` does.
     """
-    short = [text for _, text in short_items(source)] if items is None else items
-    named = {_folded(word) for text in short for word in _WORD.findall(text)}
-    found: dict[str, str] = {}
-    visible = untagged(_ADDRESS.sub(r"\1 \g<0>", _UNSEEN.sub(" ", source)))
-    for word in dict.fromkeys(_WORD.findall(_bare(visible))):
-        folded = _folded(word)
-        if folded and (folded in named or _FACTUAL.search(word)):
-            found.setdefault(folded, word)
-    return found
+    model_named("normalizer", model)
+
+    def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
+        named, wordless = {one.segment_id: one for one in segments}, Reply("", WORDLESS)
+        requests = {
+            name: _rewrite_request(one, documents[one.document_id], document_kind)
+            for name, one in named.items()
+            if re.search(r"\w", one.text)
+        }
+        replies = dict(zip(requests, complete([*requests.values()], model, calls), strict=True))
+        rows = {
+            name: parse_rewrite(one, replies.get(name, wordless)) for name, one in named.items()
+        }
+        faults = _faults(segments, documents, rows)
+        again = {
+            name: _repair_request(requests[name], replies[name], faults[name])
+            if name in faults
+            else replace(requests[name], attempt=1)
+            for name, row in rows.items()
+            if name in faults or row.dropped in AGAIN
+        }
+        second = dict(zip(again, complete([*again.values()], model, calls), strict=True))
+        rows |= {name: parse_rewrite(named[name], reply) for name, reply in second.items()}
+        print(
+            f"{len(again)} replies were asked for once more: {len(again) - len(faults)} were cut "
+            f"or repeated, {len(faults)} lost a fact or added one"
+        )
+        left = _faults(segments, documents, rows)
+        for name in faults:
+            if reason := left.get(name) or rows[name].dropped:
+                kept = {"text": named[name].text.strip(), "remark": f"{KEPT}: {reason}"}
+                rows[name] = rows[name].model_copy(update=kept | {"dropped": ""})
+        return [*rows.values()]
+
+    return rewrite
 
 
-def short_items(source: str) -> list[tuple[int, str]]:
-    """Return the list items and table cells of up to SHORT_WORDS words, with their starts."""
-    return [
-        (span.start, span.text)
-        for block in parse(source)
-        for span in (*block.items, *(cell for row in block.rows for cell in row))
-        if re.search(r"\w", span.text) and len(span.text.split()) <= SHORT_WORDS
+def _repair_request(request: Request, reply: Reply, fault: str) -> Request:
+    return request.then(reply.text, prompt_template("normalize_repair").render(reason=fault))
+
+
+def _faults(
+    segments: list[Segment], documents: dict[str, Document], rows: dict[str, Normalized]
+) -> dict[str, str]:
+    audits = audit(segments, list(documents.values()), list(rows.values()))
+    return {row.segment_id: reason for row in audits if not row.dropped and (reason := row.fault)}
+
+
+def _rewrite_request(segment: Segment, document: Document, document_kind: str) -> Request:
+    return Request.ask(
+        prompt_template("normalize").render(
+            document_kind=document_kind,
+            language=document.language or UNKNOWN,
+            title=defused(document.title, _TAGS),
+            segment=defused(segment.text, _TAGS),
+        )
+    )
+
+
+def parse_rewrite(segment: Segment, reply: Reply) -> Normalized:
+    """Rating, remark and rewrite of a reply, or the reason why there is no rewrite.
+
+    A reply without a rating (None) or a remark ("") keeps its rewrite, which was paid for; the
+    paper's 99.4% also counts only rewrites.
+    """
+    before, marked, after, fault = _between_markers(reply.text, segment.text)
+    text = "" if fault else _rewrite(marked)
+    dropped = (
+        reply.reason
+        or fault
+        or (_ECHO if _echoes(text, segment.text) else "" if text else "the rewrite is empty")
+    )
+    remarks = _REMARK.findall(before) or _REMARK.findall(after)
+    if SPLIT not in segment.text:
+        text = text.replace(SPLIT, "")
+    return Normalized(
+        segment_id=segment.segment_id,
+        document_id=segment.document_id,
+        rating=_rating(before) or _rating(after),
+        remark=remarks[-1].strip(" \t*_`") if remarks else "",
+        text="" if dropped else text,
+        dropped=dropped,
+    )
+
+
+# What is before, between and after the markers, and why that cannot be used. A rewrite may quote
+# a marker that its source contains.
+def _between_markers(reply: str, source: str) -> tuple[str, str, str, str]:
+    letters, ends = deconfused(reply)
+    bounds = [0, *ends]
+    opens, closes = list(_OPEN.finditer(letters)), list(_CLOSE.finditer(letters))
+    if not opens:
+        return reply, "", "", "no rewrite between <<<<{{ and }}>>>> in the reply"
+    first = opens[0]
+    closes = [mark for mark in closes if mark.start() >= first.end()]
+    is_quoted = any(pattern.search(deconfused(source)[0]) for pattern in (_OPEN, _CLOSE))
+    if not closes or not is_quoted and len(closes) < len(opens):
+        return reply[: bounds[first.start()]], "", "", _UNCLOSED
+    last = closes[-1]
+    is_second = any(close.end() <= mark.start() for close in closes for mark in opens)
+    cut = [bounds[at] for at in (first.start(), first.end(), last.start(), last.end())]
+    return (
+        reply[: cut[0]],
+        reply[cut[1] : cut[2]],
+        reply[cut[3] :],
+        _SEVERAL if is_second and not is_quoted else "",
+    )
+
+
+def _echoes(text: str, source: str) -> bool:
+    return any(
+        pattern.search(deconfused(text)[0]) and not pattern.search(deconfused(source)[0])
+        for pattern in (_OPEN, _CLOSE, _PROMPT_TAG)
+    )
+
+
+# without that label, the only line that is a number
+def _rating(text: str) -> int | None:
+    text = re.sub(r"[*_`#]", "", unicodedata.normalize("NFKC", text))
+    found, lines = _RATING.findall(text), _NUMBER_LINE.findall(text)
+    return int(found[-1]) if found else int(lines[0]) if len(lines) == 1 else None
+
+
+def _rewrite(marked: str) -> str:
+    text = _LABEL.sub("", marked.strip()).strip()
+    letters, ends = deconfused(text)
+    first, last = _OPEN.match(letters), list(_CLOSE.finditer(letters))[-1:]
+    if first and last and last[0].end() == len(letters):  # a form in a form
+        bounds = [0, *ends]
+        text = _LABEL.sub("", text[bounds[first.end()] : bounds[last[0].start()]].strip()).strip()
+    return "" if text == _PLACEHOLDER else text
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A synthetic text before it is checked, or the reason why none was written."""
+
+    segment_id: str
+    text: str
+    dropped: str = ""
+    asks: tuple[int, int] | None = None  # of a pair: document.text[start:end] has the answer
+
+
+# (segments, documents by id, k) -> texts, or for a segment without any the reason
+Strategy = Callable[[list[Segment], dict[str, Document], int], list[Draft]]
+
+
+def pair_text(question: str, answer: str) -> str:
+    """A question and its answer in the form in which 04_infer asks."""
+    asked = prompt_template("answer").render(question=question, context="").rstrip()
+    return f"{asked} {answer}" if "\n" not in answer else f"{asked}\n{answer}"
+
+
+def augment(
+    segments: list[Segment],
+    documents: list[Document],
+    queries: list[Query],
+    engine: Mapping[str, Strategy],
+    strategies: Sequence[str],
+    k: int,
+) -> tuple[list[Augmented], list[SegmentAudit]]:
+    """The texts of all strategies, and the audit of each row that has a text.
+
+    `engine` is `llm_augmenter(…)` or `lib.lab.engines.vary_facts(…)`. A text that asks what a query
+    asks, of the same passage, is dropped, and so is one that states what is nowhere in its
+    document. Raises ValueError for a strategy that `engine` lacks.
+    """
+    if not engine:
+        return [], []
+    if unknown := [name for name in strategies if name not in engine] or not strategies:
+        raise ValueError(
+            f"strategies {unknown if strategies else '[]'}: choose among "
+            f"{', '.join(engine)}, which this augmenter can do"
+        )
+    by_id = {document.document_id: document for document in documents}
+    document_of = {segment.segment_id: segment.document_id for segment in segments}
+    is_tested, rows = _test_of(queries), []
+    for strategy in strategies:
+        numbers = Counter()
+        for draft in engine[strategy](segments, by_id, k):
+            name, document = draft.segment_id, document_of[draft.segment_id]
+            numbers[name] += 1
+            rows.append(
+                Augmented(
+                    segment_id=name,
+                    document_id=document,
+                    strategy=strategy,
+                    number=numbers[name],
+                    text=draft.text,
+                    dropped=draft.dropped or (TESTED if is_tested(document, draft) else ""),
+                )
+            )
+    audits = audit_texts([row for row in rows if row.text], segments, documents)
+    audit_of = iter(audits)
+    return [_checked(row, next(audit_of)) if row.text else row for row in rows], audits
+
+
+def _test_of(queries: list[Query]) -> Callable[[str, Draft], bool]:
+    asked = [(folded(one.question), one.document_id, one.start, one.end) for one in queries]
+
+    def is_tested(document_id: str, draft: Draft) -> bool:
+        text, (start, end) = folded(draft.text), draft.asks or (0, 0)
+        return any(
+            question in text or own == document_id and first < end and start < last
+            for question, own, first, last in asked
+        )
+
+    return is_tested
+
+
+def _checked(row: Augmented, audit: SegmentAudit) -> Augmented:
+    words = [word for kind in _CHECKED for word in audit.invented[kind]]
+    if row.dropped or not words:
+        return row
+    return row.model_copy(update={"dropped": f"invents {', '.join(words[:5])}"})
+
+
+def strategies_table(
+    rows: list[Augmented], audits: list[SegmentAudit], count: Callable[[str], int]
+) -> pd.DataFrame:
+    """One row per strategy, "all" last; `count` returns a text's tokens.
+
+    `tokens` counts those of kept texts, `written` the words, amounts and items of all texts, and
+    `invented` those that are nowhere in the document.
+    """
+    written = [row for row in rows if row.text]
+    table = pd.DataFrame(
+        [
+            {
+                "strategy": row.strategy,
+                "texts": 1,
+                "kept": not row.dropped,
+                "asked_by_test": row.dropped == TESTED,
+                "tokens": 0 if row.dropped else count(row.text),
+                "written": sum(audit.written[kind] for kind in _CHECKED),
+                "invented": sum(len(audit.invented[kind]) for kind in _CHECKED),
+            }
+            for row, audit in zip(written, audits, strict=True)
+        ],
+        columns=["strategy", "texts", "kept", "asked_by_test", "tokens", "written", "invented"],
+    )
+    by_strategy = table.groupby("strategy", sort=False).sum().astype(int)
+    by_strategy.loc["all"] = by_strategy.sum()
+    return by_strategy.reset_index()
+
+
+_VARIANTS = {
+    "paraphrase": prompt_template("augment_paraphrase"),
+    "pairs": prompt_template("augment_pairs"),
+}
+_blocks = lru_cache(1)(parse)  # the segments of a document follow each other
+
+
+def llm_augmenter(model: str, document_kind: str, calls: Calls) -> dict[str, Strategy]:
+    """The strategies that `model` is asked for; each segment with a word is one call.
+
+    A failed call or an unreadable reply leaves a draft with its reason. A strategy raises
+    Stopped as `lib.llm.complete` does. Raises BadStudy if `model` names none.
+    """
+    model_named("augmenter", model)
+
+    def vary(
+        strategy: str, segments: list[Segment], documents: dict[str, Document], k: int
+    ) -> list[Draft]:
+        requests = {
+            one.segment_id: _variant_request(
+                strategy, one, documents[one.document_id], k, document_kind
+            )
+            for one in segments
+            if re.search(r"\w", one.text)
+        }
+        replies = dict(zip(requests, complete(list(requests.values()), model, calls), strict=True))
+        read, wordless = _pairs if strategy == "pairs" else _texts, Reply("", WORDLESS)
+        return [
+            draft
+            for one in segments
+            for draft in read(
+                one, documents[one.document_id], replies.get(one.segment_id, wordless), k
+            )
+        ]
+
+    return {strategy: partial(vary, strategy) for strategy in _VARIANTS}
+
+
+def _variant_request(
+    strategy: str, segment: Segment, document: Document, k: int, document_kind: str
+) -> Request:
+    prompt = _VARIANTS[strategy].render(
+        document_kind=document_kind,
+        count=k,
+        language=document.language or UNKNOWN,
+        title=defused(document.title, _TAGS),
+        part=defused(segment.text, _TAGS),
+    )
+    return Request.ask(prompt, max_tokens=max(_MIN_REPLY, 2 * k * segment.n_tokens))
+
+
+def _texts(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
+    texts, reason = [], reply.reason
+    if not reason:
+        try:
+            texts, reason = _parse_texts(reply.text)[:k], NOTHING
+        except ValueError as error:
+            reason = str(error)
+    split = SPLIT if SPLIT not in segment.text else ""  # otherwise it may be the document's own
+    return [Draft(segment.segment_id, text.replace(split, "")) for text in texts] or [
+        Draft(segment.segment_id, "", reason)
     ]
 
 
-def words_in(text: str) -> frozenset[str]:
-    """Return all words of a text, folded for comparison."""
-    return frozenset(map(_folded, set(_WORD.findall(_bare(text)))))
+def _parse_texts(reply: str) -> list[str]:
+    bare = reply.strip()
+    fenced = _FENCE.match(bare)
+    try:
+        found = json.loads(fenced[1] if fenced else bare, strict=False)
+        texts = [one.strip() for one in (found if isinstance(found, list) else [None])]
+        "".join(texts).encode()  # half of a surrogate pair cannot be stored
+    except (ValueError, AttributeError, RecursionError):
+        raise ValueError("the reply is not a JSON array of strings") from None
+    return [text for text in dict.fromkeys(texts) if text]
 
 
-def _bare(text: str) -> str:
-    return re.sub(r"`|\*\*|(?<=\S)\[\^[^\W_][\w-]*\]", "", unescape(text))
-
-
-def _folded(word: str) -> str:
-    word = re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", word)
-    return unicodedata.normalize("NFKC", word).casefold().strip(".:!?_-–—=~#\\")
-
-
-def words_by_structure(segments: list[Segment], rewrites: list[Normalized]) -> pd.DataFrame:
-    """Count the words of each structure that are kept as they are, rewritten, or in no rewrite."""
-    counts = {name: dict.fromkeys(("kept", "rewritten", "lost"), 0) for name in STRUCTURES}
-    for segment, rewrite in zip(segments, rewrites, strict=True):
-        text = " ".join(rewrite.text.split())
-        for block in parse(segment.text):
-            if structure := structure_of(block.kind):
-                words = segment.text[block.start : block.end].split()
-                is_kept = " ".join(words) in text
-                fate = "lost" if rewrite.dropped else "kept" if is_kept else "rewritten"
-                counts[structure.name][fate] += len(words)
-    return pd.DataFrame(counts).T.rename_axis("structure")
+def _pairs(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
+    candidates, rejected = read_reply(
+        reply, document, _blocks(document.text), segment.start, segment.end
+    )
+    drafts = [
+        Draft(
+            segment.segment_id,
+            pair_text(one.question, one.answer),
+            violation(one, document.text),
+            (one.start, one.end),
+        )
+        for one in candidates
+    ]
+    return drafts + [Draft(segment.segment_id, "", row.reason) for row in rejected]

@@ -1,7 +1,7 @@
 """SParK-Eval: questions on technical records, asked without their text, grouped by structure."""
 
-from lib.annotate.model.pairs import by_model
-from lib.annotate.queries import annotate, draw
+from lib.annotate.llm_annotator import llm_annotator
+from lib.annotate.questions import annotate, draw
 from lib.core.records import Document
 from lib.core.structures import structure_of
 from lib.judge.scorer import score
@@ -32,7 +32,7 @@ class Spark(Task):
         `annotator` is a model, or "facts", which asks for `texts["facts"]` of a laboratory.
         """
         is_known = annotator == "facts"
-        engine = ask_facts(texts["facts"]) if is_known else by_model(annotator, calls)
+        engine = ask_facts(texts["facts"]) if is_known else llm_annotator(annotator, calls)
         drawn = draw(texts["documents"], max_documents, seed)
         queries, rejected = annotate(drawn, engine, max_queries)
         text_of = {document.document_id: document.text for document in drawn}

@@ -14,7 +14,7 @@ from lib.analyze.ledger import (
     read_trained,
 )
 from lib.analyze.tables import joined
-from lib.annotate.queries import annotate
+from lib.annotate.questions import annotate
 from lib.core.arms import corpus_of
 from lib.core.errors import BadInput
 from lib.core.records import Document, Normalized, Query, Segment, Verdict
@@ -25,7 +25,7 @@ from lib.lab.documents import make_records
 from lib.lab.engines import ask_facts, rewrite_facts
 from lib.lab.products import make_products
 from lib.normalize.rewrite import normalize
-from lib.normalize.segments import segment
+from lib.normalize.segment import segment
 from lib.train.corpus import pack, read_corpus, split
 
 DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5, public=False)

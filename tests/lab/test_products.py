@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from lib.annotate.queries import annotate
-from lib.augment.drafts import augment
+from lib.annotate.questions import annotate
 from lib.core.records import Segment
 from lib.core.structures import STRUCTURES, structure_of
 from lib.documents.markdown import block_at, parse
@@ -16,8 +15,8 @@ from lib.lab.base_model import train_tokenizer
 from lib.lab.documents import WORDINGS, make_records, paraphrases, public_records
 from lib.lab.engines import ask_facts, rewrite_facts, vary_facts
 from lib.lab.products import ATTRIBUTES, make_products
-from lib.normalize.rewrite import normalize
-from lib.normalize.segments import segment
+from lib.normalize.rewrite import augment, normalize
+from lib.normalize.segment import segment
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ from lib.core.records import Document, Normalized, Segment
 from lib.core.store import REPOSITORY
 from lib.documents.folder import read_folder
 from lib.documents.markdown import parse
-from lib.normalize.audit import audit, kinds_table
-from lib.normalize.rewrite import words_by_structure
+from lib.normalize.audit import audit, kinds_table, words_by_structure
 from tests.normalize.paraphrases import PAIRS
 
 SOURCE = (

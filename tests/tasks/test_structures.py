@@ -7,8 +7,8 @@ from collections import Counter
 from lib.analyze.figures.plots import draw_accuracy
 from lib.analyze.statistics.paired import paired
 from lib.analyze.statistics.seeds import spread
-from lib.annotate.model.pairs import read_reply
-from lib.annotate.queries import annotate
+from lib.annotate.llm_annotator import read_reply
+from lib.annotate.questions import annotate
 from lib.core.records import Answer, Document
 from lib.core.store import REPOSITORY, save
 from lib.core.structures import STRUCTURES

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lib.analyze.agreement.sheet import items_of, read_labels
-from lib.annotate.queries import annotate
+from lib.annotate.questions import annotate
 from lib.core.records import Answer, Query
 from lib.core.store import BadInput, data_path, load, result_path, save
 from lib.judge.llm_judge import Preference, judge_with_llm

@@ -11,9 +11,8 @@ from lib.core.prompts import prompt_template
 from lib.core.records import Document, Normalized, Segment
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
-from lib.normalize.model import by_model, read_reply
-from lib.normalize.rewrite import normalize
-from lib.normalize.segments import WORDLESS
+from lib.normalize.rewrite import llm_normalizer, normalize, parse_rewrite
+from lib.normalize.segment import WORDLESS
 from tests.played_model import leniently, outside, played
 
 DOCUMENT = Document(
@@ -44,7 +43,7 @@ def segments_of(document: Document, *cuts: int) -> list[Segment]:
 
 
 def read(reply: str, reason: str = "") -> Normalized:
-    return read_reply(segments_of(DOCUMENT)[0], Reply(reply, reason))
+    return parse_rewrite(segments_of(DOCUMENT)[0], Reply(reply, reason))
 
 
 @pytest.fixture
@@ -53,7 +52,7 @@ def calls(tmp_path) -> Calls:
 
 
 def rewrite_of(document: Document, calls: Calls) -> list[str]:
-    rewrite = by_model("some-model", "records", calls)
+    rewrite = llm_normalizer("some-model", "records", calls)
     return [row.text for row in normalize(segments_of(document), [document], rewrite)]
 
 
@@ -67,7 +66,7 @@ def test_a_rewrite_cut_by_a_proxy_is_asked_for_once_more_and_else_dropped(
 
     with played(cut, monkeypatch) as prompts:
         for _ in range(2):
-            (row,) = normalize(segments_of(DOCUMENT), [DOCUMENT], by_model("m", "r", calls))
+            (row,) = normalize(segments_of(DOCUMENT), [DOCUMENT], llm_normalizer("m", "r", calls))
             assert "1 replies were asked for once more" in capsys.readouterr().out
             assert len(prompts) == 2
             assert bool(row.text) != is_cut_twice
@@ -181,7 +180,7 @@ def test_each_segment_is_sent_once_and_an_unreadable_reply_keeps_its_row(monkeyp
     segments, again = segments_of(DOCUMENT, *cuts), Calls(calls.cache)
     with played(plain_normalizer, monkeypatch) as prompts:
         rows, repeated = (
-            normalize(segments, [DOCUMENT], by_model("some-model", "pump manuals", one))
+            normalize(segments, [DOCUMENT], llm_normalizer("some-model", "pump manuals", one))
             for one in (calls, again)
         )
     assert [row.segment_id for row in rows] == ["s0", "s1", "s2", "s3"] and rows == repeated
@@ -202,7 +201,7 @@ def test_a_rewrite_that_loses_or_inverts_a_fact_is_asked_for_again_with_the_reas
     with played(
         lambda prompt: f"{HEAD}{LABEL}<<<<{{{{ {next(asked)} }}}}>>>>", monkeypatch
     ) as prompts:
-        (row,) = normalize(segments_of(document), [document], by_model("m", "r", calls))
+        (row,) = normalize(segments_of(document), [document], llm_normalizer("m", "r", calls))
     assert row.text == "Never lift the 2 kg lid." and len(prompts) == 2
     assert "it lacks 2 kg and only it says 3 kg" in prompts[-1]
 

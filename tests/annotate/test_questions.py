@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lib.annotate.constraints import Candidate, violation
-from lib.annotate.queries import annotate, yields
+from lib.annotate.questions import Candidate, annotate, violation, yields
 from lib.core.records import Document
 from lib.core.structures import STRUCTURES
 

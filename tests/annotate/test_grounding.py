@@ -1,4 +1,4 @@
-"""lib.annotate.model.grounding: quotations that a text contains, nearly contains, or does not."""
+"""Quotations that a text contains, nearly contains, or does not."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.annotate.model.grounding import places
+from lib.annotate.grounding import places
 
 TEXT = """# Orsa R-9
 

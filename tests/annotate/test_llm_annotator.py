@@ -1,13 +1,14 @@
-"""lib.annotate.model.pairs: pairs checked one by one, and real calls to a played model."""
+"""A model as annotator: its replies read, pairs checked one by one, calls to a played model."""
 
 import json
 from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lib.annotate.constraints import Candidate, violation
-from lib.annotate.model.pairs import by_model, read_reply
-from lib.annotate.queries import annotate
+from lib.annotate.llm_annotator import Budget, chunk, llm_annotator, parse_reply, read_reply
+from lib.annotate.questions import Candidate, annotate, violation
 from lib.core.prompts import prompt_template
 from lib.core.records import Document, Query, Rejected
 from lib.core.structures import structure_of
@@ -75,7 +76,7 @@ def ask(calls, monkeypatch):
     def annotated(reply, documents, max_queries=10, model="some-model", times=1):
         with played(reply if callable(reply) else lambda prompt: reply, monkeypatch) as prompts:
             for _ in range(times):
-                result = annotate(documents, by_model(model, calls), max_queries)
+                result = annotate(documents, llm_annotator(model, calls), max_queries)
         return *result, prompts
 
     return annotated
@@ -174,3 +175,69 @@ def test_the_prompt_shows_three_examples_that_would_pass_its_own_parser():
         document = DOCUMENT.model_copy(update={"text": table + reference})
         candidates, rejected = read(line, document=document)
         assert len(candidates) == 1 and rejected == []
+
+
+@pytest.mark.parametrize("text", ['{"question": "' + mark * 50_000 for mark in (" ", '"', "\\")])
+def test_a_hostile_reply_is_read_without_an_error(text):
+    assert not parse_reply(text, "x").pairs
+
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
+PAIRS = st.lists(
+    st.fixed_dictionaries(
+        {"question": TEXTS, "answer": TEXTS},
+        optional={"source_reference": TEXTS, "source_reference_type": TEXTS, "note": TEXTS},
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def fields(reply: str, source: str = "") -> list[dict]:
+    return [pair for _, pair in parse_reply(reply, source).pairs]
+
+
+@given(
+    PAIRS,
+    st.sampled_from(["{}", "```json\n{}\n```", "So [2]:\n{}\nEnd {{}}.", '{{"pairs": {}}}']),
+    st.sampled_from([None, 2]),
+    st.booleans(),
+)
+def test_every_proper_array_is_read_as_json_reads_it(pairs, around, indent, ascii_only):
+    reply = json.dumps(pairs, indent=indent, ensure_ascii=ascii_only)
+    assert fields(around.format(reply)) == pairs
+
+
+@given(PAIRS, st.data())
+def test_a_reply_truncated_anywhere_gives_its_first_pairs_only(pairs, data):
+    reply = json.dumps(pairs)
+    parsed = parse_reply(reply[: data.draw(st.integers(0, len(reply)))], "")
+    assert [pair for _, pair in parsed.pairs] == pairs[: len(parsed.pairs)]
+    assert len(parsed.broken) <= 1
+
+
+@given(st.lists(st.from_regex(r"[A-Za-z0-9]{1,9}", fullmatch=True), min_size=1, max_size=6))
+def test_any_windows_path_of_the_source_is_read_verbatim(folders):
+    path = "C:\\" + "\\".join(folders)
+    reply = f'[{{"question": "Q?", "answer": "{path}", "source_reference": "in {path} it is"}}]'
+    assert fields(reply, f"It is in {path} it is.") == [
+        {"question": "Q?", "answer": path, "source_reference": f"in {path} it is"}
+    ]
+
+
+@given(st.text(st.sampled_from("{}[]\",:\\ \n“”'aqn"), max_size=80), st.text(max_size=20))
+def test_any_text_is_read(text, source):
+    parsed = parse_reply('[{"question": ' + text, source)
+    assert len(parsed.pairs) + len(parsed.broken) >= 1
+
+
+PIECES = ["# A\n\n", "word " * 9 + "\n\n", "- item\n", "x" * 70 + "\n\n", "  \n", "ä€" * 40]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.sampled_from([7, 40, 100]))
+def test_chunks_cover_the_document_and_fit(text, most):
+    spans = chunk(text, Budget(len, most, 0))
+    assert all(0 < end - start <= most for start, end in spans)
+    edges = [0, *(edge for span in spans for edge in span), len(text)]
+    gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    assert edges == sorted(edges) and not "".join(gaps).strip()

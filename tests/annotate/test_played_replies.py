@@ -5,17 +5,16 @@ import re
 
 import pytest
 
-from lib.annotate.constraints import Candidate, violation
-from lib.annotate.model.pairs import by_model as annotator
-from lib.annotate.queries import annotate
+from lib.annotate.llm_annotator import llm_annotator as annotator
+from lib.annotate.questions import Candidate, annotate, violation
 from lib.core.records import Answer, Document, Query, Segment
 from lib.core.store import REPOSITORY
 from lib.judge.llm_judge import judge_with_llm as decider
 from lib.judge.scorer import judge
 from lib.llm.calls import Calls
-from lib.normalize.model import by_model as normalizer
+from lib.normalize.rewrite import llm_normalizer as normalizer
 from lib.normalize.rewrite import normalize
-from lib.normalize.segments import KEPT
+from lib.normalize.segment import KEPT
 from tests.llm_server import Server, completion
 
 PLAYED = [

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from lib.core.records import Document
 from lib.lab.base_model import train_tokenizer
-from lib.normalize.segments import segment
+from lib.normalize.segment import segment
 
 TEXT = (
     "# Corvane P-417\n\nThe default port is 8443. It listens on all interfaces.\n\n"

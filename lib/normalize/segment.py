@@ -1,8 +1,7 @@
-"""Cut documents into segments with semchunk, each with its place in the source (paper, 3.2)."""
+"""Segments of documents: semchunk's semantic boundaries, with their offsets (paper, 3.2)."""
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import semchunk
@@ -14,12 +13,14 @@ if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
 
 MIN_TOKENS = 8  # one character can be several tokens, which semchunk cannot cut
-WINDOW = 8  # segments that are cut again after a cut was moved: all others would take n^2 time
 ELSEWHERE = "only headings, or the rest of a sentence: neighbouring segments contain them"
 KEPT = "kept as it is"  # begins the remark on a segment that is not rewritten
 WORDLESS = "only whitespace, rules and markup"  # why a segment is dropped without a try
 
-_STOP = re.compile(r"[。！？｡][」』）】〉》”’)\]]*\s*")
+# semchunk does not know full-width stops: it would cut Japanese or Chinese at a space that
+# separates a Latin word. It is shown a return, at which it cuts as at the end of a line.
+_STOP = re.compile(r"[。！？｡](?=[^」』）】〉》”’)\]\s])|(?<=[。！？｡])[」』）】〉》”’](?=\S)")
+_SHOWN = "\r"
 
 Count = Callable[[str], int]
 
@@ -39,7 +40,8 @@ def segment(
         )
     segments, count = [], _counter(tokenizer)
     for document in tqdm(documents, desc="segment"):
-        for number, (start, end) in enumerate(_spans(document.text, count, max_tokens)):
+        cuts = _cuts(document.text, count, max_tokens)
+        for number, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
             text = document.text[start:end]
             segments.append(
                 Segment(
@@ -65,56 +67,22 @@ def _counter(tokenizer: "PreTrainedTokenizerBase") -> Count:
     return lambda text: len(fast.encode_batch_fast([text], add_special_tokens=False)[0])
 
 
-# semchunk's cuts are kept until one is inside a sentence; it is moved, and the next WINDOW segments
-# are cut again
-def _spans(text: str, count: Count, max_tokens: int) -> Iterator[tuple[int, int]]:
-    cuts, index = _cuts(text, count, max_tokens), 0
-    later = cuts  # semchunk's own cuts, in which a new window ends
-
-    def window(start: int) -> list[int]:
-        until = later[min(bisect_right(later, start) + WINDOW, len(later) - 1)]
-        return [start, *(start + cut for cut in _cuts(text[start:until], count, max_tokens)[1:])]
-
-    while index + 1 < len(cuts):
-        if 0 < index == len(cuts) - 2 and cuts[-1] < len(text):  # it may be short: cut it anew
-            cuts, index = window(cuts[index]), 0
-        start, end = cuts[index], _sentence_end(text, cuts[index], cuts[index + 1])
-        yield start, end
-        index += 1
-        if end != cuts[index] or index + 1 == len(cuts):
-            cuts, index = (window(end), 0) if end < len(text) else ([], 0)
-
-
-# semchunk does not know full-width stops: it would cut Japanese or Chinese at a space that
-# separates a Latin word, or between any two characters
-def _sentence_end(text: str, start: int, end: int) -> int:
-    is_at_line = end == len(text) or "\n" in text[end - 1 : end + 1]
-    stops = [] if is_at_line else list(_STOP.finditer(text, start + (end - start) // 2, end))
-    return stops[-1].end() if stops else end
-
-
 def _cuts(text: str, count: Count, max_tokens: int) -> list[int]:
-    if not text:
-        return []
+    slack, cuts = max(4, max_tokens // 50), [0]
 
     def estimate(part: str) -> int:
+        part = part.replace(_SHOWN, "。")
         start = part[: 8 * max_tokens]
         if len(part) > 2 * len(start) and (n_tokens := count(start)) > max_tokens + slack:
             return n_tokens * len(part) // len(start)  # semchunk counts it again at each level
         return count(part)
 
-    slack, cuts = _slack(max_tokens), [0]
-    _, spans = semchunk.chunk(text, max_tokens, estimate, offsets=True, memoize=False)
-    if not spans:
-        return [0, len(text)]
+    shown = _STOP.sub(_SHOWN, text)
+    _, spans = semchunk.chunk(shown, max_tokens, estimate, offsets=True, memoize=False)
     next_starts = [*(start for start, _ in spans[1:]), len(text)]
-    for (start, end), following in zip(spans, next_starts, strict=True):
+    for (start, end), following in zip(spans, next_starts, strict=bool(spans)):
         whitespace = (start - cuts[-1]) + (following - end)
         if whitespace > slack and count(text[cuts[-1] : following]) > max_tokens + slack:
             cuts += [start] * (start > cuts[-1]) + [end] * (following > end)
         cuts.append(following)
-    return cuts
-
-
-def _slack(max_tokens: int) -> int:
-    return max(4, max_tokens // 50)
+    return cuts if spans or not text else [0, len(text)]

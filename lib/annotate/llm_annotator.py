@@ -1,0 +1,303 @@
+"""A model as annotator: prompts, the pairs in its replies, where they are grounded (paper, 3.1)."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Annotated
+
+import json_repair
+import semchunk
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from lib.annotate.grounding import Place, missing_number, places
+from lib.annotate.questions import Candidate, Proposals, Propose
+from lib.core.errors import BadReply, model_named
+from lib.core.prompts import SPLIT, defused, prompt_template
+from lib.core.records import Document, Rejected
+from lib.core.structures import STRUCTURES, structure_of
+from lib.core.text import folded
+from lib.documents.language import UNKNOWN
+from lib.documents.markdown import Block, block_at, parse
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.prices import price_of
+from lib.llm.request import ESTIMATE, Reply, Request, counter
+
+CONTEXT_TOKENS = 8192  # of a model without context_tokens in prices.csv
+TOKENS_PER_PAIR = 400  # of a reply; a long entity list occurs in answer and source reference
+REPAIR_TOKENS = 800  # a second request adds the end of the first reply and a few sentences
+_TAGS = "record"
+_LAST_CHARACTERS = 2000  # of an unreadable reply, sent back to the model
+_MAX_TITLE = 200  # characters
+_MARKER = re.compile(r"^[\s>]*(?:[-*+•]|\d{1,3}[.)])\s+", re.M)  # of a list item
+_FIELD = re.compile(r"question|answer|source_reference|entity_list_length")
+_START = re.compile(r"\{(?=\s*+[\"“„”'][\w -]{1,40}[\"“”']\s*+:)")  # of an object
+_THOUGHT = re.compile(  # reasoning, whose drafts are not pairs
+    r"\A.*?</think(?:ing)?>|\A\s*<think(?:ing)?>.*\Z", re.S
+)
+_END = re.compile(r"\}[\s,}\]`.]*\Z")
+_EMPTY = re.compile(r"(?:^|[:`]|json)[ \t]*+\[\s*+\][\s}`.]*+$", re.M)
+_ESCAPE = re.compile(r"(?<!\\)\\(?=\w)")
+_MAX_PAIR = 20_000  # characters
+_DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
+
+
+def llm_annotator(model: str, calls: Calls) -> Propose:
+    """An annotator that asks `model`; a reply without any pair is sent back once.
+
+    Raises BadStudy if `model` names none. The annotator raises ValueError if the model's context
+    window is too small, and Stopped as `lib.llm.complete` does.
+    """
+    model_named("annotator", model)
+
+    def propose(documents: list[Document], max_queries: int) -> list[Proposals]:
+        budget = token_budget(model, max_queries)
+        spans = [chunk(document.text, budget) for document in documents]
+        requests = [
+            request
+            for document, own in zip(documents, spans, strict=True)
+            for request in _requests(document, own, max_queries, budget.reply)
+        ]
+        replies = iter(_repair(requests, complete(requests, model, calls), model, calls))
+        proposals: list[Proposals] = []
+        for document, own in zip(documents, spans, strict=True):
+            blocks = parse(document.text)
+            read = [read_reply(next(replies), document, blocks, *span) for span in own]
+            proposals.append(tuple(sum(lists, []) for lists in zip(*read, strict=True)) or ([], []))
+        return proposals
+
+    return propose
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Tokens of a call, as `count` counts them, for a document's text and for the reply."""
+
+    count: Callable[[str], int]
+    record: int
+    reply: int
+
+
+def token_budget(model: str, max_queries: int) -> Budget:
+    """The tokens that `model` has for a document and for a reply of `max_queries` pairs.
+
+    Raises ValueError if its context window holds no more than the prompt itself.
+    """
+    price = price_of(model)
+    context = price.context_tokens if price and price.context_tokens else CONTEXT_TOKENS
+    count, how = counter(model)
+    most = price and price.max_output_tokens or context
+    reply = min(TOKENS_PER_PAIR * max_queries, context // 4, most)
+    prompt = prompt_template("annotate").render(title="", text="", count=max_queries, language="")
+    record = context - reply - REPAIR_TOKENS - count(prompt)
+    if how == ESTIMATE:
+        record = record * 3 // 4  # tokens of Chinese, code or digits have 3 bytes rather than 4
+    if record < 1:
+        raise ValueError(
+            f"{model!r} has a context window of {context} tokens: too few for "
+            "prompts/annotate.md and a reply"
+        )
+    return Budget(lambda text: count(defused(text, _TAGS)), record, reply)
+
+
+def chunk(text: str, budget: Budget) -> list[tuple[int, int]]:
+    """Spans of at most `budget.record` tokens that cover `text` except for whitespace."""
+    if budget.count(text) <= budget.record:
+        return [(0, len(text))] if text.strip() else []
+    return semchunk.chunk(text, budget.record, budget.count, offsets=True, memoize=False)[1]
+
+
+def _requests(
+    document: Document, spans: list[tuple[int, int]], max_queries: int, max_tokens: int
+) -> list[Request]:
+    lengths = [end - start for start, end in spans]
+    shares = pairwise(
+        round(max_queries * end / max(sum(lengths), 1)) for end in accumulate(lengths, initial=0)
+    )
+    prompts = [
+        prompt_template("annotate").render(
+            title=defused(" ".join(document.title.split())[:_MAX_TITLE], _TAGS),
+            text=defused(document.text[start:end], _TAGS),
+            count=max(1, last - first),
+            language=document.language or UNKNOWN,
+        )
+        for (start, end), (first, last) in zip(spans, shares, strict=True)
+    ]
+    return [Request.ask(prompt, max_tokens=max_tokens) for prompt in prompts]
+
+
+# A truncated or refused reply is not sent back: it would be truncated or refused again
+def _repair(requests: list[Request], replies: list[Reply], model: str, calls: Calls) -> list[Reply]:
+    unread = [
+        at
+        for at, reply in enumerate(replies)
+        if not reply.reason and not parse_reply(reply.text, "").is_readable
+    ]
+    repair = prompt_template("annotate_repair").render()
+    again = [requests[at].then(replies[at].text[-_LAST_CHARACTERS:], repair) for at in unread]
+    second = dict(zip(unread, complete(again, model, calls) if again else [], strict=True))
+    return [second.get(at, reply) for at, reply in enumerate(replies)]
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, list):
+        return "\n".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+_Text = Annotated[str, BeforeValidator(_as_text)]
+
+
+class _Pair(BaseModel):
+    model_config = ConfigDict(str_strip_whitespace=True, coerce_numbers_to_str=True)
+
+    question: _Text
+    answer: _Text
+    source_reference: _Text
+    source_reference_type: str = ""
+    entity_list_length: int | None = None
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The pairs of a reply as (text, fields), what is no pair as (text, reason)."""
+
+    pairs: list[tuple[str, dict]]
+    broken: list[tuple[str, str]]
+    is_empty: bool  # the reply says that there is no pair
+
+    @property
+    def is_readable(self) -> bool:
+        """True if the reply has pairs or says that there are none."""
+        return bool(self.pairs) or self.is_empty
+
+
+def parse_reply(reply: str, source: str) -> Parsed:
+    """Every pair of `reply`: in an array, a fence, prose or an object, or one per line.
+
+    Slips in its JSON are repaired. A backslash that JSON reads as an escape is kept if it is in
+    `source`, the text asked about: the path C:\\temp contains no tab.
+    """
+    text = _THOUGHT.sub("", reply)
+    starts = [found.start() for found in _START.finditer(text)]
+    pairs, broken = [], []
+    for start, end in pairwise([*starts, len(text)]):
+        written = text[start:end].rstrip(" \n,]")
+        fields = _fields(written, source, is_last=end == len(text))
+        if isinstance(fields, str) and _FIELD.search(written):
+            broken.append((written, fields))
+        elif any(map(_FIELD.match, fields)):
+            pairs.append((written, fields))
+    return Parsed(pairs, broken, bool(_EMPTY.search(text)))
+
+
+# The fields of a pair, or why it has none
+def _fields(written: str, source: str, is_last: bool) -> dict | str:
+    def escape(found: re.Match) -> str:
+        around = written[max(found.start() - 1, 0) : found.end() + 1]
+        return "\\\\" if around in source else "\\"
+
+    text = _ESCAPE.sub(escape, written) if "\\" in source else written
+    try:
+        return _DECODER.raw_decode(text)[0]
+    except ValueError:
+        is_open = not _END.search(text) or len(re.findall(r'(?<!\\)"', text)) % 2
+        if is_last and is_open or len(text) > _MAX_PAIR:
+            return "the pair is truncated"
+    found = json_repair.loads(text)
+    found = found[0] if isinstance(found, list) and found else found
+    return found if isinstance(found, dict) else "the pair is not JSON"
+
+
+def read_reply(
+    reply: Reply, document: Document, blocks: Sequence[Block], start: int, end: int
+) -> Proposals:
+    """The usable pairs of a reply about document.text[start:end], and the others' reasons.
+
+    `blocks` are those of the document. The complete pairs of a truncated reply are used, because
+    they were paid for and each is checked on its own.
+    """
+    parsed = parse_reply(reply.text, document.text[start:end])
+    candidates, refused = [], [*parsed.broken, *_unread(reply, parsed)]
+    for written, fields in parsed.pairs:
+        try:
+            pair = _validate(fields, document.text)
+            candidates.append(_candidate(pair, document, blocks, start, end))
+        except BadReply as error:
+            refused.append((written, str(error)))
+    return candidates, [
+        Rejected(document_id=document.document_id, item=item, reason=reason)
+        for item, reason in refused
+    ]
+
+
+def _unread(reply: Reply, parsed: Parsed) -> Iterator[tuple[str, str]]:
+    if reply.reason:
+        reason = f"the reply is not a complete answer: {reply.reason}"
+        yield reply.text[-_LAST_CHARACTERS:], reason
+    elif not parsed.pairs and not parsed.broken:
+        is_empty = parsed.is_empty
+        yield reply.text, f"the reply {'is an empty array' if is_empty else 'contains no pair'}"
+
+
+def _validate(fields: dict, text: str) -> _Pair:
+    given = json.dumps(fields)  # pydantic refuses half of a surrogate pair, which cannot be stored
+    if SPLIT not in text:  # otherwise it may be the record's own
+        given = given.replace(json.dumps(SPLIT)[1:-1], "")
+    try:
+        pair = _Pair.model_validate_json(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        details = ": ".join(map(str, (*first["loc"], first["msg"])))
+        raise BadReply(f"a field of the pair is missing or wrong: {details}") from None
+    return pair.model_copy(update={"question": " ".join(pair.question.split())})
+
+
+def _candidate(
+    pair: _Pair, document: Document, blocks: Sequence[Block], start: int, end: int
+) -> Candidate:
+    text, doubt = document.text, document.doubt
+    if "source_reference_type" in text and folded(pair.question) in folded(text):
+        raise BadReply("the pair is in the document, which thus dictates the annotator's reply")
+    place, block = _ground(pair, places(pair.source_reference, text, start, end), blocks)
+    if block.kind == "table" and doubt:
+        raise BadReply(f"the tables are in doubt: {doubt}")
+    is_list = structure_of(block.kind).has_entities
+    lines = [_MARKER.sub("", line).strip() for line in pair.answer.splitlines() if line.strip()]
+    answer = "\n".join(lines) if is_list else pair.answer
+    stated, counted = pair.entity_list_length, len(lines) if is_list else 1
+    if stated not in (None, counted) and (is_list or stated != 0):
+        raise BadReply(
+            f"the entity count is not the number of lines: {stated} stated, {counted} there"
+        )
+    source = text[place.start : place.end]
+    if number := missing_number(answer, source):
+        raise BadReply(
+            f"the answer does not appear verbatim in the source reference: no {number!r} there"
+        )
+    items = [f" {folded(item)} " for item in _MARKER.split(source)]
+    for line in answer.split("\n") if is_list else ():
+        if not any(f" {folded(line)} " in item for item in items):
+            raise BadReply(f"an entity spans two items of the list: {line!r}")
+    header = text[block.header[0].start : block.header[-1].end] if block.header else ""
+    span = (place.start, place.end)
+    return Candidate(pair.question, answer, block.kind, *span, header, place.how, place.score)
+
+
+def _ground(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple[Place, Block]:
+    if not found:
+        raise BadReply("the source reference is not in the document")
+    label = re.sub(r"[\W_]+", " ", pair.source_reference_type).strip().lower()
+    named = next((one for one in STRUCTURES.values() if label in (one.label, *one.called)), None)
+    around = [block_at(blocks, one.start, one.end) for one in found]
+    seen = [structure_of(block.kind) if block else None for block in around]
+    for place, block, structure in zip(found, around, seen, strict=True):
+        if structure and named in (None, structure):
+            return place, block
+    raise BadReply(
+        "the label is not the structure that the parser sees there: "
+        f"{pair.source_reference_type or 'none'} stated, "
+        f"{seen[0].name if seen[0] else 'none'} seen"
+    )

@@ -1,0 +1,229 @@
+"""Questions on documents: proposals, constraints of the prompt, balanced choice (paper, 3.1)."""
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from lib.core.records import Document, Grounding, Query, Rejected
+from lib.core.structures import STRUCTURES, prose, structure_of
+from lib.core.text import folded, words
+from lib.documents.markdown import sentences
+
+MAX_SAME_ANSWERS = 3  # questions of a document
+FEW = 20  # questions of a structure; fewer give wide intervals
+KEPT = "kept"
+MAX_SHORT_WORDS = 14  # natural and tabular answers are a word or a short phrase
+MAX_QUESTION_WORDS = 45
+MAX_SENTENCES = 3  # of a natural source reference
+
+_POINTER = re.compile(
+    r"\b(?:above|below|aforementioned|preceding|former|latter|here|following|earlier|this|these|"
+    r"those|previous(?:ly)?|it|its|itself|they|them|their|theirs|he|she|his|her|we|us|our|you|your|"
+    r"i|my|me)\b",
+    re.I,
+)
+_CONTAINER = re.compile(
+    r"\b(?:in|from|of|per|see|by) (?:the|a|an) (?:[\w-]+ )?(?:table|list|figure|bullet|row|"
+    r"column)s?\b|\b(?:table|figure|list) \d",
+    re.I,
+)
+_REASONING = re.compile(
+    r"\b(?:why|compare|explain|how would|do you think|difference between)\b", re.I
+)
+_POINTS_BACK = re.compile(
+    r"\A(?:it|this|these|those|they|them|one|that|such)\b|"
+    r"\b(?:above|below|as follows|the following|this|these|those)\b",
+    re.I,
+)
+_QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
+_NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")  # Thai, Japanese, Chinese
+_FILLER = (
+    "a an the of in on at for to and or is are was were be by with as from what which when "
+    "where does do did has have had how many"
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A proposed question; document.text[start:end] is its source reference."""
+
+    question: str
+    answer: str  # one entity per line in an entity list
+    kind: str  # of the block that the answer is in: prose, list or table
+    start: int
+    end: int
+    header: str = ""  # the header row of a cell's table, verbatim
+    grounding: Grounding = "exact"  # how a model's source reference was found
+    grounding_score: float = 1.0
+
+    @property
+    def structure(self) -> str:
+        """The structure of the block."""
+        return structure_of(self.kind).name
+
+
+Proposals = tuple[list[Candidate], list[Rejected]]
+# An annotator: (documents, max_queries) -> for each document, candidates and what was left out.
+Propose = Callable[[list[Document], int], list[Proposals]]
+
+
+def draw(documents: list[Document], count: int | None, seed: int) -> list[Document]:
+    """Draw `count` documents to ask about, in their order; all if `count` is None or too large."""
+    if count is None or count >= len(documents):
+        return documents
+    chosen = set(random.Random(seed).sample(range(len(documents)), count))
+    return [document for at, document in enumerate(documents) if at in chosen]
+
+
+def annotate(
+    documents: list[Document], propose: Propose, max_queries: int = 10
+) -> tuple[list[Query], list[Rejected]]:
+    """At most `max_queries` queries per document, and each rejected proposal with a reason.
+
+    No two documents answer a question differently. `propose` is `llm_annotator(…)` or
+    `lib.lab.engines.ask_facts(…)`. Raises ValueError if max_queries is below 1.
+    """
+    if max_queries < 1:
+        raise ValueError(f"max_queries is {max_queries}: ask for at least 1 query per document")
+    proposals = propose(documents, max_queries)
+    answers = defaultdict(set)
+    for candidate in (one for candidates, _ in proposals for one in candidates):
+        answers[folded(candidate.question)].add(_answer_key(candidate))
+    queries, rejected = [], []
+    for document, (candidates, unread) in zip(documents, proposals, strict=True):
+        name = document.document_id
+        chosen, refused = _choose(document, candidates, answers, max_queries)
+        queries += [_query(document, number, one) for number, one in enumerate(chosen, 1)]
+        rejected += unread + [
+            Rejected(document_id=name, item=one.question, reason=reason, structure=one.structure)
+            for one, reason in refused
+        ]
+        if not candidates and not unread:
+            reason = "no question was proposed"
+            rejected.append(Rejected(document_id=name, item=document.title, reason=reason))
+    return queries, rejected
+
+
+def yields(queries: list[Query], rejected: list[Rejected]) -> pd.DataFrame:
+    """Count the questions asked, kept, and refused by each constraint, in columns by structure."""
+    rows = [(one.structure, KEPT) for one in queries]
+    rows += [(one.structure or "none", f"refused: {one.reason.split(': ')[0]}") for one in rejected]
+    table = pd.DataFrame(rows, columns=["structure", "group"])
+    table = pd.crosstab(table.group, table.structure)
+    table.loc["asked"] = table.sum()
+    order = [name for name in ("asked", KEPT) if name in table.index]
+    table = table.loc[[*order, *sorted(set(table.index) - set(order))]]
+    return table.rename_axis(index=None, columns=None)
+
+
+# the order of entities does not make another answer
+def _answer_key(candidate: Candidate) -> str:
+    return "; ".join(sorted(map(folded, candidate.answer.split("\n"))))
+
+
+def _choose(
+    document: Document, candidates: list[Candidate], answers: dict[str, set[str]], max_queries: int
+) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
+    fit: dict[str, Candidate] = {}
+    refused, same = [], Counter()
+    for one in candidates:
+        question, answer = folded(one.question), _answer_key(one)
+        reason = violation(one, document.text)
+        if not reason and len(answers[question]) > 1:
+            reason = "the question has another answer elsewhere in the documents"
+        if not reason and question in fit:
+            reason = "the same question is asked already"
+        if not reason and same[answer] == MAX_SAME_ANSWERS:
+            reason = f"{MAX_SAME_ANSWERS} questions of the document have this answer already"
+        if reason:
+            refused.append((one, reason))
+        else:
+            fit[question] = one
+            same[answer] += 1
+    chosen = sorted(
+        _balance(list(fit.values()), max_queries),
+        key=lambda one: (one.start, one.end, one.question),
+    )
+    full = f"fits, but the document already has its {max_queries} queries"
+    return chosen, refused + [(one, full) for one in fit.values() if one not in chosen]
+
+
+def _balance(fit: list[Candidate], count: int) -> list[Candidate]:
+    pools: dict[str, list[Candidate]] = {structure: [] for structure in STRUCTURES}
+    for one in sorted(fit, key=lambda one: one.start):
+        pools[one.structure].append(one)
+    shares = dict.fromkeys(STRUCTURES, 0)
+    for _ in range(min(count, len(fit))):
+        not_empty = [name for name in STRUCTURES if shares[name] < len(pools[name])]
+        shares[min(not_empty, key=shares.get)] += 1
+    chosen = []
+    for structure, pool in pools.items():
+        n_parts = shares[structure]
+        edges = [round(part * len(pool) / max(n_parts, 1)) for part in range(n_parts + 1)]
+        chosen += [pool[left] for left in edges[:-1]]
+    return chosen
+
+
+def _query(document: Document, number: int, candidate: Candidate) -> Query:
+    is_list = STRUCTURES[candidate.structure].has_entities
+    return Query(
+        query_id=f"{document.document_id}-q{number:03d}",
+        document_id=document.document_id,
+        question=candidate.question,
+        answer=candidate.answer,
+        structure=candidate.structure,
+        source_reference=document.text[candidate.start : candidate.end],
+        start=candidate.start,
+        end=candidate.end,
+        entity_count=len(candidate.answer.split("\n")) if is_list else None,
+        block_type=candidate.kind,
+        source_header=candidate.header,
+        grounding=candidate.grounding,
+        grounding_score=candidate.grounding_score,
+    )
+
+
+def violation(candidate: Candidate, text: str) -> str:
+    """The first constraint of the prompt that `candidate` breaks in the document `text`, or ""."""
+    asked, answer, structure = candidate.question, candidate.answer, candidate.structure
+    unquoted = _QUOTED.sub("", asked)  # a quoted heading is a name, whatever words it contains
+    is_list, lines = STRUCTURES[structure].has_entities, answer.split("\n")
+    source = f" {folded(text[candidate.start : candidate.end])} "
+    n_sentences = len(sentences(text, candidate.start, candidate.end))
+    checks = {
+        "the question is not one well-formed question": not asked.endswith(("?", "？"))
+        or "\n" in asked
+        or len(asked.split()) > MAX_QUESTION_WORDS
+        or asked.count('"') % 2
+        or any(unquoted.count(a) != unquoted.count(b) for a, b in ("()", "[]")),
+        "the question is not self-contained: it points at something outside itself": (
+            _POINTER.search(unquoted)
+        ),
+        "the question names a table or list instead of its subject": _CONTAINER.search(unquoted),
+        "the question asks for reasoning, not recall": _REASONING.search(unquoted),
+        "the answer is empty or repeats an entity": len(set(lines)) < len(lines)
+        or not all(map(words, lines)),
+        "the answer does not appear verbatim in the source reference": any(
+            not _is_in(folded(line), source) for line in lines
+        ),
+        "the question gives the answer away": set(words(answer))
+        <= {*words(asked), *_FILLER.split()},
+        "the answer is longer than a short phrase": not is_list
+        and (len(lines) > 1 or len(answer.split()) > MAX_SHORT_WORDS),
+        "the answer points at something outside itself": not is_list
+        and _POINTS_BACK.search(answer),
+        "the source reference is longer than three sentences": structure == prose()
+        and n_sentences > MAX_SENTENCES,
+    }
+    return next((reason for reason, is_broken in checks.items() if is_broken), "")
+
+
+# a script may have no spaces
+def _is_in(answer: str, source: str) -> bool:
+    if _NO_SPACES.search(answer):
+        return answer.replace(" ", "") in source.replace(" ", "")
+    return f" {answer} " in source
