@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from lib.core.records import Answer, Query, Verdict
 from lib.core.store import made_by
-from lib.core.values import Token, tokens
+from lib.core.values import tokens
 
 Decision = tuple[str, str]  # verdict, reason
 Decide = Callable[[list[Query], list[str]], list[Decision]]  # queries and their answers, none empty
@@ -16,8 +16,9 @@ _MAX_ITEM = 5  # words of an item between commas
 _MAX_SURPLUS = 3  # words of what may be one more item: more are a clause
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)?")
 _MARKER = re.compile(r"^(?:[-*+•]|\(?\d{1,2}[.)])\s+")
-_OR_LATER = re.compile(r"\s+or (?:later|newer|above|higher|more|greater)\b", re.I)
+_OR_LATER = re.compile(r"\s+or (?:later|newer)\b", re.I)
 _BETWEEN = re.compile(r"\s*(?:[,;](?!\d)|\b(?:and|or)\b)\s*", re.I)
+_CONTENT = re.compile(r"[\w,;:|.]")
 _SEPARATOR = re.compile(r" (?:[,;|.]|and|or)(?= )")
 _LEADS = "in on at to as by via from for with when which that where who so because if while".split()
 _LEAD = re.compile(rf"^ (?:{'|'.join(_LEADS)})(?= \S)")
@@ -28,7 +29,8 @@ _SIGNS = {"yes": True, "true": True, "no": False, "false": False}
 def score(queries: list[Query], answers: list[str]) -> list[Decision]:
     """Verdict and reason per answer, by its first line, or by its lines if a list is asked for.
 
-    Unscored: a possible paraphrase, a long text, and what may deny the answer or offer another.
+    Unscored: a possible paraphrase, a long text, and what may deny the answer or offer another. A
+    longer name ("Linux Mint") counts as the name in it.
     """
     return [_score(query, answer) for query, answer in zip(queries, answers, strict=True)]
 
@@ -48,13 +50,13 @@ def _score(query: Query, answer: str) -> Decision:
     first, wanted = _canonical("".join(lines[:1])), _canonical(query.answer)
     if first == wanted or _beyond(first, asked) == _beyond(wanted, asked) != []:
         return "correct", "the reference"
-    if wanted.strip() in _SIGNS:
+    if (sign := _SIGNS.get(wanted.strip())) is not None:
         signs = {_SIGNS[word] for word in first.split() if word in _SIGNS}
-        if len(signs) != 1:
-            return "unscored", "neither yes nor no"
-        return "correct" if signs == {_SIGNS[wanted.strip()]} else "incorrect", "yes or no"
+        verdict = "correct" if signs == {sign} else "unscored" if sign in signs else "incorrect"
+        return verdict if signs else "unscored", "yes or no"
     parts = split_items(query.answer.rstrip(" .?!"), query.entity_count)
-    items = [_LEAD.sub("", part) for part in map(_canonical, parts) if part.strip()]
+    parts = filter(str.strip, map(_canonical, parts))
+    items = [*dict.fromkeys(_LEAD.sub("", part) for part in parts)]
     if not items:
         return "unscored", "the reference has no words"
     return _compare(items, [_marked(line, items) for line in lines], asked)
@@ -63,7 +65,8 @@ def _score(query: Query, answer: str) -> Decision:
 def _compare(items: list[str], lines: list[str], asked: set[str]) -> Decision:
     marks = [f"\0{number}\0" for number in range(len(items))]
     text = lines[0] if lines else ""
-    if len(items) > 1 and not all(mark in text for mark in marks):
+    is_lined = len(items) > 1 and not all(mark in text for mark in marks)
+    if is_lined:
         text = " .".join(f" *{line}" for line in lines)
     missing = [item for item, mark in zip(items, marks, strict=True) if mark not in text]
     reason = f"{len(items) - len(missing)} of {len(items)} items"
@@ -72,7 +75,7 @@ def _compare(items: list[str], lines: list[str], asked: set[str]) -> Decision:
         shares = [len(words & {*item.split()}) / len(item.split()) for item in missing]
         is_close = min(shares) > 0.5  # whole words in another order or form: perhaps a paraphrase
         return "unscored" if is_close else "incorrect", f"{reason}; missing{missing[0]}"
-    if "*" not in text:
+    if not is_lined:
         last = max(map(text.find, marks))
         text = text[:last] + text[last:].partition(" . ")[0]
     if others := _others(text, asked):
@@ -111,19 +114,17 @@ def _lines(answer: str) -> list[str]:
     return lines
 
 
-# The words, numbers and dates of a text, its separators and ends of sentences, between spaces
+# Words, #numbers and #dates of a text, its separators and ends of sentences, between spaces
 def _canonical(text: str) -> str:
-    return f" {' '.join(filter(None, map(_spelled, tokens(_OR_LATER.sub('', text)))))} "
-
-
-def _spelled(token: Token) -> str:
-    if token.kind == "end":
-        return "."
-    if token.kind == "separator":
-        return token.text if token.text in ",;:|" else ""
-    if token.kind == "word":
-        return token.word if re.search(r"\w", token.word) else ""
-    return "#" + ":".join(map(str, token.value))
+    words = (
+        "."
+        if token.kind == "end"
+        else token.value
+        if isinstance(token.value, str)
+        else "#" + ":".join(map(str, token.value))
+        for token in tokens(_OR_LATER.sub("", text))
+    )
+    return " ".join(["", *filter(_CONTENT.search, words), ""])
 
 
 def _beyond(text: str, known: set[str]) -> list[str]:
@@ -165,13 +166,11 @@ def check_single_arm(queries: list[Query], answers: list[Answer]) -> tuple[str, 
             f"the answers must belong to one arm, not to {arms or 'none'}: judge one "
             f"answers/<arm>.jsonl at a time, written by {made_by('answers')}"
         )
-    counts = Counter(answer.query_id for answer in answers)
-    repeated = [query_id for query_id, n in counts.items() if n > 1]
-    unknown = sorted(counts.keys() - {query.query_id for query in queries})
-    if repeated or unknown:
-        fault = "answered twice" if repeated else "not in queries.jsonl"
+    known, counts = {query.query_id for query in queries}, Counter(row.query_id for row in answers)
+    odd = [name for name, n in counts.items() if n > 1 or name not in known]
+    if odd:
         raise ValueError(
-            f"arm {arms[0]}: query {(repeated or unknown)[0]!r} is {fault}; remove "
+            f"arm {arms[0]}: query {odd[0]!r} is answered twice or not in queries.jsonl; remove "
             f"the arm's answers and run {made_by('answers')} again"
         )
-    return arms[0], {answer.query_id: answer.answer for answer in answers}
+    return arms[0], {row.query_id: row.answer for row in answers}

@@ -112,7 +112,7 @@ LAYOUTS = {
 }
 NAMES = st.sampled_from(
     "gasket spindle relay Linux O-ring bushing fuse IP54 E17 data.csv /etc/x.conf Halvorsen".split()
-    + ["rear lid", "port 8443", "30 s", "2024-05-11", "Halvorsen Ltd", "cable with two plugs"]
+    + ["rear lid", "port 8443", "30 s", "2024-05-11", "cable with two plugs"]
 )
 
 
@@ -127,8 +127,7 @@ def test_a_list_has_one_verdict_in_every_layout_and_order(names, layout, data):
         return verdict("\n".join(wanted), LAYOUTS[layout](items), LISTED, len(wanted))
 
     assert found(shown) == "correct"
-    if not any(shown[0].startswith(other) for other in shown[1:]):
-        assert found(shown[1:]) == "incorrect"
+    assert found(shown[1:]) == "incorrect"
     assert found([*shown[:place], foreign, *shown[place:]]) != "correct"
 
 
