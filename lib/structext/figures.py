@@ -39,25 +39,18 @@ def draw_groups(
 ) -> tuple[Figure, pd.DataFrame]:
     """Draw a key of LABELS by group of `by` and arm, one panel per suite; also return `table`."""
     scale = 1 if measure.endswith("_points") else 100
-    groups, arms, parts = list(table[by].unique()), list(table.arm.unique()), _suites(table)
+    groups, arms = list(table[by].unique()), list(table.arm.unique())
+    parts = dict([*table.groupby("suite", sort=False)]) if "suite" in table else {"": table}
     height = 0.8 + len(groups) * (0.1 + 0.07 * len(arms))
     figure, drawn = panels(len(parts), height, names=parts, sharex=True, sharey=True)
     for axes, cells in zip(drawn, parts.values(), strict=False):
         for index, arm in enumerate(arms):
             own = cells[cells.arm == arm]
             y = [groups.index(name) + offset(index, len(arms), 0.72) for name in own[by]]
-            value, low, high = (scale * own[name] for name in (measure, *INTERVALS[measure]))
-            forest(
-                axes,
-                y,
-                value,
-                low,
-                high,
-                filled=low.notna(),
-                label=arm,
-                line=THIN,
-                **_look(index, arm),
-            )
+            value, *ends = (scale * own[name] for name in (measure, *INTERVALS[measure]))
+            look = {"color": "0.65", "marker": "d"} if arm == BLIND else marker(index)
+            look |= {"filled": ends[0].notna(), "label": arm, "line": THIN, "markersize": 4.5}
+            forest(axes, y, value, *ends, **look)
     names = [f"{TASKS[name]} {name}" if by == "task" else name for name in groups]
     name_rows(drawn[0], names, zero=scale == 1)
     name_axis(figure, LABELS[measure])
@@ -69,34 +62,17 @@ def draw_groups(
 def draw_heat(table: pd.DataFrame, arms: Sequence[str]) -> tuple[Figure, pd.DataFrame]:
     """Draw mean score and SD over tasks by depth and width, a panel per arm; return what is drawn.
 
-    The figure shows the suite with the most cells; a cell without questions asked has a dash.
+    The figure shows the suite with the most cells; a cell without questions asked has dashes.
     """
     cells = table.groupby("suite").size()
     plotted = table[(table.suite == cells[::-1].idxmax()) & table.arm.isin(arms)]
     figure, drawn = panels(len(arms), 0.9 + 0.5 * plotted.depth.nunique(), sharey=True, names=arms)
     for axes, arm in zip(drawn, arms, strict=False):
-        own = plotted[plotted.arm == arm]
-        texts = [
-            f"{estimate(100 * row.rouge_score)}\nSD {estimate(100 * row.sd_tasks)}"
-            if row.left_out < row.n
-            else "–"
-            for row in own.itertuples()
-        ]
-        own = own.assign(text=texts, value=(100 * own.rouge_score).where(own.left_out < own.n))
-        values, texts = (
-            own.pivot(index="depth", columns="width", values=name) for name in ("value", "text")
-        )
-        image = heat(axes, values.astype(float), texts.fillna("–"), top=100)
+        own = plotted[(plotted.arm == arm)].set_index(["depth", "width"])
+        own = 100 * own[["rouge_score", "sd_tasks"]].where(own.left_out < own.n)
+        texts = own.rouge_score.map(estimate) + "\nSD " + own.sd_tasks.map(estimate)
+        image = heat(axes, own.rouge_score.unstack(), texts.unstack().fillna("–"), top=100)
         axes.set(xlabel="Width", ylabel="Depth" if axes is drawn[0] else "")
     if arms:
         figure.colorbar(image, ax=drawn, shrink=0.9, label=SCORE)
     return figure, plotted
-
-
-def _suites(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    return dict([*table.groupby("suite", sort=False)]) if "suite" in table else {"": table}
-
-
-def _look(index: int, arm: str) -> dict:
-    look = {"color": "0.65", "marker": "d"} if arm == BLIND else marker(index)
-    return look | {"markersize": 4.5}

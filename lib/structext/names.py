@@ -20,7 +20,7 @@ from lib.structext.records import MODES, TASKS
 
 _TEXTS = yaml.safe_load(package_file("structext/vocabularies.yaml").read_text("utf-8"))
 WORDS, WOMEN, MEN, SURNAMES, TOWNS, VERBS = (
-    _TEXTS[kind].split() for kind in ("words", "women", "men", "surnames", "towns", "verbs")
+    _TEXTS[kind] for kind in ("words", "women", "men", "surnames", "towns", "verbs")
 )
 # words that may precede a field's name, so that a file can have many; the latter for numbers only
 _STATES_OF = tuple("actual agreed expected final first last planned previous reported".split())
@@ -49,47 +49,31 @@ QUESTIONS = {
 }
 
 
-class Field(NamedTuple):
-    """A field of a scenario and the type of its values."""
-
-    name: str
-    kind: str
-
-    def draw(self, rng: Random) -> str:
-        """Draw a value of this type."""
-        if self.kind == "person":
-            return f"{rng.choice(WOMEN + MEN)} {rng.choice(SURNAMES)}"
-        if self.kind == "town":
-            return rng.choice(TOWNS)
-        if self.kind == "date":
-            return str(date(2021, 1, 1) + timedelta(rng.randrange(1800)))
-        if self.kind == "code":
-            return f"{rng.choice(SURNAMES)[:2].upper()}{rng.randrange(1000, 10000)}"
-        low, high, unit = re.fullmatch(r"([\d.]+)-([\d.]+)(|\D.*)", self.kind).groups()
-        decimals = len(low.partition(".")[2])
-        return f"{rng.uniform(float(low), float(high)):.{decimals}f} {unit}".strip()
-
-
 class Scenario(NamedTuple):
-    """The vocabulary of one domain."""
+    """The vocabulary of one domain; `fields` have the type of their values."""
 
     name: str
     business: str
     things: list[str]
-    fields: list[Field]
+    fields: dict[str, str]
     words: list[str]
 
 
-SCENARIOS = [
-    Scenario(
-        one["name"],
-        one["business"],
-        one["things"].split(),
-        [Field(*field.split(":")) for field in one["fields"].split()],
-        one["words"].split(),
-    )
-    for one in _TEXTS["scenarios"]
-]
+SCENARIOS = [Scenario(**one) for one in _TEXTS["scenarios"]]
+
+
+def _drawn(kind: str, rng: Random) -> str:
+    if kind == "person":
+        return f"{rng.choice(WOMEN + MEN)} {rng.choice(SURNAMES)}"
+    if kind == "town":
+        return rng.choice(TOWNS)
+    if kind == "date":
+        return str(date(2021, 1, 1) + timedelta(rng.randrange(1800)))
+    if kind == "code":
+        return f"{rng.choice(SURNAMES)[:2].upper()}{rng.randrange(1000, 10000)}"
+    low, high, unit = re.fullmatch(r"([\d.]+)-([\d.]+)(|\D.*)", kind).groups()
+    decimals = len(low.partition(".")[2])
+    return f"{rng.uniform(float(low), float(high)):.{decimals}f} {unit}".strip()
 
 
 def count_in(digits: Sequence[str], start: int, count: int, joint: str = "") -> list[str]:
@@ -146,11 +130,11 @@ class Names:
             return [name.title().replace("-", "") for name in self.ids(count)]
         return count_in(ascii_uppercase, self._start(0) if start is None else start, count)
 
-    def _fields(self, count: int) -> list[tuple[str, Field]]:
+    def _fields(self, count: int) -> list[tuple[str, str]]:
         pairs = [
-            (f"{qualifier}_{field.name}", field)
-            for field in self.scenario.fields
-            for qualifier in _STATES_OF + (_AMOUNTS_OF if field.kind[0].isdigit() else ())
+            (f"{qualifier}_{name}", kind)
+            for name, kind in self.scenario.fields.items()
+            for qualifier in _STATES_OF + (_AMOUNTS_OF if kind[0].isdigit() else ())
         ]
         pairs = self._shuffled("fields", pairs)
         names = _distinct([name for name, _ in pairs], count, "_")
@@ -168,11 +152,11 @@ class Names:
             values = count_in(ascii_lowercase[::-1], self._start(1), count + len(avoided))
             return [value for value in values if value not in avoided][:count]
         rng, taken, values, numbers = self._rng("values"), set(avoided), [], {}
-        for _, field in self._fields(count):
-            draws = (field.draw(rng) for _ in range(30))
+        for _, kind in self._fields(count):
+            draws = (_drawn(kind, rng) for _ in range(30))
             value = next((drawn for drawn in draws if drawn not in taken), None)
             if value is None:  # the type has too few values: number them
-                drawn = field.draw(rng)
+                drawn = _drawn(kind, rng)
                 while (value := f"{drawn} {numbers.setdefault(drawn, 2)}") in taken:
                     numbers[drawn] += 1
             taken.add(value)

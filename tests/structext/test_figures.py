@@ -20,7 +20,7 @@ def points(axes, drawn_as: str, is_filled: bool = True) -> list[float]:
     return [float(x) for line in lines for x in line.get_xdata()]
 
 
-def test_groups_have_a_marker_per_arm_at_its_score_and_an_interval():
+def test_groups_have_a_marker_at_each_score_and_an_interval_or_a_hollow_marker():
     table = summary(with_all(ROWS), ["suite", "language", "arm"])
     figure, plotted = draw_groups(table, "language")
     axes = figure.axes[0]
@@ -34,17 +34,13 @@ def test_groups_have_a_marker_per_arm_at_its_score_and_an_interval():
     assert names == ["csv", "tree", "json", "all"]
     judged, _ = draw_groups(table, "language", "judge")
     assert points(judged.axes[0], TUNED) == [100] * 4
+    hollow, _ = draw_groups(real_and_test(ROWS), "language", "difference_points")
+    assert [len(points(hollow.axes[0], TUNED, is_filled)) for is_filled in (True, False)] == [0, 4]
 
 
-def test_heat_has_a_panel_for_each_arm_asked_and_a_dash_for_a_cell_left_out():
+def test_heat_has_a_panel_for_each_arm_asked_and_dashes_for_a_cell_left_out():
     figure, plotted = draw_heat(heat(ROWS), ["tuned"])
     assert set(plotted.arm) == {"tuned"} and set(plotted.suite) == {"test-hard"}
     drawn = [text.get_text() for text in figure.axes[0].texts]
     assert figure.axes[0].get_title("left") == "tuned"
     assert drawn.count("100.0\nSD 0.0") == 2
-
-
-def test_a_difference_without_an_interval_is_hollow():
-    figure, _ = draw_groups(real_and_test(ROWS), "language", "difference_points")
-    assert points(figure.axes[0], TUNED) == []
-    assert len(points(figure.axes[0], TUNED, is_filled=False)) == 4

@@ -160,15 +160,15 @@ def test_published_samples_are_asked_with_their_own_demonstrations(tmp_path):
     path = tmp_path / "official.jsonl"
     rows = [row("bcde"[n], shots, path=f"{n}.json") for n, shots in enumerate(["", "f", "g", "hi"])]
     path.write_text("\n".join(map(json.dumps, rows)))
-    base, hint, one_shot, two_shots = asked_in(
-        ["official"], ["base", "hint", "few-shot"], [1, 2], official=path
-    )
-    assert [len(rows) for rows in (base, hint, one_shot, two_shots)] == [4, 4, 2, 1]
-    assert [one.demonstrations for one in one_shot] == [("1.json#1",), ("2.json#1",)]
-    assert two_shots[0].demonstrations == ("3.json#1", "3.json#2")
-    shown = [letter for letter in "bcdefghi" if f"\na->{letter}\n" in two_shots[0].prompt]
-    assert shown == [*"ehi"] and "<hint>\nCount.\n</hint>" in hint[0].prompt
-    assert base[0].query_id == "official:0.json:base"
+    settings = ["base", "hint", "few-shot"]
+    prompts = list(asked_in(["official"], settings, [1, 2], official=path))
+    shown = [[one.demonstrations for one in rows] for rows in prompts]
+    one, two = [("1.json#1",), ("2.json#1",)], [("3.json#1", "3.json#2")]
+    assert shown == [[()] * 4, [()] * 4, one, two]
+    last = prompts[-1][0].prompt
+    assert [letter for letter in "bcdefghi" if f"\na->{letter}\n" in last] == [*"ehi"]
+    assert "<hint>\nCount.\n</hint>" in prompts[1][0].prompt
+    assert prompts[0][0].query_id == "official:0.json:base"
     (few,) = asked_in(["official"], ["base"], [], per_task=1, official=path)
     assert len(few) == 1
     for settings, file in ((["simple-few-shot"], path), (["base"], "")):

@@ -24,8 +24,7 @@ from lib.structext.prompts import (
 )
 from lib.structext.records import TASKS, Sample
 from lib.structext.samples import V1, generate, split, suite
-from lib.structext.score import final_answer
-from lib.structext.task import TASK
+from lib.structext.score import TASK, final_answer
 from lib.tasks.task import Room
 
 SAMPLES = list(generate(tasks=TASKS, per_task=2))
@@ -140,13 +139,8 @@ def test_xml_whose_tags_spell_a_turn_of_a_chat_is_unchanged():
     text = '<A>\n <S k="v">\n  <B>\n  </B>\n </S>\n</A>'
     assert SPLIT in defused(text, TAGS)  # </S>
     assert held(asked("base", reference=text).prompt, "text") == [text]
-    assert "<¦/s>" in asked("base", reference="</s>").prompt
-    assert "<¦/S> ¦" in asked("base", reference="</S> ¦").prompt  # with a ¦ of its own
-    drawn = generate(tasks=["xml.0"], depth=2, width=2, per_task=20)
-    wide = [one for one in drawn if "</S>" in one.reference]
-    assert wide and [held(one.prompt, "text")[0] for one in prompts_for(wide, "base")] == [
-        one.reference for one in wide
-    ]
+    for other in ("</s>", "</S> ¦"):  # the second with a ¦ of its own
+        assert other.replace("</", "<¦/") in asked("base", reference=other).prompt
 
 
 @pytest.mark.parametrize(
@@ -154,11 +148,9 @@ def test_xml_whose_tags_spell_a_turn_of_a_chat_is_unchanged():
     [
         ("Two edges.\n<answer>\n2\n</answer>", "2", "2"),
         ("Two.\n<answer>2", "2", "2"),
-        ("\n<answer>2\n", "2", "2"),
         ("**<Answer>** 2 **</Answer>**", "** 2 **", "** 2 **"),
         ("< answer >2< / ANSWER >", "2", "2"),
         (r"\<answer\>2\</answer\>", "2", "2"),
-        ("so <answer>2</answer> is it", "2", "2"),
         ("<answer>1</answer>. No: <answer>2</answer>", "2", "2"),
         ("I fill in <answer></answer>.\n<answer>2</answer>", "2", "2"),
         ("<answer>2</answer>\nThat is what I put in <answer> tags.", "2", "2"),
@@ -170,7 +162,6 @@ def test_xml_whose_tags_spell_a_turn_of_a_chat_is_unchanged():
         ("<answer>\na\n\nb\n</answer>", "a\n\nb", "a\n\nb"),
         ("<answer>```json\n{}\n```</answer>", "```json\n{}\n```", "```json\n{}\n```"),
         ("2", "", "2"),
-        ("  2\n", "", "2"),
         ("2\n</answer>", "", "2"),
         ("</answer>", "", ""),
         ("hm</think>2", "", "2"),
@@ -183,9 +174,7 @@ def test_xml_whose_tags_spell_a_turn_of_a_chat_is_unchanged():
         ("Two, in <answer> tags.", "", "Two, in <answer> tags."),
         ("<answer>\n</answer>", "", ""),
         ("<think>it is <answer>2</answer>", "", ""),
-        ("<think>a</think>", "", ""),
         ("", "", ""),
-        (" \n", "", ""),
         (None, "", ""),
     ],
 )
@@ -251,15 +240,15 @@ def test_an_unknown_suite_or_setting_is_refused(suites, settings, wrong):
 def test_no_text_that_is_tested_is_learned():
     tested = some_of(suite("test"), 8)
     samples, n_left_out = training_samples(tested)
-    assert not {one.reference for one in samples} & {one.reference for one in tested}
+    assert {one.reference for one in samples}.isdisjoint(one.reference for one in tested)
     drawn = sum(len(split(suite(name))[0]) for name in V1)
     assert n_left_out > 0 and len(samples) + n_left_out == drawn
     samples = some_of(samples, 4)
     learned = training_queries("tuned-few-shot", samples)
     assert [query.answer for query in learned] == [one.answer for one in samples]
     # two demonstrations and the place to answer
-    assert all(query.context.count("<answer>") == 3 for query in learned)
-    few = some_of(samples, 2)  # too few texts in a cell to show two others
-    assert training_queries("tuned-few-shot", few) == []
+    assert {query.context.count("<answer>") for query in learned} == {3}
+    # too few texts in a cell to show two others
+    assert training_queries("tuned-few-shot", some_of(samples, 2)) == []
     with pytest.raises(ValueError, match="'dapt' is not trained on StrucText-Eval"):
         training_queries("dapt", [])

@@ -37,10 +37,10 @@ def means(where: str) -> pd.DataFrame:
     """Column ALL of a table by model and prompt; its languages' and kinds' means, by tasks."""
     cells = paper_scores().query("where == @where")
     wide = cells.pivot(index=["model", "prompt"], columns="column", values="percent")
-    weights = pd.Series(Counter(TASKS.values()) + Counter(task.split(".")[0] for task in TASKS))
-    own = {"languages": weights[[*LANGUAGES]], "kinds": weights.drop([*LANGUAGES])}
-    weighted = {name: (wide[part.index] * part).sum(axis=1) / 29 for name, part in own.items()}
-    return wide[[ALL]].assign(**weighted)
+    weights = pd.Series(Counter([*TASKS.values(), *(task.split(".")[0] for task in TASKS)])) / 29
+    weighted = wide[weights.index] * weights
+    languages = weighted[[*LANGUAGES]].sum(axis=1)
+    return wide[[ALL]].assign(languages=languages, kinds=weighted.sum(axis=1) - languages)
 
 
 def test_every_printed_number_is_there():

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from lib.core.errors import BadInput
-from lib.structext.names import NO_BOLD, NO_IMAGE
 from lib.structext.names import QUESTIONS as OURS
 from lib.structext.records import LANGUAGES, TASKS
 from lib.structext.samples import generate
@@ -201,23 +200,16 @@ def test_documents_are_read_alike_in_each_notation(language, reference):
     assert solve(language, ours, reference) == "\n".join(lines[8:10])
 
 
-def test_an_empty_list_has_the_sentence_of_the_wording():
-    bold, figures = "Extract all bold texts. Print", "Extract all included figure files."
-    assert solve("org", bold, "* a\nb") == "No bold texts presented in file."
-    assert solve("latex", figures, "b") == "No figure file is included in the file."
-    assert solve("org", OURS["corrected"]["org.0"], "* a\nb") == NO_BOLD
-    assert solve("latex", OURS["faithful"]["latex.2"], "b") == NO_IMAGE
-
-
-def test_an_org_link_without_file_is_an_image_only_in_the_official_reading():
+def test_org_links_and_headings_are_not_images_and_bold_texts():
     text = "[[a.png]] [[file:b.png]] [[file:c.png][d]]"
     assert solve("org", OURS["corrected"]["org.2"], text) == "b.png\nc.png"
-    assert solve("org", OURS["faithful"]["org.2"], text) == "a.png\nb.png\nc.png"
-
-
-def test_stars_that_make_an_org_heading_are_not_bold():
-    text = "a *b* c\n** d\n*e* f * g\n*** h*"
-    assert solve("org", "Extract all bold texts.", text) == "b\ne"
+    assert solve("org", OURS["faithful"]["org.2"], text) == "a.png\nb.png\nc.png"  # official
+    stars = "a *b* c\n** d\n*e* f * g\n*** h*"
+    assert solve("org", "Extract all bold texts.", stars) == "b\ne"
+    assert (
+        solve("org", "Extract all bold texts. Print", "* a\nb")
+        == "No bold texts presented in file."
+    )
 
 
 @pytest.mark.parametrize(

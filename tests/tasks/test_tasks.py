@@ -21,7 +21,7 @@ from lib.structext.prompts import Prompted, as_queries, prompts_for
 from lib.structext.records import TASKS
 from lib.structext.samples import generate
 from lib.structext.score import NO_ANSWER
-from lib.structext.task import TASK as STRUCTEXT
+from lib.structext.score import TASK as STRUCTEXT
 from lib.tasks.answering import Source, opened, shown_to, sources_of
 from lib.tasks.judging import final_answers, verdicts_of
 from lib.tasks.task import task_of
