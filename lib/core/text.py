@@ -30,12 +30,12 @@ def is_plural(label: str) -> bool:
     return word.endswith("s") and not word.endswith(_SINGULAR_ENDINGS) and len(word) > 2
 
 
-def listed(items: list[str]) -> str:
+def listed(items: Sequence[str], word: str = "and") -> str:
     """Join items in English: "a", "a and b", "a, b and c"; semicolons if an item has a comma."""
     if len(items) < 2:
         return "".join(items)
     comma = "; " if any("," in item for item in items) else ", "
-    return comma.join(items[:-1]) + (" and " if comma == ", " else "; and ") + items[-1]
+    return f"{comma.join(items[:-1])}{comma.rstrip(', ')} {word} {items[-1]}"
 
 
 def laid(

@@ -1,4 +1,4 @@
-"""Read a folder of files as documents; a bad file is listed with a reason (4.1).
+"""A folder of files as documents, and the files that are left out with reasons (paper, 4.1).
 
 Markdown and text are read as they are; PDF, DOCX, HTML and the like are converted to Markdown.
 """
@@ -9,47 +9,51 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lib.core.errors import BadInput
 from lib.core.records import Document, Rejected
 from lib.core.store import write_text
-from lib.documents.convert.formats import ENDINGS, Worker
-from lib.documents.convert.html import decoded
-from lib.documents.convert.markdown import Converted
+from lib.core.text import listed
+from lib.documents import docx, html, office, pdf
+from lib.documents.convert import Converted, Worker
 from lib.documents.language import language_of
-from lib.documents.markdown import CONTENT, Block, front_title, parse, title_heading
+from lib.documents.markdown import CONTENT, front_title, parse, title_heading
 
-TEXT = (".md", ".txt")
-SUFFIXES = (*TEXT, *ENDINGS)
-_NEWER = {
-    ".doc": ".docx",
-    ".rtf": ".docx",
-    ".odt": ".docx",
-    ".xls": ".xlsx",
-    ".ods": ".xlsx",
-    ".ppt": ".pptx",
-    ".odp": ".pptx",
-    ".rst": ".html",
+READERS = {
+    ".html": html.read,
+    ".htm": html.read,
+    ".xhtml": html.read,
+    ".docx": docx.read,
+    ".pdf": pdf.read,
+    ".xlsx": office.read_xlsx,
+    ".csv": office.read_csv,
+    ".tsv": office.read_csv,
+    ".pptx": office.read_pptx,
+    ".epub": html.read_epub,
 }
+TEXT = (".md", ".txt")
+SUFFIXES = (*TEXT, *READERS)
 MAX_DOCUMENT_BYTES = 5_000_000  # of text
 MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
+_NEWER = dict(
+    pair.split(":")
+    for pair in ".doc:.docx .rtf:.docx .odt:.docx .xls:.xlsx .ods:.xlsx .ppt:.pptx .odp:.pptx "
+    ".rst:.html".split()
+)
 
 
 @dataclass(frozen=True)
 class Reading:
     """The files of a folder; `skipped` are other types, hidden entries and links to folders.
 
-    `converted` are those that were not text, and `tokens` about how many tokens (4 bytes each) a
-    document has in each kind of block, both by its id.
+    `tokens` are about how many tokens (4 bytes each) a document has in each kind of block, by id.
     """
 
     documents: list[Document] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     skipped: list[Rejected] = field(default_factory=list)
-    converted: dict[str, Converted] = field(default_factory=dict)
     tokens: dict[str, Counter[str]] = field(default_factory=dict)
 
 
@@ -65,32 +69,30 @@ def read_folder(folder: Path) -> Reading:
         for path in files:
             name = _name(path, folder)
             try:
-                result = _markdown(path, worker)
-                document, tokens = _document(result, name)
+                document, tokens = _document(_markdown(path, worker), name)
                 twin = seen.setdefault(document.text, name)
                 if twin != name:
                     raise BadInput(f"same content as {twin}")
             except BadInput as error:
-                reading.rejected.append(_left_out(path, folder, str(error)))
+                reading.rejected.append(_rejected(path, folder, str(error)))
             else:
                 reading.documents.append(document)
                 reading.tokens[name] = tokens
-                if path.suffix.lower() not in TEXT:
-                    reading.converted[name] = result
     if not reading.documents:
         raise BadInput(
-            f"no usable document in {folder}: "
-            f"{_found([*reading.rejected, *skipped])}. "
-            f"Put {one_of(SUFFIXES)} files with text there"
+            f"no usable document in {folder}: {_summary([*reading.rejected, *skipped])}. "
+            f"Put {listed(SUFFIXES, 'or')} files with text there"
         )
     return reading
 
 
-def write_converted(folder: Path, reading: Reading) -> None:
-    """Write each converted document to `folder`/<name>.md; replace `folder`."""
+def write_converted(folder: Path, reading: Reading) -> int:
+    """Write each document that was not text to `folder`/<name>.md; replace `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
-    for name, result in reading.converted.items():
-        write_text(folder / f"{name}.md", result.markdown)
+    converted = [one for one in reading.documents if not one.path.lower().endswith(TEXT)]
+    for document in converted:
+        write_text(folder / f"{document.path}.md", document.text)
+    return len(converted)
 
 
 def list_files(
@@ -100,19 +102,22 @@ def list_files(
 
     Raises BadInput if the folder is missing, is not a folder, or contains no such file.
     """
-    folder, kinds = Path(folder), one_of(endings)
+    folder, kinds = Path(folder), listed(endings, "or")
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
         raise BadInput(f"{folder} {what}: name a folder that contains {kinds} files")
-    entries = list(_walk(folder, endings))
-    files = sorted(path for path, reason in entries if not reason)
-    skipped = sorted(
-        (_left_out(path, folder, reason) for path, reason in entries if reason),
-        key=lambda row: row.item,
-    )
+    files, skipped = [], []
+    for place, folders, names in os.walk(folder):
+        for path in [Path(place, name) for name in [*folders, *names]]:
+            if reason := _reason_to_skip(path, folder, endings):
+                skipped.append(_rejected(path, folder, reason))
+            elif path.name in names:
+                files.append(path)
+        folders[:] = [name for name in folders if not name.startswith(".")]
+    skipped.sort(key=lambda row: row.item)
     if not files:
-        raise BadInput(f"no {kinds} file in {folder}: {_found(skipped)}. Put some there")
-    return files, skipped
+        raise BadInput(f"no {kinds} file in {folder}: {_summary(skipped)}. Put some there")
+    return sorted(files), skipped
 
 
 def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
@@ -122,39 +127,38 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
     """
     digest = hashlib.sha256()
     for path in list_files(folder, endings)[0]:
-        digest.update(_name(path, Path(folder)).encode() + b"\0")
         try:
-            digest.update(hashlib.sha256(read_bytes(path, math.inf)).digest())
+            content = read_bytes(path, math.inf)
         except BadInput as error:
-            digest.update(str(error).encode())
+            content = str(error).encode()
+        digest.update(_name(path, Path(folder)).encode() + b"\0")
+        digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()[:16]
 
 
-# Each file and each entry that is not followed, with the reason why it is not read
-def _walk(folder: Path, endings: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
-    for place, folders, names in os.walk(folder):
-        for path in [Path(place, name) for name in [*folders, *names]]:
-            if path.name.startswith("."):
-                yield path, "hidden"
-            elif path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
-                yield path, "a link that leaves the folder: put the file itself there"
-            elif path.name in names:
-                is_document = path.name.lower().endswith(endings)
-                newer = _NEWER.get(path.suffix.lower(), "")
-                yield (
-                    path,
-                    ""
-                    if is_document
-                    else f"save it as {newer}"
-                    if newer in endings
-                    else (f"not {one_of(endings)}"),
-                )
-            elif path.is_symlink():  # such links may form loops
-                yield path, "link to a folder"
-        folders[:] = [name for name in folders if not name.startswith(".")]
+def read_bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
+    """Return the content of an ordinary file of at most `limit` bytes. Raises BadInput else."""
+    _check(path, limit)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})") from error
 
 
-def _left_out(path: Path, folder: Path, reason: str) -> Rejected:
+def _reason_to_skip(path: Path, folder: Path, endings: tuple[str, ...]) -> str:
+    if path.name.startswith("."):
+        return "hidden"
+    if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+        return "a link that leaves the folder: put the file itself there"
+    if path.is_dir():  # links to folders may form loops
+        return "link to a folder" * path.is_symlink()
+    if path.name.lower().endswith(endings):
+        return ""
+    newer = _NEWER.get(path.suffix.lower())
+    return f"save it as {newer}" if newer in endings else f"not {listed(endings, 'or')}"
+
+
+def _rejected(path: Path, folder: Path, reason: str) -> Rejected:
     return Rejected(document_id=_name(path, folder), item=_name(path, folder), reason=reason)
 
 
@@ -164,31 +168,33 @@ def _name(path: Path, folder: Path) -> str:
     return relative.decode("utf-8", "backslashreplace")
 
 
-def one_of(endings: Sequence[str]) -> str:
-    """Return ".md, .txt or .pdf"."""
-    return " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
+def _summary(rows: list[Rejected]) -> str:
+    parts = [f"{row.item}: {row.reason}" for row in rows[:5]] + ["…"] * (len(rows) > 5)
+    return f"{len(rows)} found ({'; '.join(parts)})" if rows else "it is empty"
 
 
-def _found(rows: list[Rejected]) -> str:
-    shown = [f"{row.item}: {row.reason}" for row in rows[:5]] + ["…"] * (len(rows) > 5)
-    return f"{len(rows)} found ({'; '.join(shown)})" if rows else "it is empty"
-
-
-# What is not text is converted in the child process
 def _markdown(path: Path, worker: Worker) -> Converted:
     ending = path.suffix.lower()
     if ending in TEXT:
-        text = decoded(read_bytes(path))
+        text = html.decode(read_bytes(path))
         return Converted(text.replace("\r\n", "\n").replace("\r", "\n"))
     _check(path, MAX_FILE_BYTES)
-    result = worker.converted(path, ending)
-    n_bytes = len(result.markdown.encode())
-    if n_bytes > MAX_DOCUMENT_BYTES:
-        raise BadInput(
-            f"{n_bytes / 1e6:.1f} MB of text, over the limit of "
-            f"{MAX_DOCUMENT_BYTES / 1e6:.0f}: split it"
-        )
+    result = worker.convert(path, READERS[ending])
+    _check_size(len(result.markdown.encode()), MAX_DOCUMENT_BYTES, " of text")
     return result
+
+
+def _check(path: Path, limit: float) -> None:
+    if not path.is_file():
+        raise BadInput("missing, or not an ordinary file")  # reading a pipe would hang
+    _check_size(path.stat().st_size, limit)
+
+
+def _check_size(n_bytes: int, limit: float, what: str = "") -> None:
+    if n_bytes > limit:
+        raise BadInput(
+            f"{n_bytes / 1e6:.1f} MB{what}, over the limit of {limit / 1e6:.0f}: split it"
+        )
 
 
 def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
@@ -201,34 +207,13 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
     if not any(tokens[kind] for kind in CONTENT):
         kinds = ", ".join(sorted(tokens)) or "nothing"
         raise BadInput(f"no paragraph, list or table, only {kinds}")
+    heading = title_heading(blocks)
+    title = heading.text if heading else front_title(blocks)
     return Document(
         document_id=name,
-        title=_title(blocks, name),
+        title=title or re.sub(r"[-_\s]+", " ", Path(name).stem).strip(),
         path=name,
         text=text,
         language=language_of(blocks),
         doubt=result.doubt,
     ), tokens
-
-
-def read_bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
-    """Return the content of an ordinary file of at most `limit` bytes. Raises BadInput else."""
-    _check(path, limit)
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise BadInput(f"cannot be read ({error.strerror})") from error
-
-
-def _check(path: Path, limit: float) -> None:
-    if not path.is_file():
-        raise BadInput("missing, or not an ordinary file")  # reading a pipe would hang
-    if (size := path.stat().st_size) > limit:
-        raise BadInput(f"{size / 1e6:.1f} MB, over the limit of {limit / 1e6:.0f}: split it")
-
-
-def _title(blocks: Sequence[Block], name: str) -> str:
-    heading = title_heading(blocks)
-    return (heading.text if heading else front_title(blocks)) or (
-        re.sub(r"[-_\s]+", " ", Path(name).stem).strip()
-    )

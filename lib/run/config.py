@@ -24,7 +24,8 @@ from lib.core.arms import AUGMENTED, BASE, RAW, corpus_of, is_trained, split_arm
 from lib.core.errors import BadStudy, choices, explained, model_named
 from lib.core.stages import CURVE, KINDS, STAGES, Kind
 from lib.core.store import REPOSITORY, result_path
-from lib.documents.folder import SUFFIXES, list_files, one_of
+from lib.core.text import listed
+from lib.documents.folder import SUFFIXES, list_files
 from lib.llm.calls import SETTINGS, settings_of
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
@@ -471,7 +472,7 @@ def _folder(study: AnyStudy, folder: str) -> str:
         return str(place.resolve())
     if "00_documents" in kind.stages:
         raise BadStudy(
-            f": it reads a folder of {one_of(endings)} files: make study STUDY={study.name} "
+            f": it reads a folder of {listed(endings, 'or')} files: make study STUDY={study.name} "
             f"{kind.folder}=path"
         )
     return ""

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lib.documents.convert.markdown import Piece, inline, write_markdown
+from lib.documents.convert import Piece, escape, write_markdown
 
 SIGNS = [*"ab 1.)#*_`[](){}<>!&;|\\-+=~:\"'é。", "&amp;", "<b>", "](x)"]
 TEXT = (
@@ -31,7 +31,7 @@ def seen(markdown: str) -> list[tuple[str, int, str]]:
 def test_paragraphs_and_headings_keep_their_text(texts):
     kinds = ["heading" if at % 2 else "prose" for at in range(len(texts))]
     pairs = list(zip(kinds, texts, strict=True))
-    made = write_markdown(Piece(kind, inline(text)) for kind, text in pairs)
+    made = write_markdown(Piece(kind, escape(text)) for kind, text in pairs)
     tags = {"heading": "h1", "prose": "p"}
     assert seen(made.markdown) == [(tags[kind], 0, text) for kind, text in pairs]
 
@@ -42,7 +42,7 @@ def test_items_keep_their_text_and_depth(items):
     for _, depth, _ in items:
         depths.append(min(depth, depths[-1] + 1 if depths else 0))
     made = write_markdown(
-        Piece("item", inline(text), depth=depth, number=7 if ordered else None)
+        Piece("item", escape(text), depth=depth, number=7 if ordered else None)
         for (text, _, ordered), depth in zip(items, depths, strict=True)
     )
     assert seen(made.markdown) == [
@@ -52,6 +52,6 @@ def test_items_keep_their_text_and_depth(items):
 
 @given(st.lists(st.lists(TEXT, min_size=2, max_size=2), min_size=2, max_size=4))
 def test_cells_keep_their_text_row_and_column(rows):
-    made = write_markdown([Piece("table", rows=[[inline(cell) for cell in row] for row in rows])])
+    made = write_markdown([Piece("table", rows=[[escape(cell) for cell in row] for row in rows])])
     cells = [text for kind, _, text in seen(made.markdown) if kind in ("th", "td")]
     assert cells == [cell for row in rows for cell in row]

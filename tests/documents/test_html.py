@@ -3,7 +3,7 @@
 import pytest
 
 from lib.core.errors import BadInput
-from lib.documents.convert import html
+from lib.documents import html
 from lib.documents.markdown import parse
 
 PAGE = """<!DOCTYPE html><html><head><title>Pumps</title><script>document.title = "RAN"</script>

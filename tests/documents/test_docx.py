@@ -3,10 +3,10 @@
 import pytest
 
 from lib.core.errors import BadInput
-from lib.documents.convert import docx
+from lib.documents import docx
 from lib.documents.markdown import parse
-from tests.documents.convert.making import DOCX, W, paragraph, zipped
-from tests.documents.convert.making import docx as made
+from tests.documents.files import DOCX, W, paragraph, zipped
+from tests.documents.files import docx as made
 
 COURIER = '<w:rFonts w:ascii="Courier New"/>'
 LEVEL = '<w:lvl w:ilvl="{0}"><w:start w:val="{1}"/><w:numFmt w:val="decimal"/></w:lvl>'

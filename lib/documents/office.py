@@ -1,4 +1,4 @@
-"""Read PPTX as a section a slide, XLSX and CSV as a table for each block of cells."""
+"""PPTX as a section a slide; XLSX and CSV as a table for each block of cells."""
 
 import csv
 import datetime
@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from lib.core.errors import BadInput
-from lib.documents.convert.html import decoded
-from lib.documents.convert.markdown import Converted, Piece, inline, table, write_markdown
-from lib.documents.convert.package import opened
+from lib.documents.convert import (
+    Converted,
+    Piece,
+    escape,
+    open_package,
+    table_piece,
+    write_markdown,
+)
+from lib.documents.html import decode
 
-MOST_CELLS = 2_000_000  # of a sheet, blank ones included
+MAX_CELLS = 2_000_000  # of a sheet, blank ones included
 
 _NUMBER_FORMAT = re.compile(r"(#,##)?0(?:\.(0+))?(%)?")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
@@ -27,13 +33,13 @@ def read_pptx(raw: bytes) -> Converted:
     """
     from pptx import Presentation
 
-    opened(raw, "ppt/presentation.xml", "PPTX")
+    open_package(raw, "ppt/presentation.xml", "PPTX")
     pieces = []
     for slide in Presentation(io.BytesIO(raw)).slides:
         if slide.element.get("show") == "0":
             continue
         title = slide.shapes.title
-        of_slide = [Piece("heading", inline(title.text_frame.text))] if title is not None else []
+        of_slide = [Piece("heading", escape(title.text_frame.text))] if title is not None else []
         of_slide += _shapes(slide.shapes, title)
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
             of_slide += _text(notes, False)
@@ -49,7 +55,9 @@ def _shapes(shapes, title=None) -> Iterator[Piece]:
         if hasattr(shape, "shapes"):  # a group
             yield from _shapes(shape.shapes)
         elif getattr(shape, "has_table", False):
-            yield table([[inline(cell.text) for cell in row.cells] for row in shape.table.rows])
+            yield table_piece(
+                [[escape(cell.text) for cell in row.cells] for row in shape.table.rows]
+            )
         elif shape.has_text_frame:
             yield from _text(shape.text_frame, kind in ("BODY", "OBJECT"))
 
@@ -59,7 +67,7 @@ def _text(frame, bullets: bool) -> Iterator[Piece]:
     for paragraph in frame.paragraphs:
         marks = {one.tag.removeprefix(_A) for one in paragraph._p.findall(f"{_A}pPr/*")}
         level, numbered = paragraph.level, "buAutoNum" in marks
-        text = inline(paragraph.text)
+        text = escape(paragraph.text)
         if "buNone" in marks or not (bullets or numbered or "buChar" in marks):
             counts.clear()
             yield Piece("prose", text)
@@ -73,25 +81,25 @@ def read_xlsx(raw: bytes) -> Converted:
     """Convert an XLSX file: the values that its visible cells show. Raises BadInput."""
     from openpyxl import load_workbook
 
-    opened(raw, "xl/workbook.xml", "XLSX")
+    open_package(raw, "xl/workbook.xml", "XLSX")
     pieces: list[Piece] = []
     for sheet in load_workbook(io.BytesIO(raw), data_only=True, keep_links=False).worksheets:
         if sheet.sheet_state == "visible":
             content = list(_pieces(_grid(sheet)))
-            heading = Piece("heading", inline(sheet.title), level=2)
+            heading = Piece("heading", escape(sheet.title), level=2)
             pieces += [heading, *content] if content else []
     return write_markdown(pieces)
 
 
 def read_csv(raw: bytes) -> Converted:
     """Convert a CSV or TSV file, whose delimiter and header are found. Raises BadInput."""
-    text = decoded(raw)
+    text = decode(raw)
     try:
         dialect = csv.Sniffer().sniff(text[:100_000], ",;\t|")
     except csv.Error as error:
         raise BadInput(f"no delimiter found ({error}): separate its cells by commas") from error
     try:
-        rows = [[inline(cell) for cell in row] for row in csv.reader(io.StringIO(text), dialect)]
+        rows = [[escape(cell) for cell in row] for row in csv.reader(io.StringIO(text), dialect)]
     except csv.Error as error:
         raise BadInput(f"not a table ({error})") from error
     width = max(map(len, rows))
@@ -107,7 +115,7 @@ def _pieces(rows: list[list[str]]) -> Iterator[Piece]:
                 yield Piece("prose", ", ".join(filter(None, row)))
         else:
             is_headed = not any(map(_NUMBER.fullmatch, block[0]))
-            yield table(block, int(is_headed))
+            yield table_piece(block, int(is_headed))
 
 
 def _blocks(rows: list[list[str]]) -> Iterator[list[list[str]]]:
@@ -122,25 +130,21 @@ def _blocks(rows: list[list[str]]) -> Iterator[list[list[str]]]:
 
 # every cell of a merged range has its text
 def _grid(sheet) -> list[list[str]]:
-    if sheet.max_row * sheet.max_column > MOST_CELLS:
+    if sheet.max_row * sheet.max_column > MAX_CELLS:
         raise BadInput(
             f"sheet {sheet.title} spreads over {sheet.max_row * sheet.max_column:,} "
             "cells: remove what is far out"
         )
-    merged = {
-        place: (area.min_row, area.min_col)
-        for area in sheet.merged_cells.ranges
-        for place in area.cells
-    }
+    merged = {place: area.start_cell for area in sheet.merged_cells.ranges for place in area.cells}
     hidden = {
         column
         for one in sheet.column_dimensions.values()
-        if one.hidden
         for column in range(one.min, one.max + 1)
+        if one.hidden
     }
     return [
         [
-            _shown(sheet.cell(*merged.get((cell.row, cell.column), (cell.row, cell.column))))
+            _shown(merged.get((cell.row, cell.column), cell))
             for cell in row
             if cell.column not in hidden
         ]
@@ -158,4 +162,4 @@ def _shown(cell) -> str:
             comma, places, percent = "," * bool(form[1]), len(form[2] or ""), form[3] or "f"
             return f"{value:{comma}.{places}{percent}}"
         return f"{value:.15g}" if isinstance(value, float) else str(value)
-    return "" if value is None else inline(str(value)).strip()
+    return "" if value is None else escape(str(value)).strip()

@@ -9,8 +9,8 @@ from pptx import Presentation
 from pptx.util import Inches
 
 from lib.core.errors import BadInput
-from lib.documents.convert import html, office
-from tests.documents.convert.making import zipped
+from lib.documents import html, office
+from tests.documents.files import zipped
 
 CONTAINER = (
     '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'

@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from statistics import median
 
-from lib.documents.convert.markdown import Piece, code_span, inline
+from lib.documents.convert import Piece, inline_runs
 
 _UNSPACED = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}")  # Chinese, Japanese
 _CUT_WORD = re.compile(r"[^\W\d_]+[-\u2010\u00ad]$")
@@ -108,25 +108,22 @@ def words_text(lines: Sequence[Sequence[Word]], known: frozenset[str] = frozense
     monospaced words become code.
     """
     runs: list[tuple[bool, str]] = []
-    for words, following in pairwise([*lines, ()]):
+    for words in lines:
         for before, word in pairwise([None, *words]):
-            glued = before and word.x0 - before.x1 < 0.12 * word.size  # a word in several fonts
-            runs.append((word.mono, "" if glued or not before else " "))
-            runs.append((word.mono, word.text))
-        if following:
-            mono, text = runs.pop()
-            kept, glue = _joined(text, following[0].text, known)
-            runs += [(mono, kept), (following[0].mono, glue)]
-    shown = ""
-    for mono, group in groupby(runs, key=lambda run: run[0]):
-        text = "".join(part for _, part in group)
-        shown += " " * text[:1].isspace() + (code_span(text) if mono else inline(text))
-    return " ".join(shown.split())
+            glue = ""
+            if before:  # a word in several fonts has no gap
+                glue = " " * (word.x0 - before.x1 >= 0.12 * word.size)
+            elif runs:
+                mono, text = runs.pop()
+                kept, glue = _join(text, word.text, known)
+                runs.append((mono, kept))
+            runs.append((word.mono, glue + word.text))
+    return inline_runs(runs)
 
 
-def _joined(text: str, following: str, known: frozenset[str]) -> tuple[str, str]:
+def _join(text: str, following: str, known: frozenset[str]) -> tuple[str, str]:
     if _CUT_WORD.search(text) and following[:1].islower():
-        is_whole = text.lower() + re.match(r"[\w-]*", following)[0].lower() in known
+        is_whole = text.strip().lower() + re.match(r"[\w-]*", following)[0].lower() in known
         return (text if is_whole else text[:-1]), ""
     is_glued = (
         re.search(r"\w[-/]$", text)
@@ -143,10 +140,7 @@ def pieces_of(flow: Sequence[Line | Grid]) -> list[Piece]:
     """
     reader = _Reader([line for line in flow if isinstance(line, Line)])
     for part in flow:
-        if isinstance(part, Grid):
-            reader.table(part)
-        else:
-            reader.line(part)
+        (reader.line if isinstance(part, Line) else reader.table)(part)
     return reader.finished()
 
 
@@ -175,7 +169,7 @@ class _Reader:
             if size > 1.08 * self.body and (not self.levels or self.levels[-1] - size > 0.4):
                 self.levels.append(size)
         self.stack: list[tuple[float, float]] = []
-        self.pieces: list[tuple[Piece, list[Line]]] = []
+        self.pieces: list[tuple[Piece, list[Line]]] = [(Piece("heading"), [])]  # none yet
 
     def finished(self) -> list[Piece]:
         for piece, lines in self.pieces:
@@ -185,32 +179,27 @@ class _Reader:
                 is_marked = piece.kind == "item" and lines[0].bullet is None
                 rows = [lines[0].words[is_marked:], *(line.words for line in lines[1:])]
                 piece.kind = piece.kind.replace("doubtful", "prose")
-                piece.text = words_text([row for row in rows if row], self.known)
-        return [piece for piece, _ in self.pieces]
+                piece.text = words_text(rows, self.known)
+        return [piece for piece, _ in self.pieces[1:]]
 
     def line(self, line: Line) -> None:
         goes_on = self._goes_on(line)
-        level = 0
         if self._is_item(line, goes_on):
             self._item(line)
             return
-        if line.mono and line.bullet is None and not goes_on:
-            kind = "code"
-        elif not goes_on and len(segments(line, _BLANK * line.size)) > 1:
-            kind = "doubtful"
-        else:
-            level = self._level(line, goes_on)
-            kind = "heading" if level else "prose"
+        level = self._level(line)
+        is_row = len(segments(line, _BLANK * line.size)) > 1
+        kind = "heading" if level else "prose"
+        kind = "code" if line.mono else "doubtful" if is_row else kind
         if goes_on or self._continues(line, kind):
             self.pieces[-1][1].append(line)
-        elif kind == "heading":
+            return
+        if kind == "heading":
             self.stack = []
-            self._begin(kind, line, level=level)
-        else:
-            self._begin(kind, line, depth=self._depth(line))
+        self._begin(kind, line, level=level, depth=self._depth(line))
 
     def table(self, grid: Grid) -> None:
-        before = self.pieces[-1][0] if self.pieces else Piece("prose")
+        before, _ = self.pieces[-1]
         if before.kind == "table" and before.rows[0] == grid.rows[0]:  # on the next page
             rows = grid.rows[1:]
             if rows and not rows[0][0]:  # the rest of a row that the page cut
@@ -220,15 +209,15 @@ class _Reader:
                 ]
             before.rows += rows
         else:
-            self._begin("table", grid, rows=grid.rows)
+            self._begin("table", rows=grid.rows)
         self.stack = []
 
-    def _begin(self, kind: str, part: Line | Grid, **fields) -> None:
-        self.pieces.append((Piece(kind, **fields), [part] if isinstance(part, Line) else []))
+    def _begin(self, kind: str, *lines: Line, **fields) -> None:
+        self.pieces.append((Piece(kind, **fields), [*lines]))
 
     # True if the line is the next of a paragraph or an item
     def _goes_on(self, line: Line) -> bool:
-        piece, lines = self.pieces[-1] if self.pieces else (Piece("table"), [])
+        piece, lines = self.pieces[-1]
         if piece.kind not in ("prose", "item"):
             return False
         before, is_second = lines[-1], len(lines) == 1
@@ -244,7 +233,7 @@ class _Reader:
 
     # True if the line is the next of a heading, of code or of a doubtful table
     def _continues(self, line: Line, kind: str) -> bool:
-        piece, lines = self.pieces[-1] if self.pieces else (Piece("table"), [])
+        piece, lines = self.pieces[-1]
         if not lines:
             return False
         before = lines[-1]
@@ -255,31 +244,30 @@ class _Reader:
             return abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6
         return kind == piece.kind == "code"
 
-    def _level(self, line: Line, goes_on: bool) -> int:
+    def _level(self, line: Line) -> int:
         for level, size in enumerate(self.levels, 1):
             if line.size > size - 0.4:
                 return level
         families = {re.split("[-,]", face)[0] for face in (line.face, self.face)}
         is_set_off = line.bold or line.face and len(families) == 2
-        if goes_on or not is_set_off or line.size < self.body - 0.1 or line.text[-1] in ".:;,":
+        if not is_set_off or line.size < self.body - 0.1 or line.text[-1] in ".:;,":
             return 0
         return len(self.levels) + 1 + (not line.bold)
 
     def _is_item(self, line: Line, goes_on: bool) -> bool:
-        if line.bullet is not None or len(line.words) < 2:
-            return line.bullet is not None
-        mark = line.words[0]
-        if _BULLET.fullmatch(mark.text):
-            return not goes_on or mark.text in _SURE_BULLET
-        return not goes_on and bool(_NUMBER.fullmatch(mark.text))
+        mark = line.words[0].text
+        is_mark = _BULLET.fullmatch(mark) or _NUMBER.fullmatch(mark)
+        is_marked = len(line.words) > 1 and is_mark and (not goes_on or mark in _SURE_BULLET)
+        return line.bullet is not None or bool(is_marked)
 
     def _item(self, line: Line) -> None:
-        is_drawn, number = line.bullet is not None, None
-        mark, text = (line.bullet, line.x0) if is_drawn else (line.x0, line.words[1].x0)
+        mark, text, number = line.bullet, line.x0, None
+        if mark is None:
+            mark, text = line.x0, line.words[1].x0
+            number = _NUMBER.fullmatch(line.words[0].text)
         while self.stack and mark < self.stack[-1][1] - 3:
             self.stack.pop()
-        if not is_drawn and (found := _NUMBER.fullmatch(line.words[0].text)):
-            number = int(found[1])
+        number = number and int(number[1])
         self._begin("item", line, depth=len(self.stack), number=number)
         self.stack.append((mark, text))
 

@@ -9,8 +9,11 @@ import threading
 import pytest
 
 from lib.core.errors import BadInput
-from lib.documents.convert.formats import Worker
-from tests.documents.convert.making import docx, paragraph
+from lib.documents import docx, html
+from lib.documents.convert import Worker
+from lib.documents.folder import READERS
+from tests.documents.files import docx as made
+from tests.documents.files import paragraph
 
 
 @pytest.fixture(scope="module")
@@ -25,18 +28,18 @@ def put(folder, name: str, content: bytes):
 
 
 def test_one_child_converts_many_files_and_refusals_do_not_stop_it(worker, tmp_path):
-    good = put(tmp_path, "a.docx", docx(paragraph("Words.")))
-    assert worker.converted(good, ".docx").markdown == "Words.\n"
+    good = put(tmp_path, "a.docx", made(paragraph("Words.")))
+    assert worker.convert(good, docx.read).markdown == "Words.\n"
     for name, content, reason in (
-        ("b.pdf", docx(paragraph("a")), "damaged or cut off"),
+        ("b.pdf", made(paragraph("a")), "damaged or cut off"),
         ("c.docx", b"<p>words</p>", "not a DOCX file"),
         ("x.docx", b"\xd0\xcf\x11\xe0" + b"\0" * 99, "an encrypted or older Office file"),
         ("f.html", b"  ", "empty"),
         ("g.html", b"<p></p>", "no text in it"),
     ):
         with pytest.raises(BadInput, match=reason):
-            worker.converted(put(tmp_path, name, content), os.path.splitext(name)[1])
-    assert worker.converted(good, ".docx").markdown == "Words.\n"
+            worker.convert(put(tmp_path, name, content), READERS[os.path.splitext(name)[1]])
+    assert worker.convert(good, docx.read).markdown == "Words.\n"
 
 
 def test_a_child_that_is_too_slow_is_replaced(tmp_path):
@@ -44,9 +47,9 @@ def test_a_child_that_is_too_slow_is_replaced(tmp_path):
     slow = put(tmp_path, "slow.html", b"<p>" + b"<b>word</b> " * 300_000)
     with Worker(0.05) as one:
         with pytest.raises(BadInput, match="crashed, or took more than 0 s"):
-            one.converted(slow, ".html")
-        one.most_seconds = 60
-        assert one.converted(page, ".html").markdown == "Words.\n"
+            one.convert(slow, html.read)
+        one.max_seconds = 60
+        assert one.convert(page, html.read).markdown == "Words.\n"
 
 
 def test_nothing_that_a_page_names_is_fetched(worker, tmp_path):
@@ -65,7 +68,7 @@ def test_nothing_that_a_page_names_is_fetched(worker, tmp_path):
         f'<iframe src="{place}/f"></iframe><img src="file:///etc/hostname"></p>'
     )
     for name in ("a.html", "a.xhtml"):
-        made = worker.converted(put(tmp_path, name, page.encode()), name[1:])
+        made = worker.convert(put(tmp_path, name, page.encode()), html.read)
         assert made.markdown == "Words.\n"
     server.shutdown()
     server.server_close()
@@ -74,7 +77,7 @@ def test_nothing_that_a_page_names_is_fetched(worker, tmp_path):
 
 def test_a_converter_in_the_child_may_not_write_connect_or_start_a_program(tmp_path):
     code = (
-        "import socket, subprocess, sys; from lib.documents.convert.formats import confine\n"
+        "import socket, subprocess, sys; from lib.documents.convert import confine\n"
         "import os; out = os.fdopen(os.dup(1), 'w'); confine()\n"
         "for act in (lambda: open(sys.argv[1], 'w'), lambda: subprocess.run(['true']),\n"
         "            lambda: socket.create_connection(('127.0.0.1', 9))):\n"

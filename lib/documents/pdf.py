@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from lib.core.errors import BadInput
-from lib.documents.convert.markdown import Converted, write_markdown
-from lib.documents.convert.pdf_blocks import (
+from lib.documents.convert import Converted, write_markdown
+from lib.documents.pdf_layout import (
     Grid,
     Line,
     Word,
@@ -24,7 +24,7 @@ from lib.documents.convert.pdf_blocks import (
     words_text,
 )
 
-LEAST_WORDS = 5  # a page, on average: else it is a scan
+MIN_WORDS = 5  # a page, on average: else it is a scan
 
 _MONOSPACE = re.compile(r"mono|courier|consol|menlo|typewriter|cmtt|inconsolata|fixed|code", re.I)
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
@@ -52,7 +52,7 @@ def read(raw: bytes) -> Converted:
     pages = _pages(raw)
     cells = [cell for page in pages for grid in page.grids for row in grid.rows for cell in row]
     words = [word.text for page in pages for word in page.words] + cells
-    if len(words) < LEAST_WORDS * len(pages):
+    if len(words) < MIN_WORDS * len(pages):
         raise BadInput(
             f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
             "recognition over it"

@@ -3,10 +3,10 @@
 import pytest
 
 from lib.core.errors import BadInput
-from lib.documents.convert import pdf
+from lib.documents import pdf
 from lib.documents.markdown import parse
-from tests.documents.convert.making import pdf as made
-from tests.documents.convert.making import prose
+from tests.documents.files import pdf as made
+from tests.documents.files import prose
 
 WORDS = "The pump runs at 3 bar in normal use and it must never run dry for long, see below."
 ROWS = [

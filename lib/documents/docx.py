@@ -1,7 +1,6 @@
-"""Read DOCX from its XML: styles say what is a heading or code, counters number the lists.
+"""DOCX as pieces: headings and code by styles, numbers of lists by counters.
 
-Tracked changes are read as accepted; hidden text, headers, footers, comments and pictures are left
-out.
+Tracked changes count as accepted; hidden text, headers, footers, comments and pictures are dropped.
 """
 
 import re
@@ -9,15 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 
-from lib.documents.convert.markdown import (
+from lib.documents.convert import (
     Converted,
     Piece,
-    code_span,
-    inline,
-    table,
+    inline_runs,
+    open_package,
+    parse_xml,
+    table_piece,
     write_markdown,
 )
-from lib.documents.convert.package import opened, xml
 
 _NAMES = {
     "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
@@ -27,6 +26,11 @@ _W = f"{{{_NAMES['w']}}}"
 _RUNS = (
     "descendant::w:r[not(ancestor::w:del|ancestor::w:moveFrom|ancestor::mc:Fallback)"
     " and count(ancestor::w:p) = $depth]"
+)
+_BOXES = ".//w:txbxContent[not(ancestor::mc:Fallback)]"
+_LIST = "w:num[@w:numId=$name]"
+_LEVEL = (
+    f"w:abstractNum[@w:abstractNumId=../{_LIST}[1]/w:abstractNumId/@w:val]/w:lvl[@w:ilvl=$depth]"
 )
 _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 _MONOSPACE = re.compile(
@@ -46,19 +50,21 @@ Run = tuple[bool, str]  # is it monospaced, its text
 
 def read(raw: bytes) -> Converted:
     """Convert a DOCX file. Raises BadInput for what is damaged, encrypted, a bomb or has macros."""
-    package = opened(raw, "word/document.xml", "DOCX")
+    from lxml import etree
+
+    package = open_package(raw, "word/document.xml", "DOCX")
     styles, numbering, notes, document = (
-        xml(package, f"word/{name}.xml") if f"word/{name}.xml" in package.namelist() else None
-        for name in ("styles", "numbering", "footnotes", "document")
+        parse_xml(package, name) if name in package.namelist() else etree.Element("none")
+        for name in map("word/{}.xml".format, ("styles", "numbering", "footnotes", "document"))
     )
     reader = _Reader(styles, numbering)
     pieces = list(reader.pieces(document))
-    for note in [] if notes is None else notes.xpath("*[not(@w:type)]", namespaces=_NAMES):
+    for note in notes.xpath("*[not(@w:type)]", namespaces=_NAMES):
         pieces += reader.pieces(note)
-    return write_markdown(_with_whole_code(pieces))
+    return write_markdown(_join_code(pieces))
 
 
-def _with_whole_code(pieces: list[Piece]) -> Iterator[Piece]:
+def _join_code(pieces: list[Piece]) -> Iterator[Piece]:
     for kind, group in groupby(pieces, key=lambda piece: piece.kind):
         if kind == "code":
             yield Piece("code", "\n".join(piece.text for piece in group))
@@ -68,9 +74,7 @@ def _with_whole_code(pieces: list[Piece]) -> Iterator[Piece]:
 
 class _Reader:
     def __init__(self, styles, numbering):
-        self.styles = {
-            style.get(_W + "styleId"): style for style in ([] if styles is None else styles)
-        }
+        self.styles = {style.get(_W + "styleId"): style for style in styles}
         self.numbering = numbering
         self.counts: dict[str, dict[int, int]] = defaultdict(dict)
 
@@ -78,9 +82,7 @@ class _Reader:
         for child in element:
             if child.tag == _W + "p":
                 yield from self.paragraph(child)
-                for box in child.xpath(
-                    ".//w:txbxContent[not(ancestor::mc:Fallback)]", namespaces=_NAMES
-                ):
+                for box in child.xpath(_BOXES, namespaces=_NAMES):
                     yield from self.pieces(box)
             elif child.tag == _W + "tbl":
                 yield from self.table(child)
@@ -91,29 +93,21 @@ class _Reader:
         runs, styles = self.runs(paragraph), self.chain(paragraph, "w:pPr/w:pStyle")
         names = "\n".join(_value([style], "w:name") or "" for style in styles)
         heading, outline = _HEADING_STYLE.search(names), _value(styles, "w:pPr/w:outlineLvl")
-        level = (
-            int(outline) + 1
-            if outline
-            else int(heading[1])
-            if heading
-            else (int(names.strip().lower() == "title"))
-        )
+        level = int(heading[1]) if heading else int(names.strip().lower() == "title")
+        level = int(outline) + 1 if outline else level
         number = self.number(styles)
-        is_code = (
-            bool(_CODE_STYLE.search(names))
-            or number is None
-            and all(mono for mono, text in runs if text.strip())
-        )
-        if not "".join(text for _, text in runs).strip():
+        words = [run for run in runs if run[1].strip()]
+        is_code = _CODE_STYLE.search(names) or number is None and all(mono for mono, _ in words)
+        if not words:
             return
         if 0 < level < 10:
-            yield Piece("heading", _inlined(runs), level=level)
+            yield Piece("heading", inline_runs(runs), level=level)
         elif is_code:
             yield Piece("code", "".join(text for _, text in runs))
         elif number:
-            yield Piece("item", _inlined(runs), depth=number[0], number=number[1])
+            yield Piece("item", inline_runs(runs), depth=number[0], number=number[1])
         else:
-            yield Piece("prose", _inlined(runs))
+            yield Piece("prose", inline_runs(runs))
 
     def runs(self, paragraph) -> list[Run]:
         runs = []
@@ -122,15 +116,11 @@ class _Reader:
             styles = self.chain(run, "w:rPr/w:rStyle")
             font = _value(styles, "w:rPr/w:rFonts", "ascii") or ""
             if _value(styles, "w:rPr/w:vanish") in (None, "0", "false"):
-                runs.append(
-                    (
-                        bool(_MONOSPACE.search(font)),
-                        "".join(
-                            one.text or "" if one.tag == _W + "t" else _SIGNS.get(one.tag, "")
-                            for one in run
-                        ),
-                    )
+                texts = (
+                    one.text or "" if one.tag == _W + "t" else _SIGNS.get(one.tag, "")
+                    for one in run
                 )
+                runs.append((bool(_MONOSPACE.search(font)), "".join(texts)))
         return runs
 
     # An element and the styles that it inherits from
@@ -143,21 +133,14 @@ class _Reader:
 
     # A list item's depth and, in a numbered list, its number as Word counts it (ECMA-376, 17.9)
     def number(self, styles: list) -> tuple[int, int | None] | None:
-        name = _value(styles, "w:pPr/w:numPr/w:numId")
-        lists = (
-            []
-            if self.numbering is None
-            else self.numbering.xpath("w:num[@w:numId=$name]", namespaces=_NAMES, name=name or "")
+        name = _value(styles, "w:pPr/w:numPr/w:numId") or ""
+        depth = int(_value(styles, "w:pPr/w:numPr/w:ilvl") or 0)
+        lists, level = (
+            self.numbering.xpath(path, namespaces=_NAMES, name=name, depth=depth)
+            for path in (_LIST, _LEVEL)
         )
         if not lists:
             return None
-        depth = int(_value(styles, "w:pPr/w:numPr/w:ilvl") or 0)
-        level = self.numbering.xpath(
-            "w:abstractNum[@w:abstractNumId=$kind]/w:lvl[@w:ilvl=$depth]",
-            namespaces=_NAMES,
-            depth=depth,
-            kind=_value(lists, "w:abstractNumId"),
-        )
         if _value(level, "w:numFmt") in (None, "bullet", "none"):
             return depth, None
         counts = self.counts[name]
@@ -171,9 +154,8 @@ class _Reader:
         for line in element.iter(_W + "tr"):
             row: list[str] = []
             for cell in line.iter(_W + "tc"):
-                text = "<br>".join(
-                    filter(None, (_inlined(self.runs(one)) for one in cell.iter(_W + "p")))
-                )
+                texts = (inline_runs(self.runs(one)) for one in cell.iter(_W + "p"))
+                text = "<br>".join(filter(None, texts))
                 if _value([cell], "w:tcPr/w:vMerge") in ("", "continue") and rows:
                     text = "".join(rows[-1][len(row) : len(row) + 1])
                 row += [text] * int(_value([cell], "w:tcPr/w:gridSpan") or 1)
@@ -181,7 +163,7 @@ class _Reader:
         width = max(map(len, rows), default=0)
         if width > 1 and len(rows) > 1:
             n_heads = len(element.xpath("w:tr[w:trPr/w:tblHeader]", namespaces=_NAMES))
-            yield table([row + [""] * (width - len(row)) for row in rows], n_heads or 1)
+            yield table_piece([row + [""] * (width - len(row)) for row in rows], n_heads or 1)
         else:  # it arranges the page
             for cell in element.iter(_W + "tc"):
                 yield from self.pieces(cell)
@@ -191,14 +173,3 @@ class _Reader:
 def _value(elements: list, path: str, attribute: str = "val") -> str | None:
     found = (element.find(path, _NAMES) for element in elements)
     return next((one.get(_W + attribute, "") for one in found if one is not None), None)
-
-
-def _inlined(runs: list[Run]) -> str:
-    text = ""
-    for mono, group in groupby(runs, key=lambda run: run[0]):
-        words = "".join(text for _, text in group)
-        lead, tail = (" " * end.isspace() for end in (words[:1], words[-1:]))
-        text += (
-            lead + code_span(words) + tail if mono else "\n".join(map(inline, words.split("\n")))
-        )
-    return text.strip()

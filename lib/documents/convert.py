@@ -1,0 +1,291 @@
+"""Files to Markdown: a child process with limits, ZIP packages, the Markdown writer (4.1)."""
+
+import io
+import os
+import re
+import resource
+import signal
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from itertools import groupby
+from multiprocessing import get_context
+from operator import itemgetter
+from pathlib import Path
+from typing import Literal
+
+from lib.core.errors import BadInput
+
+# Limits of a conversion
+MAX_SECONDS = 60  # for a file, and as many again for each MB
+MAX_MEMORY = 2_000_000_000  # bytes of address space
+_REFUSED_EVENTS = re.compile(
+    r"(?:socket|subprocess|pty|ftplib|urllib|http|webbrowser)\."
+    r"|os\.(?:system|exec|posix_spawn|fork|spawn)"
+)
+# Limits of a ZIP package
+MAX_PARTS = 10_000
+MAX_UNPACKED = 300_000_000  # bytes; 100 MB of XML in memory as a tree is about 1 GB
+MAX_XML = 60_000_000  # bytes of one part that becomes a tree
+MAX_RATIO = 300  # XML shrinks 5 to 40 times
+_XML = re.compile(r"\.(?:xml|rels|opf|ncx|xhtml|html?)$", re.I)
+
+_INLINE = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape
+    r"|`|(?<!\s)\*|\*(?!\s)"
+    r"|(?<![^\W_])_|_(?![^\W_])"  # inside a word an underscore marks nothing
+    r"|\[(?=.*\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
+)
+# what begins a heading, quote, list, table or code where a paragraph begins
+_START = re.compile(
+    r"^(?=#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|[-=]+\s*$|~~~|:?-+:?\s*\|)|^(\d{1,9})(?=[.)](?:\s|$))"
+)
+# "11/25/26, 4:01 AM", "file:///tmp/a.html 1/3" and "Page 1 of 1", which are printed on pages
+_PAGE_FURNITURE = re.compile(
+    r"\d{1,2}[/.]\d{1,2}[/.]\d{2,4},? \d{1,2}:\d\d(?: ?[AP]M)?\b.*"
+    r"|(?:file|https?)://\S+(?:\s+\d+(?:\s*(?:/|of)\s*\d+)?)?"
+    r"|(?:page )?\d+ ?(?:/|of) ?\d+|page \d+",
+    re.I,
+)
+
+
+@dataclass
+class Piece:
+    """A part of a document in reading order. `text` is inline Markdown, of code the raw lines."""
+
+    kind: Literal["heading", "prose", "item", "table", "code", "doubtful"]
+    text: str = ""
+    level: int = 1  # of a heading, 1-6
+    depth: int = 0  # the number of list items around it
+    number: int | None = None  # of an item in a numbered list
+    rows: list[list[str]] = field(default_factory=list)  # of a table, the header first
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A file as Markdown."""
+
+    markdown: str
+    doubt: str = ""  # why its structure cannot be trusted
+
+
+class Worker:
+    """A child process that converts file after file, started again after a failure.
+
+    A bad file can neither hang nor kill the stage: the child may not exceed its time and memory,
+    write a file, start a program or reach a network.
+    """
+
+    def __init__(self, max_seconds: float = MAX_SECONDS):
+        self.max_seconds = max_seconds
+        self.pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self.pool:
+            self.pool.shutdown()
+
+    def convert(self, path: Path, read: Callable[[bytes], Converted]) -> Converted:
+        """Convert a file by `read` in the child. Raises BadInput, also at a limit."""
+        if self.pool is None:
+            self.pool = ProcessPoolExecutor(1, get_context("spawn"), confine)
+        seconds = self.max_seconds * (1 + path.stat().st_size / 1e6)
+        try:
+            return self.pool.submit(_within, path, read, seconds).result()
+        except BrokenProcessPool as error:
+            self.pool = None
+            raise BadInput(f"its converter crashed, or took more than {seconds:.0f} s") from error
+
+
+def _within(path: Path, read: Callable[[bytes], Converted], seconds: float) -> Converted:
+    signal.setitimer(signal.ITIMER_REAL, seconds)  # then the system ends the process
+    try:
+        raw = path.read_bytes()
+        result = read(raw) if raw.strip() else None
+    except BadInput:
+        raise
+    except MemoryError as error:
+        raise BadInput(f"needs more than {MAX_MEMORY / 1e9:.0f} GB of memory") from error
+    except Exception as error:  # a library may raise anything: the file is bad, not the stage
+        reason = " ".join(str(error).split())[:200]
+        raise BadInput(f"cannot be converted ({type(error).__name__}: {reason})") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    if not (result and result.markdown.strip()):
+        raise BadInput("no text in it" if result else "empty")
+    return result
+
+
+def confine() -> None:
+    """Limit this process for good: memory, files, programs, network."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)  # a library may print
+    os.dup2(nowhere, 2)
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    sys.dont_write_bytecode = True
+    sys.addaudithook(_refuse_event)
+
+
+def _refuse_event(event: str, arguments: tuple) -> None:
+    flags = arguments[2] if event == "open" and isinstance(arguments[2], int) else 0
+    if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) or _REFUSED_EVENTS.match(event):
+        raise PermissionError(f"a converter may not do this: {event}")
+
+
+def open_package(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
+    """Open a DOCX, XLSX, PPTX or EPUB file; its part `main` makes it a `kind`.
+
+    Raises BadInput for bombs, macros, encryption, document types and entities. Reading a part
+    never exceeds the size that it declares.
+    """
+    try:
+        package = zipfile.ZipFile(io.BytesIO(raw))
+    except zipfile.BadZipFile as error:
+        is_old = raw.startswith(b"\xd0\xcf\x11\xe0")
+        reason = "an encrypted or older Office file" if is_old else f"or cut off ({error})"
+        raise BadInput(f"not a {kind} file, {reason}") from error
+    parts = package.infolist()
+    unpacked = sum(part.file_size for part in parts)
+    is_dense = unpacked > max(10_000_000, MAX_RATIO * len(raw))
+    if is_dense or len(parts) > MAX_PARTS or unpacked > MAX_UNPACKED:
+        raise BadInput(
+            f"a ZIP bomb: {len(parts):,} parts, {unpacked / 1e6:,.0f} MB unpacked "
+            f"from {len(raw) / 1e6:.2f} MB"
+        )
+    if main not in package.namelist():
+        raise BadInput(f"not a {kind} file: it has no {main}")
+    for part in parts:
+        _check_part(package, part, kind)
+    return package
+
+
+# Office's formats have no document type (ECMA-376, part 2); books have, without entities
+def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo, kind: str) -> None:
+    name = part.filename
+    if part.flag_bits & 1:
+        raise BadInput("encrypted: save it without a password")
+    if name.lower().endswith("vbaproject.bin"):
+        raise BadInput(f"it contains macros, which are never run: save it as {kind} without macros")
+    if not _XML.search(name):
+        return
+    if part.file_size > MAX_XML:
+        raise BadInput(f"{name} has {part.file_size / 1e6:,.0f} MB: split the document")
+    content = read_part(package, name).replace(b"\0", b"")  # UTF-16 hides nothing
+    if b"<!ENTITY" in content or kind != "EPUB" and b"<!DOCTYPE" in content:
+        raise BadInput(f"{name} declares a document type or entities, which are never resolved")
+
+
+def read_part(package: zipfile.ZipFile, name: str) -> bytes:
+    """Return the content of a part. Raises BadInput if it is missing or damaged."""
+    try:
+        return package.read(name)
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise BadInput(f"damaged: {name} cannot be unpacked ({error})") from error
+
+
+def parse_xml(package: zipfile.ZipFile, name: str):
+    """Return the root element of an XML part; entities stay unresolved, nothing is fetched."""
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        return etree.fromstring(read_part(package, name), parser)
+    except etree.XMLSyntaxError as error:
+        raise BadInput(f"damaged: {name} is not XML ({error})") from error
+
+
+def write_markdown(pieces: Iterable[Piece]) -> Converted:
+    """Write pieces as Markdown that parses back into them; count doubtful tables in `doubt`."""
+    text, n_doubtful = "", 0
+    widths: list[int] = []  # of the markers of the open list items
+    previous = Piece("prose")
+    for piece in pieces:
+        del widths[piece.depth :]
+        first = " " * sum(widths)
+        if piece.kind == "item":
+            marker = "- " if piece.number is None else f"{piece.number}. "
+            widths.append(len(marker))
+            first += marker
+        lines = _lines(piece)
+        if not lines:
+            continue
+        text += "\n" * (2 - _is_tight(previous, piece)) * bool(text)
+        text += first + ("\n" + " " * len(first)).join(lines)
+        n_doubtful += piece.kind == "doubtful"
+        previous = piece
+    unsure = f"{n_doubtful} table{'s' * (n_doubtful > 1)} whose cells are unsure"
+    text = re.sub(r"[ \t]+$", "", text, flags=re.M) + "\n" * bool(text)
+    return Converted(text, unsure * bool(n_doubtful))
+
+
+def escape(text: str) -> str:
+    """Escape plain text where a Markdown parser would see markup; runs of blanks become one."""
+    return _INLINE.sub(r"\\\g<0>", re.sub(r"\s+", " ", text))
+
+
+def code_span(text: str) -> str:
+    """Return `text` as a code span, with as many backticks as it needs."""
+    text = " ".join(text.split())
+    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    pad = " " * (text.startswith("`") or text.endswith("`"))
+    return f"{ticks}{pad}{text}{pad}{ticks}" if text else ""
+
+
+def inline_runs(runs: Iterable[tuple[bool, str]]) -> str:
+    """Return runs of (is monospaced, text) as inline Markdown, the monospaced ones as code."""
+    joined = ""
+    for is_mono, group in groupby(runs, key=itemgetter(0)):
+        text = "".join(part for _, part in group)
+        lead, tail = (" " * end.isspace() for end in (text[:1], text[-1:]))
+        lines = map(escape, text.split("\n"))
+        joined += lead + code_span(text) + tail if is_mono else "\n".join(lines)
+    return joined.strip()
+
+
+def table_piece(rows: Sequence[Sequence[str]], n_heads: int = 1, **fields) -> Piece:
+    """Return a table whose first `n_heads` rows become one header row, of empty cells if 0."""
+    head = [
+        " ".join(dict.fromkeys(filter(None, column))).replace("<br>", " ")
+        for column in zip(*rows[:n_heads], strict=True)
+    ] or [""] * len(rows[0])
+    return Piece("table", rows=[head, *rows[n_heads:]], **fields)
+
+
+# A nested list that does not start with 1 needs a blank line
+def _is_tight(previous: Piece, piece: Piece) -> bool:
+    if previous.kind != "item" or not previous.text:
+        return previous.kind == "item"
+    is_sibling = piece.depth <= previous.depth or piece.number in (None, 1)
+    return piece.kind == "item" and is_sibling
+
+
+def _lines(piece: Piece) -> list[str]:
+    if piece.kind == "table":
+        cells = [[" ".join(cell.replace("|", r"\|").split()) for cell in row] for row in piece.rows]
+        head, *body = [f"| {' | '.join(row)} |" for row in cells]
+        return [head, "|" + "---|" * len(cells[0]), *body]
+    if piece.kind in ("code", "doubtful"):
+        body = piece.text.strip("\n").expandtabs(4).split("\n")
+        fence = max(re.findall("`{3,}", piece.text), key=len, default="``") + "`"
+        return [fence + "text" * (piece.kind == "doubtful"), *body, fence]
+    lines = [line for line in map(str.strip, piece.text.split("\n")) if line]
+    text = " ".join(lines)
+    if piece.kind == "heading":
+        words = re.sub(r"(^|\s)(#+)$", r"\1\\\2", text)  # would close the heading
+        return ["#" * max(1, min(piece.level, 6)) + " " + words] if words else []
+    if piece.kind == "prose" and _PAGE_FURNITURE.fullmatch(text):
+        return []
+    return [_START.sub(r"\1\\", line) for line in lines] or [""] * (piece.kind == "item")

@@ -1,0 +1,302 @@
+"""HTML and EPUB as pieces, without the site around the document."""
+
+import posixpath
+import re
+from itertools import product
+from urllib.parse import unquote
+
+from lib.core.errors import BadInput
+from lib.documents.convert import (
+    Converted,
+    Piece,
+    code_span,
+    escape,
+    open_package,
+    parse_xml,
+    read_part,
+    table_piece,
+    write_markdown,
+)
+
+MAX_NESTED = 200
+MAX_CELLS = 200_000  # of one table, spans repeated
+_INLINE = frozenset(
+    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark nobr "
+    "q s samp small span strike strong sub sup time tt u var wbr".split()
+)
+_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
+_CODE = ("code", "kbd", "samp", "tt")
+_CONTAINER = "META-INF/container.xml"
+_NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page", "page-list"))
+
+_NEVER = frozenset(  # what no reader of the document reads
+    "script style template noscript iframe object embed svg canvas audio video button select input "
+    "textarea nav footer dialog head map".split()
+)
+_ROLES = frozenset(
+    "navigation banner contentinfo search dialog alertdialog complementary menu "
+    "menubar toolbar".split()
+)
+# parts of class names and ids that sites and site generators give to what is around the document
+_FURNITURE = re.compile(
+    r"nav(?:bar|igation)?|breadcrumbs?|cookies?|consent|side(?:bar|nav)|toc|menu(?:bar)?|pagination"
+    r"|pager|shar(?:e|ing)|social|feedback|related|newsletter|adver(?:t|ts)|ads|promo|footer|banner"
+    r"|skip(?:link)?|copyb(?:tn|utton)|clipboard|toolbar|search(?:box)?|versions"
+    r"|line(?:nos?|numbers)|printonly|comments|masthead"
+)
+_MARK = re.compile(
+    r"(?:header|hash|anchor|perma)link|skiptocontent|linenos?|sronly|visuallyhidden"
+    r"|screenreadertext|copyb(?:tn|utton)"
+)
+_HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden|position\s*:\s*fixed)", re.I)
+_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
+_SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def read(raw: bytes) -> Converted:
+    """Convert an HTML page; nothing that it names is fetched. Raises BadInput."""
+    root = parse_html(decode(raw))
+    _strip_furniture(root)
+    main, titles = _main(root), list(root.iter("h1"))
+    is_outside = len(titles) == 1 and next(main.iter("h1"), None) is None
+    return write_markdown([*(pieces_of(titles[0]) if is_outside else []), *pieces_of(main)])
+
+
+def parse_html(text: str):
+    """Parse HTML, and XHTML as XML if it is well-formed, without what is never shown.
+
+    Raises BadInput.
+    """
+    from lxml import etree, html
+
+    if re.search(r"<!DOCTYPE[^<>]*\[", text):
+        raise BadInput("it declares entities, which are never resolved")
+    common = {
+        "encoding": "utf-8",
+        "no_network": True,
+        "huge_tree": True,
+        "remove_comments": True,
+        "remove_pis": True,
+    }
+    raw, root = text.encode(), None
+    if "http://www.w3.org/1999/xhtml" in text[:2000]:
+        parser = html.XHTMLParser(resolve_entities=False, load_dtd=False, recover=True, **common)
+        root = etree.fromstring(raw, parser)
+        html.xhtml_to_html(root)
+    if root is None or parser.error_log:
+        root = etree.fromstring(raw or b"<p>", html.HTMLParser(**common))
+    if root is None:
+        raise BadInput("empty")
+    if root.xpath("*" + "/*" * MAX_NESTED):
+        raise BadInput(f"elements nested more than {MAX_NESTED} deep")
+    for line_break in root.iter("br"):
+        line_break.text = "\n"
+    for element in [*root.iter("*")]:
+        if element.tag in _NEVER or _is_hidden(element):
+            _remove(element)
+    return root
+
+
+def decode(raw: bytes) -> str:
+    """Decode by byte-order mark, else as UTF-8, else as the page declares. Raises BadInput."""
+    declared = [name.decode("ascii") for name in _CHARSET.findall(raw[:2048])[:1]]
+    has_mark = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for name in ["utf-16" if has_mark else "utf-8-sig", *declared]:
+        try:
+            text = raw.decode(name)
+        except (UnicodeDecodeError, LookupError):
+            continue
+        if "\0" in text:
+            raise BadInput("binary, not text (it contains zero bytes)")
+        return text
+    raise BadInput("neither UTF-8 nor in the encoding that it declares: save it as UTF-8")
+
+
+# Remove what is around the document, but never most of its words
+def _strip_furniture(root) -> None:
+    total = _n_words(root)
+    for element in [one for one in root.iter("*") if _is_furniture(one)]:
+        is_whole = element.xpath("self::main|self::article|.//main|.//article")
+        if not is_whole and _n_words(element) * 2 <= total:
+            _remove(element)
+
+
+def _remove(element) -> None:
+    if element.getparent() is not None and element.tag not in ("html", "body"):
+        element.drop_tree()
+
+
+def _is_hidden(element) -> bool:
+    is_marked = "hidden" in element.attrib or element.get("aria-hidden") == "true"
+    return is_marked or bool(_HIDDEN.search(element.get("style", "")))
+
+
+def _is_furniture(element) -> bool:
+    if element.get("role") in _ROLES or element.tag == "a" and element.text in ("#", "¶", "§"):
+        return True
+    of_heading = {element.tag, *(one.tag for one in element[:1])} & _HEADINGS  # as its id is
+    names = f"{element.get('class', '')} {'' if of_heading else element.get('id', '')}"
+    marks = re.sub("[-_]", "", names).lower().split()
+    parts = _SEGMENT.findall(names)
+    return any(map(_MARK.fullmatch, marks)) or any(
+        _FURNITURE.fullmatch(one.lower()) for one in parts
+    )
+
+
+def _n_words(element) -> int:
+    return len(" ".join(element.itertext()).split())
+
+
+def _main(root):
+    for path in ("//main|//*[@role='main']", "//*[@itemprop='articleBody']", "//article"):
+        found = root.xpath(path)
+        if len(found) == 1 and _n_words(found[0]) * 3 > _n_words(root):
+            return found[0]
+    return root
+
+
+def read_epub(raw: bytes) -> Converted:
+    """Convert the XHTML files of an EPUB in the order of its spine.
+
+    Raises BadInput for what is damaged, a bomb or protected.
+    """
+    package = open_package(raw, _CONTAINER, "EPUB")
+    if "META-INF/encryption.xml" in package.namelist():
+        raise BadInput("protected (META-INF/encryption.xml)")
+    book = "".join(parse_xml(package, _CONTAINER).xpath("//@full-path")[:1])
+    opf, pieces = parse_xml(package, book), []
+    files = {
+        one.get("id"): unquote(one.get("href", ""))
+        for one in opf.iter("{*}item")
+        if "nav" not in one.get("properties", "").split()
+    }
+    for reference in opf.iter("{*}itemref"):
+        if reference.get("idref") in files:
+            path = posixpath.join(posixpath.dirname(book), files[reference.get("idref")])
+            root = parse_html(decode(read_part(package, posixpath.normpath(path))))
+            kinds = " ".join(root.xpath("//@*[local-name()='type']")).split()
+            pieces += [] if _NO_TEXT & {*kinds} else pieces_of(root)
+    return write_markdown(pieces)
+
+
+def pieces_of(root) -> list[Piece]:
+    """Return the headings, paragraphs, list items, tables and code of a tree."""
+    walker = _Walker()
+    walker.block(root)
+    walker.flush()
+    return walker.pieces
+
+
+class _Walker:
+    def __init__(self):
+        self.pieces: list[Piece] = []
+        self.words = ""
+        self.depth = 0
+
+    def add(self, kind: str, **fields) -> None:
+        self.pieces.append(Piece(kind, depth=self.depth, **fields))
+
+    def flush(self) -> None:
+        lines = (" ".join(line.split()) for line in self.words.split("\n"))
+        text, self.words = "\n".join(filter(None, lines)), ""
+        last = self.pieces[-1] if self.pieces else Piece("prose")
+        if text and last.kind == "item" and not last.text and last.depth < self.depth:
+            last.text = text
+        elif text:
+            self.add("prose", text=text)
+
+    def block(self, element) -> None:
+        tag = element.tag
+        if tag in _INLINE:
+            self.words += _inlined(element)
+            return
+        self.flush()
+        if tag in _HEADINGS:
+            self.add("heading", text=_inlined(element).replace("\n", " "), level=int(tag[1]))
+        elif tag == "pre":
+            self.add("code", text="".join(element.itertext()))
+        elif tag == "table" and _is_data(element):
+            for caption in element.iter("caption"):
+                self.content(caption)
+            rows, n_heads = _grid(element)
+            if rows and rows[0]:
+                self.pieces.append(table_piece(rows, n_heads, depth=self.depth))
+        else:
+            if tag in ("li", "dt"):
+                self.add("item", number=_number(element))
+            is_deeper = tag in ("li", "dt", "dd")
+            self.depth += is_deeper
+            self.content(element)
+            self.depth -= is_deeper
+
+    def content(self, element) -> None:
+        is_list = element.tag in ("ul", "ol", "menu")  # what stands between its items is no text
+        self.words += escape(element.text or "") * (not is_list)
+        for child in element:
+            self.block(child)
+            self.words += escape(child.tail or "") * (not is_list)
+        self.flush()
+
+
+def _number(item) -> int | None:
+    parent = item.getparent()
+    if item.tag == "dt" or parent is None or parent.tag != "ol":
+        return None
+    return _integer(parent, "start") + int(item.xpath("count(preceding-sibling::li)"))
+
+
+# Other tables only arrange the page
+def _is_data(table) -> bool:
+    is_layout = table.get("role") in ("presentation", "none")
+    inner = table.xpath(".//table|.//h1|.//h2|.//h3|.//h4|.//h5|.//h6")
+    return not is_layout and not inner and bool(table.xpath(".//th|.//tr[count(td) > 1]"))
+
+
+# A table's cells, spans repeated, and how many of its rows are its header
+def _grid(table) -> tuple[list[list[str]], int]:
+    lines = list(table.iter("tr"))
+    cells: dict[tuple[int, int], str] = {}
+    for at, line in enumerate(lines):
+        column = 0
+        for cell in line.iterchildren("td", "th"):
+            while (at, column) in cells:
+                column += 1
+            text = _cell(cell)
+            wide, high = _integer(cell, "colspan"), _integer(cell, "rowspan") or len(lines)
+            for place in product(
+                range(at, min(at + high, len(lines))), range(column, column + wide)
+            ):
+                cells.setdefault(place, text)
+            if len(cells) > MAX_CELLS:
+                raise BadInput(f"a table of more than {MAX_CELLS:,} cells")
+    width = max((column for _, column in cells), default=-1) + 1
+    rows = [[cells.get((at, column), "") for column in range(width)] for at in range(len(lines))]
+    is_head = [bool(line.xpath("self::*[parent::thead or * and not(td)]")) for line in lines]
+    n_heads = [*is_head, False].index(False)
+    named_by_row = all(
+        line.xpath("*[1][self::th]/following-sibling::*[1][self::td]") for line in lines
+    )
+    return rows, n_heads or int(not named_by_row)
+
+
+def _integer(element, name: str) -> int:
+    value = element.get(name, "")
+    return int(value) if re.fullmatch("[0-9]{1,2}", value) else 1
+
+
+# Blocks inside it are separated by <br>
+def _cell(cell) -> str:
+    walker = _Walker()
+    walker.content(cell)
+    parts = [code_span(one.text) if one.kind == "code" else one.text for one in walker.pieces]
+    return "<br>".join(re.sub(r"\s*\n\s*", "<br>", part) for part in parts if part)
+
+
+# Only code keeps its markup
+def _inlined(element) -> str:
+    if element.tag == "br":
+        return "\n"
+    if element.tag in _CODE:
+        return code_span("".join(element.itertext()))
+    inner = (_inlined(child) + escape(child.tail or "") for child in element)
+    return escape(element.text or "") + "".join(inner)
