@@ -8,11 +8,11 @@ from lib.analyze.format import fraction, number, one_line, percent
 from lib.analyze.stats import share_interval, wilson
 from lib.core.arms import ALL, ARMS, BASE, arm_label, sorted_arms
 from lib.core.errors import BadInput
-from lib.core.numeric import is_numeric
 from lib.core.records import Answer, Query, Verdict
 from lib.core.store import made_by
 from lib.core.structures import STRUCTURES, structure_label
 from lib.core.text import listed
+from lib.core.values import is_numeric
 
 KINDS = ("numeric", "non-numeric")
 COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high", "unscored_share", "upper_bound"]

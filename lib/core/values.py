@@ -1,4 +1,7 @@
-"""Text as comparable tokens: numbers with units, dates and normalized words (paper, 4.4)."""
+"""Text as comparable tokens: numbers with units, dates, words (paper, 4.4); numeric answers.
+
+Memory units are multiples of 1024 in any spelling, as in industrial records: 1 GB is 1024 MB.
+"""
 
 import re
 import unicodedata
@@ -6,10 +9,89 @@ from calendar import month_name
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from itertools import takewhile
 
-from lib.core.units import Unit, unit_of
+from lib.core.records import Query
 
 Value = str | tuple[str, str | Fraction] | tuple[int, ...]
+Unit = tuple[str, Fraction]  # dimension, and factor to its first unit
+
+# A dimension's units: the factor to the first one, and their spellings. Case matters if it
+# distinguishes units: mW and MW, Mb and MB.
+_UNITS = {
+    "time": "1 s sec secs second seconds; 1/1000 ms msec; 1/1000000 us μs; 1/1000000000 ns; "
+    "60 min mins minute minutes; 3600 h hr hrs hour hours; 86400 d day days; "
+    "604800 week weeks; 1209600 fortnight fortnights",
+    "month": "1 month months; 12 y yr yrs year years",
+    "memory": "1 B byte bytes; 1024 KB kB kb KiB; 1048576 MB mb MiB; 1073741824 GB gb GiB; "
+    "1099511627776 TB tb TiB",
+    "bits": "1 bit bits; 1000 kbit Kbit; 1000000 Mb Mbit; 1000000000 Gb Gbit",
+    "bits/time": "1 bps; 1000 kbps; 1000000 Mbps; 1000000000 Gbps",
+    "length": "1 m metre metres meter meters; 1/1000 mm; 1/100 cm; 1/1000000 um μm; "
+    "1/1000000000 nm; 1000 km; 1609344/1000 mile miles; 127/5000 inch inches; "
+    "381/1250 ft foot feet",
+    "mass": "1 g gram grams; 1/1000 mg; 1/1000000 ug μg; 1000 kg; 1000000 t tonne tonnes; "
+    "45359237/100000 lb lbs pound pounds",
+    "volume": "1 l L litre litres liter liters; 1/1000 ml mL; 1000 m3",
+    "area": "1 m2; 1/10000 cm2; 1/1000000 mm2; 10000 ha hectare hectares",
+    "length/time": "1852/3600 kt kn knot knots; 1609344/3600000 mph",
+    "pressure": "1 Pa; 1000 kPa; 1000000 MPa; 100000 bar bars; 100 mbar hPa; 6894757/1000 psi",
+    "voltage": "1 V volt volts; 1/1000 mV; 1000 kV",
+    "DC voltage": "1 VDC; 1/1000 mVDC; 1000 kVDC",
+    "AC voltage": "1 VAC; 1/1000 mVAC; 1000 kVAC",
+    "current": "1 A amp amps ampere amperes; 1/1000 mA; 1/1000000 uA μA; 1/1000000000 nA",
+    "capacitance": "1 pF; 1000 nF; 1000000 uF μF",
+    "charge": "1 Ah; 1/1000 mAh",
+    "power": "1 W watt watts; 1/1000 mW; 1000 kW; 1000000 MW",
+    "apparent power": "1 VA; 1000 kVA",
+    "energy": "1 Wh; 1000 kWh; 1000000 MWh; 1/3600 J; 1000/3600 kJ; 1000000/3600 MJ",
+    "frequency": "1 Hz hertz; 1000 kHz; 1000000 MHz; 1000000000 GHz",
+    "sampling": "1 S/s; 1000 kS/s; 1000000 MS/s; 1000000000 GS/s",
+    "rotation": "1 rpm r/min RPM",
+    "torque": "1 Nm N·m",  # "N m" is read as N·m
+    "force": "1 N newton newtons; 1000 kN",
+    "resistance": "1 Ω ohm ohms; 1/1000 mΩ; 1000 kΩ; 1000000 MΩ",
+    "sound": "1 dB decibel decibels",
+    "sound by A": "1 dBA",
+    "parts": "1 ppm",
+    "celsius": "1 °C C degC Celsius",
+    "fahrenheit": "1 °F degF Fahrenheit",
+    "angle": "1 ° degree degrees deg",
+    "K": "1 K k",  # kelvin or thousands: as written
+    "share": "1 % percent",
+    "USD": "1 $ USD dollar dollars",
+    "EUR": "1 € EUR euro euros",
+    "GBP": "1 £ GBP",
+    "JPY": "1 ¥ JPY yen",
+    "": "1000 thousand; 1000000 million; 1000000000 billion",
+}
+_EXACT: dict[str, Unit] = {
+    spelling: (dimension, Fraction(factor))
+    for dimension, units in _UNITS.items()
+    for factor, *spellings in map(str.split, units.split(";"))
+    for spelling in spellings
+}
+_PREFIXES = dict(
+    pair.split("=")
+    for pair in "kilo=k mega=M giga=G tera=T milli=m micro=μ nano=n centi=c kibi=Ki mebi=Mi "
+    "gibi=Gi tebi=Ti".split()
+)
+_NAMES = dict(
+    pair.split("=")
+    for pair in "watt=W volt=V hertz=Hz gram=g metre=m meter=m litre=l liter=l second=s pascal=Pa "
+    "ampere=A amp=A byte=B bit=bit newton=N ohm=Ω bar=bar farad=F joule=J".split()
+)
+_EXACT |= {
+    f"{prefix}{name}{plural}": _EXACT[short + symbol]
+    for prefix, short in _PREFIXES.items()
+    for name, symbol in _NAMES.items()
+    for plural in ("", "s")
+    if short + symbol in _EXACT
+}
+_FOLDED: dict[str, set[Unit]] = {}
+for _spelling, _unit in _EXACT.items():
+    _FOLDED.setdefault(_spelling.casefold(), set()).add(_unit)
+_CURRENT = re.compile(r"([km]?)[Vv](?:olts?)? ?([ADad])\.?[Cc]\.?")  # V DC, volts d.c.
 
 _MONTHS = tuple(name.lower() for name in month_name[1:])
 _MONTH_NUMBERS = {name[:3]: number for number, name in enumerate(_MONTHS, 1)}
@@ -52,6 +134,16 @@ _WORDED = {word: str(n) for n, word in enumerate(_ONES)} | {
     for place, tens in enumerate(_TENS, 2)
     for n in range(10)
 }
+_RANGE = re.compile(r"[-+±]?\d+(?:[.,]\d+)*-[-+]?\d+(?:[.,]\d+)*")
+_COMPARATORS = frozenset(
+    (
+        "about around approximately approx up to at least most over under below above max "
+        "min maximum "
+        "minimum less more fewer no not than between exactly"
+    ).split()
+)
+# Numbers in form, but dates, addresses and codes in use: 20241203, 192.168.0.1, 0042
+_CODE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|\d+(?:\.\d+){3,}|0\d+")
 
 
 @dataclass(frozen=True)
@@ -73,7 +165,23 @@ class Token:
         return str(self.value)
 
 
-def folded(text: str) -> str:
+def unit_of(spelling: str) -> Unit | None:
+    """Return (dimension, factor) of a unit, or None; case is ignored if unambiguous."""
+    if spelling in _EXACT:
+        return _EXACT[spelling]
+    if current := _CURRENT.fullmatch(spelling):
+        return _EXACT[f"{current[1]}V{current[2].upper()}C"]
+    if spelling == "N m":
+        return _EXACT["Nm"]
+    if "/" in spelling:
+        over, under = map(unit_of, spelling.split("/", 1))
+        is_rate = over and under and over[0] and under[0]  # mg/L, km/h; not and/or
+        return (f"{over[0]}/{under[0]}", over[1] / under[1]) if is_rate else None
+    meant = _FOLDED.get(spelling.casefold(), set()) if len(spelling) > 1 else set()
+    return next(iter(meant)) if len(meant) == 1 else None
+
+
+def normalize_text(text: str) -> str:
     """Return `text` in NFKC with plain dashes, compact ranges, and no quotes or bold marks."""
     # 10 000 set with a narrow space
     text = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", ",", text)
@@ -98,7 +206,7 @@ def tokens(text: str) -> list[Token]:
     not 3.1; with a unit it is an amount. Leading zeros are kept (a code), thousands separators are
     not.
     """
-    text, found, place = folded(text), [], 0
+    text, found, place = normalize_text(text), [], 0
     while place < len(text):
         if text[place] != "\n" and text[place].isspace():
             place += 1
@@ -125,10 +233,9 @@ def in_unit(token: Token, unit: str) -> Token:
 def _token_at(text: str, place: int) -> tuple[Token, int]:
     if text[place] == "\n":
         return Token("end", "\n", "\n"), place + 1
-    for read in (_date_at, _number_at):
-        result = read(text, place)
-        if result:
-            return Token(read.__name__.split("_")[1], result[0], text[place : result[1]]), result[1]
+    for kind, read in (("date", _date_at), ("number", _number_at)):
+        if result := read(text, place):
+            return Token(kind, result[0], text[place : result[1]]), result[1]
     word = _WORD.match(text, place)
     if word and word[0].strip("-='\u2026"):
         value = unicodedata.normalize("NFKC", word[0].casefold()).strip("'")
@@ -171,23 +278,18 @@ def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] 
 def _with_unit(
     text: str, digits: str, coin: str, end: int
 ) -> tuple[tuple[str, str | Fraction], int]:
-    is_plain = digits.count(".") < 2
-    unit, last = _unit_at(text, end) if is_plain else (None, end)
+    unit, last = _unit_at(text, end)
     is_scale = unit is not None and not unit[0]
-    if digits.startswith("±") and (is_scale or coin):
-        return _amount(digits, None), end
-    if is_scale and not coin:  # "1.2 million hours"
+    if coin:  # "$5", "$5 million"
+        scale, last = (unit[1], last) if is_scale else (Fraction(1), end)
+        unit = unit_of(coin)[0], scale
+    elif is_scale:  # "1.2 million hours"
         counted, after = _unit_at(text, last)
         if counted and counted[0]:
-            return _amount(digits, (counted[0], counted[1] * unit[1])), after
-    elif unit and not coin:
-        return _amount(digits, unit), last
-    if is_plain and (coin or is_scale):
-        factor = unit[1] if is_scale else Fraction(1)
-        return (unit_of(coin)[0] if coin else "", Fraction(digits) * factor), (
-            last if is_scale else end
-        )
-    return _amount(digits, None), end
+            unit, last = (counted[0], counted[1] * unit[1]), after
+    if digits.count(".") > 1 or digits.startswith("±") and (coin or is_scale):
+        unit, last = None, end
+    return _amount(digits, unit), last
 
 
 def _unit_at(text: str, end: int) -> tuple[Unit | None, int]:
@@ -217,3 +319,57 @@ def _is_article(found: list[Token], index: int) -> bool:
         is_start = before is None or not before.is_solid
         return after[0].kind == "word" and (is_start or before.text.islower())
     return token.text in ("a", "an") or token.value == "the"
+
+
+# The paper's rule is not published. A number is digits (or a word from zero to ninety-nine),
+# optionally with a sign, a comparator ("at least"), a currency, a percent sign, thousands
+# separators, and a unit or one lower-case noun ("12 pumps"); a range of two numbers; a quantity
+# "of" something ("16 GB of RAM"); or several quantities that add up ("3 h 20 min"). A unit's case
+# is ignored if only one unit can be meant. A dotted number (3.10, 3.2.1) counts: its form does not
+# distinguish a version from a decimal. Not numbers: dates (including 20241203), times of day,
+# addresses (192.168.0.1), codes with leading zeros, digits inside a name, path or code (P-417).
+def is_numeric(query: Query) -> bool:
+    """True if the reference answer is a number; of an entity list, if every entity is (Table 5)."""
+    entities = query.answer.splitlines() if query.entity_count is not None else [query.answer]
+    entities = [entity for entity in entities if entity.strip()]
+    return bool(entities) and all(is_number(entity) for entity in entities)
+
+
+def is_number(text: str) -> bool:
+    """Return whether `text` is one number, by the rule of `is_numeric`."""
+    found = solid(tokens(text.strip().lstrip("~≈<>≤≥= ")))
+    opening = list(takewhile(lambda token: token.value in _COMPARATORS, found))
+    found = found[len(opening) :]
+    is_between = any(token.value == "between" for token in opening)
+    if is_between and len(found) > 1 and found[1].value == "and":
+        return _is_amount(found[0]) and _is_one(found[2:])
+    return _is_one(found)
+
+
+def _is_one(found: list[Token]) -> bool:
+    if not (found and _is_amount(found[0])):
+        return False
+    if len(found) == 1:
+        return True
+    if not _dimension(found[0]):
+        return len(found) == 2 and _is_counted(found[1])
+    sum_of = [token for token in found if token.value != "and"]
+    dimensions = {_dimension(token) for token in sum_of}
+    is_sum = found[-1].value != "and" and dimensions == {_dimension(found[0])}
+    is_of = len(found) == 3 and found[1].value == "of" and found[2].kind == "word"
+    return is_sum or is_of or (len(found) == 2 and _is_counted(found[1]))
+
+
+def _is_amount(token: Token) -> bool:
+    if token.kind == "number":
+        return not _CODE.fullmatch(token.text)
+    return token.kind == "word" and _RANGE.fullmatch(str(token.value)) is not None
+
+
+def _dimension(token: Token) -> str:
+    return str(token.value[0]) if token.kind == "number" else ""
+
+
+def _is_counted(token: Token) -> bool:
+    is_noun = token.text.isalpha() and token.text.islower()
+    return token.kind == "word" and (is_noun or unit_of(token.text) is not None)

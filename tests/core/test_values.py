@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.numeric import is_number, is_numeric
 from lib.core.records import Query
+from lib.core.values import is_number, is_numeric
 
 INTEGERS = st.integers(0, 10**9)
 WORDS = st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=8)
