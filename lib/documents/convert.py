@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from multiprocessing import get_context
 from operator import itemgetter
-from pathlib import Path
 from typing import Literal
 
 from lib.core.errors import BadInput
@@ -91,22 +90,21 @@ class Worker:
         if self.pool:
             self.pool.shutdown()
 
-    def convert(self, path: Path, read: Callable[[bytes], Converted]) -> Converted:
-        """Convert a file by `read` in the child. Raises BadInput, also at a limit."""
+    def convert(self, raw: bytes, read: Callable[[bytes], Converted]) -> Converted:
+        """Convert a file's content by `read` in the child. Raises BadInput, also at a limit."""
         if self.pool is None:
             self.pool = ProcessPoolExecutor(1, get_context("spawn"), confine)
-        seconds = self.max_seconds * (1 + path.stat().st_size / 1e6)
+        seconds = self.max_seconds * (1 + len(raw) / 1e6)
         try:
-            return self.pool.submit(_within, path, read, seconds).result()
+            return self.pool.submit(_within, raw, read, seconds).result()
         except BrokenProcessPool as error:
             self.pool = None
             raise BadInput(f"its converter crashed, or took more than {seconds:.0f} s") from error
 
 
-def _within(path: Path, read: Callable[[bytes], Converted], seconds: float) -> Converted:
+def _within(raw: bytes, read: Callable[[bytes], Converted], seconds: float) -> Converted:
     signal.setitimer(signal.ITIMER_REAL, seconds)  # then the system ends the process
     try:
-        raw = path.read_bytes()
         result = read(raw) if raw.strip() else None
     except BadInput:
         raise

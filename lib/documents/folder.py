@@ -138,7 +138,9 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
 
 def read_bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
     """Return the content of an ordinary file of at most `limit` bytes. Raises BadInput else."""
-    _check(path, limit)
+    if not path.is_file():
+        raise BadInput("missing, or not an ordinary file")  # reading a pipe would hang
+    _check_size(path.stat().st_size, limit)
     try:
         return path.read_bytes()
     except OSError as error:
@@ -178,16 +180,9 @@ def _markdown(path: Path, worker: Worker) -> Converted:
     if ending in TEXT:
         text = html.decode(read_bytes(path))
         return Converted(text.replace("\r\n", "\n").replace("\r", "\n"))
-    _check(path, MAX_FILE_BYTES)
-    result = worker.convert(path, READERS[ending])
+    result = worker.convert(read_bytes(path, MAX_FILE_BYTES), READERS[ending])
     _check_size(len(result.markdown.encode()), MAX_DOCUMENT_BYTES, " of text")
     return result
-
-
-def _check(path: Path, limit: float) -> None:
-    if not path.is_file():
-        raise BadInput("missing, or not an ordinary file")  # reading a pipe would hang
-    _check_size(path.stat().st_size, limit)
 
 
 def _check_size(n_bytes: int, limit: float, what: str = "") -> None:

@@ -1,12 +1,10 @@
 """Markdown and its dialects as blocks, list items and table cells with spans (paper, 3.1, 3.2)."""
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from operator import attrgetter
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -114,9 +112,6 @@ class Block(Span):
     inside: int = -1  # where the list begins that contains it, -1 for none
 
 
-_start = attrgetter("start")
-
-
 @lru_cache(4096)  # so a stage parses a document once
 def parse(source: str) -> tuple[Block, ...]:
     """Return the blocks of `source` in order. A table or code inside a list follows that list."""
@@ -129,12 +124,10 @@ def parse(source: str) -> tuple[Block, ...]:
     return (*blocks, *_Reader(source, body, references).blocks(tree))
 
 
-def block_at(blocks: Sequence[Block], start: int, end: int) -> Block | None:
+def block_at(blocks: Iterable[Block], start: int, end: int) -> Block | None:
     """Return the innermost block around source[start:end]."""
-    index = bisect_right(blocks, start, key=_start) - 1
-    if index >= 0 and blocks[index].end < end and blocks[index].inside >= 0:
-        index = bisect_left(blocks, blocks[index].inside, key=_start)
-    return blocks[index] if index >= 0 and end <= blocks[index].end else None
+    around = (block for block in blocks if block.start <= start and end <= block.end)
+    return min(around, key=lambda block: block.end - block.start, default=None)
 
 
 def sentences(source: str, start: int, end: int) -> list[Span]:
@@ -310,7 +303,10 @@ class _Reader:
                 yield block
                 for inner in filter(None, map(self.leaf, node.walk())):
                     yield replace(inner, inside=block.start)
-            elif block := self.leaf(node) or self.html(node):
+            elif node.type == "html_block" and node.content.strip() != _EDGE:
+                block = self.block("html", node)
+                yield from [block] * bool(block.text)
+            elif block := self.leaf(node):
                 yield block
 
     def block(self, kind: str, node: SyntaxTreeNode, text: str | None = None, **fields) -> Block:
@@ -325,11 +321,6 @@ class _Reader:
             return self.block("table", node, header=header, rows=tuple(rows))
         is_code = node.type in ("fence", "code_block")
         return self.block("code", node, node.content) if is_code else None
-
-    def html(self, node: SyntaxTreeNode) -> Block | None:
-        is_html = node.type == "html_block" and node.content.strip() != _EDGE
-        block = self.block("html", node) if is_html else None
-        return block if block and block.text else None
 
     def heading(self, node: SyntaxTreeNode) -> Block:
         text, level = plain(_NO_WORDS.sub("", _inline(node)), self.references), int(node.tag[1])

@@ -1,4 +1,4 @@
-"""Read PDF with pdfplumber: pages become lines and ruled tables in reading order.
+"""PDF pages as lines and ruled tables in reading order, by pdfplumber.
 
 A PDF has no structure, only characters, rulings and their places. Lengths are in points; `top`
 grows downwards.
@@ -7,9 +7,10 @@ grows downwards.
 import io
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from statistics import median
 
 from lib.core.errors import BadInput
@@ -94,15 +95,10 @@ def _page(page) -> Page:
     found = page.extract_words(x_tolerance_ratio=0.15, extra_attrs=["fontname", "size", "upright"])
     words = [
         Word(
-            one["text"],
-            one["x0"],
-            one["x1"],
-            one["top"],
-            one["bottom"],
-            one["size"],
-            bool(_MONOSPACE.search(one["fontname"])),
-            bool(_BOLD.search(one["fontname"])),
-            one["fontname"].split("+")[-1],
+            *(one[name] for name in ("text", "x0", "x1", "top", "bottom", "size")),
+            mono=bool(_MONOSPACE.search(one["fontname"])),
+            bold=bool(_BOLD.search(one["fontname"])),
+            face=one["fontname"].split("+")[-1],
         )
         for one in found
         if one["upright"]
@@ -152,8 +148,7 @@ def _inside(words: Sequence[Word], x0: float, top: float, x1: float, bottom: flo
 
 
 def _remove(page: Page, words: Sequence[Word]) -> None:
-    gone = set(map(id, words))
-    page.words = [word for word in page.words if id(word) not in gone]
+    page.words = [word for word in page.words if word not in words]
 
 
 # What stands in the same place of a margin on many pages: page numbers, titles, print dates; but
@@ -167,19 +162,18 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
         if line.size <= large
         and not (page.height * _MARGIN <= line.bottom and line.top <= page.height * (1 - _MARGIN))
     ]
-    seen = Counter(_key(line) for _, line in margins)
+    places = defaultdict(list)
     for page, line in margins:
-        if seen[_key(line)] >= max(2, len(pages) * 0.4):
-            _remove(page, line.words)
-
-
-def _key(line: Line) -> tuple[str, int]:
-    return re.sub(r"\d+", "#", line.text), round(line.middle / 3)
+        places[re.sub(r"\d+", "#", line.text), round(line.middle / 3)].append((page, line))
+    for repeated in places.values():
+        if len(repeated) >= max(2, len(pages) * 0.4):
+            for page, line in repeated:
+                _remove(page, line.words)
 
 
 # The ends of the left and the beginnings of the right column. A table has a blank strip too; but
 # text in columns is as wide as its column on most lines
-def _gutter(pages: Sequence[Page]) -> tuple[float, int] | None:
+def _gutter(pages: Sequence[Page]) -> tuple[float, float]:
     width = max(page.width for page in pages)
     rows = [_parts(line) for page in pages for line in page.lines]
     ends = [x1 for row in rows for _, x1 in row if x1 <= width / 2]
@@ -188,7 +182,7 @@ def _gutter(pages: Sequence[Page]) -> tuple[float, int] | None:
     n_full = sum(end > 0.36 * width for end in ends)
     is_text = n_across <= 0.2 * len(rows) < 0.8 * min(len(ends), starts.total())
     if not is_text or n_full <= 0.4 * len(ends):
-        return None
+        return inf, inf
     return max(ends), min(x for x, n in starts.items() if n > 0.05 * starts.total())
 
 
@@ -198,11 +192,9 @@ def _parts(line: Line) -> list[tuple[float, float]]:
 
 # Lines across both columns divide the page; between them the left column comes first. The right
 # one is moved below it, by `shift`.
-def _ordered(page: Page, gutter: tuple[float, int] | None, margin: float) -> list[Line | Grid]:
-    if gutter is None:
-        return sorted([*page.lines, *page.grids], key=lambda one: one.top)
+def _ordered(page: Page, gutter: tuple[float, float], margin: float) -> list[Line | Grid]:
     left, right = gutter
-    middle, shift = (left + right) / 2, right - margin
+    shift = right - margin
     across = [
         line
         for line in page.lines
@@ -210,18 +202,18 @@ def _ordered(page: Page, gutter: tuple[float, int] | None, margin: float) -> lis
     ]
     for line in across:
         _remove(page, line.words)
-    moved = [
-        replace(word, x0=word.x0 - shift, x1=word.x1 - shift)
-        for word in page.words
-        if word.x0 + word.x1 >= 2 * middle
-    ]
+    sides: tuple[list[Word], list[Word]] = [], []
+    for word in page.words:
+        is_right = word.x0 + word.x1 >= left + right
+        moved = replace(word, x0=word.x0 - shift, x1=word.x1 - shift) if is_right else word
+        sides[is_right].append(moved)
     columns = [
-        lines_of([word for word in page.words if word.x0 + word.x1 < 2 * middle], page.bullets),
-        lines_of(moved, [(x - shift, y) for x, y in page.bullets]),
+        lines_of(words, [(x - by, y) for x, y in page.bullets])
+        for words, by in zip(sides, (0, shift), strict=True)
     ]
     for grid in page.grids:
         is_across = grid.x0 < left - 5 and grid.x1 > right + 5
-        (across if is_across else columns[grid.x0 + grid.x1 > 2 * middle]).append(grid)
+        (across if is_across else columns[grid.x0 + grid.x1 > left + right]).append(grid)
     tops = sorted(one.top for one in across)
     placed = [
         (bisect_right(tops, one.top), at, one.top, one)

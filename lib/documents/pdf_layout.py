@@ -18,9 +18,9 @@ _NUMBER = re.compile(r"\(?(\d{1,3})[.)]")
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Word:
-    """A word and its box in points."""
+    """A word and its box in points; no other is equal to it."""
 
     text: str
     x0: float
