@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from multiprocessing import get_context
 from operator import itemgetter
-from typing import Literal
 
 from lib.core.errors import BadInput
 
@@ -56,7 +55,7 @@ _PAGE_FURNITURE = re.compile(
 class Piece:
     """A part of a document in reading order. `text` is inline Markdown, of code the raw lines."""
 
-    kind: Literal["heading", "prose", "item", "table", "code", "doubtful"]
+    kind: str  # heading, prose, item, table, code, doubtful (lines that may be a table)
     text: str = ""
     level: int = 1  # of a heading, 1-6
     depth: int = 0  # the number of list items around it
@@ -70,6 +69,9 @@ class Converted:
 
     markdown: str
     doubt: str = ""  # why its structure cannot be trusted
+
+
+Read = Callable[[bytes], Converted]
 
 
 class Worker:
@@ -90,7 +92,7 @@ class Worker:
         if self.pool:
             self.pool.shutdown()
 
-    def convert(self, raw: bytes, read: Callable[[bytes], Converted]) -> Converted:
+    def convert(self, raw: bytes, read: Read) -> Converted:
         """Convert a file's content by `read` in the child. Raises BadInput, also at a limit."""
         if self.pool is None:
             self.pool = ProcessPoolExecutor(1, get_context("spawn"), confine)
@@ -102,7 +104,7 @@ class Worker:
             raise BadInput(f"its converter crashed, or took more than {seconds:.0f} s") from error
 
 
-def _within(raw: bytes, read: Callable[[bytes], Converted], seconds: float) -> Converted:
+def _within(raw: bytes, read: Read, seconds: float) -> Converted:
     signal.setitimer(signal.ITIMER_REAL, seconds)  # then the system ends the process
     try:
         result = read(raw) if raw.strip() else None
@@ -192,13 +194,7 @@ def parse_xml(package: zipfile.ZipFile, name: str):
     """Return the root element of an XML part; entities stay unresolved, nothing is fetched."""
     from lxml import etree
 
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    parser = etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True)
     try:
         return etree.fromstring(read_part(package, name), parser)
     except etree.XMLSyntaxError as error:
@@ -251,6 +247,14 @@ def inline_runs(runs: Iterable[tuple[bool, str]]) -> str:
         lines = map(escape, text.split("\n"))
         joined += lead + code_span(text) + tail if is_mono else "\n".join(lines)
     return joined.strip()
+
+
+def count_item(counts: dict[int, int], depth: int, start: int = 1) -> int:
+    """Return the next number at `depth`, where `counts` are the last ones by depth."""
+    for deeper in [one for one in counts if one > depth]:
+        del counts[deeper]
+    counts[depth] = counts.get(depth, start - 1) + 1
+    return counts[depth]
 
 
 def table_piece(rows: Sequence[Sequence[str]], n_heads: int = 1, **fields) -> Piece:

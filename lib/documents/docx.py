@@ -11,6 +11,7 @@ from itertools import groupby
 from lib.documents.convert import (
     Converted,
     Piece,
+    count_item,
     inline_runs,
     open_package,
     parse_xml,
@@ -143,11 +144,8 @@ class _Reader:
             return None
         if _value(level, "w:numFmt") in (None, "bullet", "none"):
             return depth, None
-        counts = self.counts[name]
-        counts[depth] = counts.get(depth, int(_value(level, "w:start") or 1) - 1) + 1
-        for deeper in [one for one in counts if one > depth]:
-            del counts[deeper]
-        return depth, counts[depth]
+        start = int(_value(level, "w:start") or 1)
+        return depth, count_item(self.counts[name], depth, start)
 
     def table(self, element) -> Iterator[Piece]:
         rows: list[list[str]] = []

@@ -73,14 +73,13 @@ def parse_html(text: str):
         raise BadInput("it declares entities, which are never resolved")
     common = {
         "encoding": "utf-8",
-        "no_network": True,
         "huge_tree": True,
         "remove_comments": True,
         "remove_pis": True,
     }
     raw, root = text.encode(), None
     if "http://www.w3.org/1999/xhtml" in text[:2000]:
-        parser = html.XHTMLParser(resolve_entities=False, load_dtd=False, recover=True, **common)
+        parser = html.XHTMLParser(resolve_entities=False, recover=True, **common)
         root = etree.fromstring(raw, parser)
         html.xhtml_to_html(root)
     if root is None or parser.error_log:

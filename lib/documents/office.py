@@ -11,6 +11,7 @@ from lib.core.errors import BadInput
 from lib.documents.convert import (
     Converted,
     Piece,
+    count_item,
     escape,
     open_package,
     table_piece,
@@ -72,9 +73,8 @@ def _text(frame, bullets: bool) -> Iterator[Piece]:
             counts.clear()
             yield Piece("prose", text)
         elif text:
-            counts = {depth: n for depth, n in counts.items() if depth <= level}
-            counts[level] = counts.get(level, 0) + 1
-            yield Piece("item", text, depth=level, number=counts[level] if numbered else None)
+            number = count_item(counts, level)
+            yield Piece("item", text, depth=level, number=number if numbered else None)
 
 
 def read_xlsx(raw: bytes) -> Converted:

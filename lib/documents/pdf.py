@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from statistics import median
 
@@ -96,9 +96,9 @@ def _page(page) -> Page:
     words = [
         Word(
             *(one[name] for name in ("text", "x0", "x1", "top", "bottom", "size")),
-            mono=bool(_MONOSPACE.search(one["fontname"])),
-            bold=bool(_BOLD.search(one["fontname"])),
-            face=one["fontname"].split("+")[-1],
+            bool(_MONOSPACE.search(one["fontname"])),
+            bool(_BOLD.search(one["fontname"])),
+            one["fontname"].split("+")[-1],
         )
         for one in found
         if one["upright"]
@@ -205,7 +205,7 @@ def _ordered(page: Page, gutter: tuple[float, float], margin: float) -> list[Lin
     sides: tuple[list[Word], list[Word]] = [], []
     for word in page.words:
         is_right = word.x0 + word.x1 >= left + right
-        moved = replace(word, x0=word.x0 - shift, x1=word.x1 - shift) if is_right else word
+        moved = word._replace(x0=word.x0 - shift, x1=word.x1 - shift) if is_right else word
         sides[is_right].append(moved)
     columns = [
         lines_of(words, [(x - by, y) for x, y in page.bullets])

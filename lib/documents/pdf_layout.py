@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from lib.documents.convert import Piece, inline_runs
 
@@ -18,9 +19,8 @@ _NUMBER = re.compile(r"\(?(\d{1,3})[.)]")
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 
 
-@dataclass(frozen=True, eq=False)
-class Word:
-    """A word and its box in points; no other is equal to it."""
+class Word(NamedTuple):
+    """A word and its box in points."""
 
     text: str
     x0: float
@@ -42,18 +42,13 @@ class Line:
 
     def __post_init__(self):
         widest = max(self.words, key=lambda word: word.x1 - word.x0)
-        self.size = round(
-            max((word.size for word in self.words if not word.mono), default=widest.size), 1
-        )
-        self.x0, self.x1 = self.words[0].x0, max(word.x1 for word in self.words)
-        self.top = min(word.top for word in self.words)
-        self.bottom = max(word.bottom for word in self.words)
+        texts, x0s, x1s, tops, bottoms, _, monos, bolds, faces = zip(*self.words, strict=True)
+        sizes = [word.size for word in self.words if not word.mono] or [widest.size]
+        self.text, self.size = " ".join(texts), round(max(sizes), 1)
+        self.x0, self.x1, self.top, self.bottom = x0s[0], max(x1s), min(tops), max(bottoms)
         self.middle = (widest.top + widest.bottom) / 2
-        self.mono = all(word.mono for word in self.words)
-        self.bold = all(word.bold for word in self.words)
-        faces = {word.face for word in self.words}
-        self.face = faces.pop() if len(faces) == 1 else ""  # "" of several
-        self.text = " ".join(word.text for word in self.words)
+        self.mono, self.bold = all(monos), all(bolds)
+        self.face = faces[0] if len({*faces}) == 1 else ""  # "" of several
 
 
 @dataclass
@@ -80,14 +75,8 @@ def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]]) -> l
             rows.append([word])
     lines = [Line(sorted(row, key=lambda one: one.x0)) for row in rows]
     for line in lines:
-        line.bullet = max(
-            (
-                x
-                for x, y in bullets
-                if line.x0 - 30 < x < line.x0 and abs(y - line.middle) < 0.5 * line.size
-            ),
-            default=None,
-        )
+        near = [x for x, y in bullets if abs(y - line.middle) < 0.5 * line.size]
+        line.bullet = max((x for x in near if line.x0 - 30 < x < line.x0), default=None)
     return sorted(lines, key=lambda one: one.top)
 
 
@@ -161,9 +150,8 @@ class _Reader:
             ]
             or [1.3]
         )
-        self.known = frozenset(
-            word for line in lines for word in re.findall(r"[\w-]+", line.text.lower())
-        )
+        words = " ".join(line.text for line in lines).lower()
+        self.known = frozenset(re.findall(r"[\w-]+", words))
         self.levels: list[float] = []  # the font sizes of headings, largest first
         for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
             if size > 1.08 * self.body and (not self.levels or self.levels[-1] - size > 0.4):
@@ -196,7 +184,7 @@ class _Reader:
             return
         if kind == "heading":
             self.stack = []
-        self._begin(kind, line, level=level, depth=self._depth(line))
+        self._begin(kind, line, level=level, depth=self._depth(line.x0))
 
     def table(self, grid: Grid) -> None:
         before, _ = self.pieces[-1]
@@ -265,13 +253,11 @@ class _Reader:
         if mark is None:
             mark, text = line.x0, line.words[1].x0
             number = _NUMBER.fullmatch(line.words[0].text)
-        while self.stack and mark < self.stack[-1][1] - 3:
-            self.stack.pop()
         number = number and int(number[1])
-        self._begin("item", line, depth=len(self.stack), number=number)
+        self._begin("item", line, depth=self._depth(mark + 1), number=number)
         self.stack.append((mark, text))
 
-    def _depth(self, line: Line) -> int:
-        while self.stack and line.x0 < self.stack[-1][1] - 4:
+    def _depth(self, x: float) -> int:
+        while self.stack and x < self.stack[-1][1] - 4:
             self.stack.pop()
         return len(self.stack)
