@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, zip_longest
 from multiprocessing import get_context
 from operator import itemgetter
 
@@ -257,13 +257,14 @@ def count_item(counts: dict[int, int], depth: int, start: int = 1) -> int:
     return counts[depth]
 
 
-def table_piece(rows: Sequence[Sequence[str]], n_heads: int = 1, **fields) -> Piece:
+def table_piece(rows: Iterable[Sequence[str]], n_heads: int = 1, **fields) -> Piece:
     """Return a table whose first `n_heads` rows become one header row, of empty cells if 0."""
+    rows = [[*row] for row in zip(*zip_longest(*rows, fillvalue=""), strict=True)]
     head = [
         " ".join(dict.fromkeys(filter(None, column))).replace("<br>", " ")
         for column in zip(*rows[:n_heads], strict=True)
-    ] or [""] * len(rows[0])
-    return Piece("table", rows=[head, *rows[n_heads:]], **fields)
+    ]
+    return Piece("table", rows=[head or [""] * len(rows[0]), *rows[n_heads:]], **fields)
 
 
 # A nested list that does not start with 1 needs a blank line

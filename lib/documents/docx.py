@@ -158,10 +158,9 @@ class _Reader:
                     text = "".join(rows[-1][len(row) : len(row) + 1])
                 row += [text] * int(_value([cell], "w:tcPr/w:gridSpan") or 1)
             rows.append(row)
-        width = max(map(len, rows), default=0)
-        if width > 1 and len(rows) > 1:
+        if len(rows) > 1 and max(map(len, rows)) > 1:
             n_heads = len(element.xpath("w:tr[w:trPr/w:tblHeader]", namespaces=_NAMES))
-            yield table_piece([row + [""] * (width - len(row)) for row in rows], n_heads or 1)
+            yield table_piece(rows, n_heads or 1)
         else:  # it arranges the page
             for cell in element.iter(_W + "tc"):
                 yield from self.pieces(cell)

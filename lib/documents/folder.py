@@ -19,7 +19,7 @@ from lib.core.text import listed
 from lib.documents import docx, html, office, pdf
 from lib.documents.convert import Converted, Worker
 from lib.documents.language import language_of
-from lib.documents.markdown import CONTENT, front_title, parse, title_heading
+from lib.documents.markdown import CONTENT, parse, title_of
 
 READERS = {
     ".html": html.read,
@@ -74,7 +74,7 @@ def read_folder(folder: Path) -> Reading:
                 if twin != name:
                     raise BadInput(f"same content as {twin}")
             except BadInput as error:
-                reading.rejected.append(_rejected(path, folder, str(error)))
+                reading.rejected.append(_rejected(name, str(error)))
             else:
                 reading.documents.append(document)
                 reading.tokens[name] = tokens
@@ -110,7 +110,7 @@ def list_files(
     for place, folders, names in os.walk(folder):
         for path in [Path(place, name) for name in [*folders, *names]]:
             if reason := _reason_to_skip(path, folder, endings):
-                skipped.append(_rejected(path, folder, reason))
+                skipped.append(_rejected(_name(path, folder), reason))
             elif path.name in names:
                 files.append(path)
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -160,8 +160,8 @@ def _reason_to_skip(path: Path, folder: Path, endings: tuple[str, ...]) -> str:
     return f"save it as {newer}" if newer in endings else f"not {listed(endings, 'or')}"
 
 
-def _rejected(path: Path, folder: Path, reason: str) -> Rejected:
-    return Rejected(document_id=_name(path, folder), item=_name(path, folder), reason=reason)
+def _rejected(name: str, reason: str) -> Rejected:
+    return Rejected(document_id=name, item=name, reason=reason)
 
 
 # bytes that are not UTF-8 become escapes
@@ -202,11 +202,9 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
     if not any(tokens[kind] for kind in CONTENT):
         kinds = ", ".join(sorted(tokens)) or "nothing"
         raise BadInput(f"no paragraph, list or table, only {kinds}")
-    heading = title_heading(blocks)
-    title = heading.text if heading else front_title(blocks)
     return Document(
         document_id=name,
-        title=title or re.sub(r"[-_\s]+", " ", Path(name).stem).strip(),
+        title=title_of(blocks) or re.sub(r"[-_\s]+", " ", Path(name).stem).strip(),
         path=name,
         text=text,
         language=language_of(blocks),

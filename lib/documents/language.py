@@ -1,4 +1,4 @@
-"""Say which language a document is mostly written in: the rules only know English."""
+"""The language that most of a document is written in."""
 
 import re
 from collections import Counter
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from lib.documents.markdown import Block
 
-ENGLISH = ("en", "")  # what the rules may ask and rewrite; "" has hardly a sentence to judge by
 UNKNOWN = "und"  # ISO 639-2: sentences, but of none of the languages below
 
 # The most frequent words of running text that carry no topic.
@@ -75,7 +74,7 @@ def language_of(blocks: Iterable[Block]) -> str:
     """Return the ISO 639-1 code of the language that most of the running text is in.
 
     Headings, labels, code, tables, addresses and tags do not count. Return "" if there is too
-    little text to judge by: English is assumed then. Return "und" for no language known here.
+    little text to judge by. Return "und" for no language known here.
     """
     parts = [
         part.text

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -46,8 +46,8 @@ _ABBREVIATION = re.compile(
 )
 _CLOSERS = "\"')\\]*_`”’»）」』】〉》"
 _BOUNDARY = re.compile(
-    rf"""[.!?:][{_CLOSERS}]*(?P<gap>\s+)(?=["'(\[`*_“‘«„（「『【]*[^\W_a-zß-öø-ÿα-ωа-я])"""
-    rf"|[。！？｡][{_CLOSERS}]*(?P<none>\s*)(?=\S)"
+    rf"""[.!?:][{_CLOSERS}]*\s+(?=["'(\[`*_“‘«„（「『【]*[^\W_a-zß-öø-ÿα-ωа-я])"""
+    rf"|[。！？｡][{_CLOSERS}]*\s*(?=\S)"
 )
 
 # Inline markup
@@ -55,7 +55,6 @@ _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown 
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
-_QUOTE_MARK = re.compile(r"^[ \t]*(?:>(?!=)[ \t]?)+", re.M)
 _TAG = re.compile(
     r"<!--.*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>", re.S
 )
@@ -75,7 +74,6 @@ _NOUNS = frozenset(
 address area data datalist input label link map object option output param progress slot source
 summary time title track""".split()
 )
-_ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "：")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +89,14 @@ Row = tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Item(Span):
-    """A list item's own text, without its marker and nested lists. The top level has depth 0."""
-
-    depth: int
-    number: int | None = None  # of a numbered step, as a reader sees it
-    goes_on: bool = False  # it has text after its nested list
-
-
-@dataclass(frozen=True, slots=True)
 class Block(Span):
     """A heading, paragraph, list (with its nested lists), table, code or raw HTML block."""
 
     kind: str  # heading, prose, list, table, code, html, front-matter
-    headings: tuple[str, ...] = ()  # the headings above it, outermost first
     level: int = 0  # of a heading, 1-6
-    items: tuple[Item, ...] = ()
+    items: tuple[Span, ...] = ()  # own texts, without markers and nested lists
     header: Row = ()
     rows: tuple[Row, ...] = ()
-    inside: int = -1  # where the list begins that contains it, -1 for none
 
 
 @lru_cache(4096)  # so a stage parses a document once
@@ -130,83 +117,55 @@ def block_at(blocks: Iterable[Block], start: int, end: int) -> Block | None:
     return min(around, key=lambda block: block.end - block.start, default=None)
 
 
-def sentences(source: str, start: int, end: int) -> list[Span]:
-    """Return the sentences of source[start:end]; together they cover all but whitespace.
+def sentences(text: str) -> list[str]:
+    """Return the sentences of Markdown as a reader sees them.
 
     A colon ends a sentence only before a new line that starts one, as in notices and lead-ins.
     """
-    spans, begin = [], start
-    for match in _BOUNDARY.finditer(source, start, end):
-        is_wide = match["gap"] is None
-        if is_wide or not _is_inside(source, begin, match):
-            stop, after = match.span("none" if is_wide else "gap")
-            spans.append(trimmed(source, begin, stop))
-            begin = after
-    spans.append(trimmed(source, begin, end))
-    return [Span(plain(source[first:last]), first, last) for first, last in spans if first < last]
+    parts, begin = [], 0
+    for stop in _BOUNDARY.finditer(text):
+        before = text[max(begin, stop.start() - 12) : stop.start() + 1]
+        is_inside = "\n" not in stop[0] if stop[0][0] == ":" else _ABBREVIATION.search(before)
+        if not is_inside:
+            parts.append(text[begin : stop.end()])
+            begin = stop.end()
+    return [plain(part) for part in [*parts, text[begin:]] if part.strip()]
 
 
-# A stop before a capital is part of its sentence: "e.g. Oslo".
-def _is_inside(source: str, begin: int, stop: re.Match) -> bool:
-    if source[stop.start()] == ":":
-        return "\n" not in stop["gap"]
-    return _ABBREVIATION.search(source, max(begin, stop.start() - 12), stop.start() + 1) is not None
+def title_of(blocks: Sequence[Block]) -> str:
+    """Return the title of a document: a heading, else that of its front matter, else "".
 
-
-def title_heading(blocks: Sequence[Block]) -> Block | None:
-    """Return the heading that is the document's title, None if no heading is.
-
-    It is the first one, if it is above all others and of level 1, or comes before all else.
+    The heading is the first one, if it is above all others and of level 1 or before all else.
     """
     headings = [block for block in blocks if block.kind == "heading" and block.text]
-    first, *others = headings or [None]
-    is_above = headings and all(one.level > first.level for one in others)
-    return first if is_above and (first.level == 1 or blocks[0] is first) else None
-
-
-def front_title(blocks: Sequence[Block]) -> str:
-    """Return the title of the front matter, "" if there is none."""
-    has_front = blocks and blocks[0].kind == "front-matter"
-    match = _FRONT_MATTER_TITLE.search(blocks[0].text) if has_front else None
+    if headings:
+        first, *others = headings
+        is_above = all(one.level > first.level for one in others)
+        if is_above and (first.level == 1 or blocks[0] is first):
+            return first.text
+    front = blocks[0].text if blocks and blocks[0].kind == "front-matter" else ""
+    match = _FRONT_MATTER_TITLE.search(front)
     return match[1].strip("\"'") if match else ""
 
 
-def line_start(text: str, at: int) -> int:
-    """Return the start of the line that contains text[at]."""
-    return max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-
-
-def plain(
-    markdown: str, references: dict | None = None, tag_break: str = "; ", targets: bool = False
-) -> str:
+def plain(markdown: str, references: dict | None = None, tag_break: str = "; ") -> str:
     """Return inline Markdown as a reader sees it; `<br>` and the like become `tag_break`.
 
-    `references` are the document's link definitions, as markdown-it keeps them. With `targets`,
-    those of links and images follow in parentheses: they are often the fact.
+    `references` are the document's link definitions, as markdown-it keeps them.
     """
     text = " ".join(_HARD_BREAK.sub(" ", markdown).split())
     if _SPECIAL.search(text):
-        text = re.sub(r"\s+", " ", "".join(_seen(text, references, tag_break, targets))).strip()
+        parts = (_visible(child, tag_break) for child in _children(text, references))
+        text = re.sub(r"\s+", " ", "".join(parts)).strip()
     return re.sub(r"\s*;(?:\s*;)+", ";", text).strip("; ") if ";" in text else text
 
 
-def _seen(text: str, references: dict | None, tag_break: str, targets: bool) -> Iterator[str]:
-    links: list[str] = []  # the targets of the open links
-    for child in _children(text, references):
-        if targets and child.type in ("link_open", "image"):
-            target = str(child.attrs.get("href") or child.attrs.get("src", ""))
-            is_said = target.startswith(("#", "data:")) or child.markup == "autolink"
-            links.append("" if is_said or not target else f" ({target})")
-        if child.type in ("softbreak", "hardbreak"):
-            yield " "
-        elif child.type == "html_inline":
-            yield tag_break if _BREAK_TAG.match(child.content) else ""
-        elif child.type == "text":
-            yield _NOTE.sub("", child.content)
-        else:
-            yield child.content
-        if links and child.type in ("link_close", "image"):
-            yield links.pop()
+def _visible(token: Token, tag_break: str) -> str:
+    if token.type in ("softbreak", "hardbreak"):
+        return " "
+    if token.type == "html_inline":
+        return tag_break if _BREAK_TAG.match(token.content) else ""
+    return _NOTE.sub("", token.content) if token.type == "text" else token.content
 
 
 def _children(text: str, references: dict | None) -> list[Token]:
@@ -238,18 +197,6 @@ def trimmed(source: str, start: int, end: int) -> tuple[int, int]:
     """Return the bounds of source[start:end] without the whitespace around it."""
     bare = source[start:end].lstrip()
     return end - len(bare), end - len(bare) + len(bare.rstrip())
-
-
-def unquoted(markdown: str) -> str:
-    """Remove block-quote marks at the beginnings of lines; ">=" is not one."""
-    return _QUOTE_MARK.sub("", markdown)
-
-
-def ended(text: str) -> str:
-    """Add a full stop unless `text` already ends, perhaps before a quotation mark."""
-    bare = text.rstrip("\"')]*_`”’")
-    has_end = bare.endswith(_ENDS) and not bare.endswith(("etc.", ";"))
-    return text if not text or has_end or text.endswith(_ENDS) else text + "."
 
 
 # The same number of lines, in which tags of dialects are _EDGE or empty. Text that a dialect
@@ -288,7 +235,6 @@ class _Reader:
         self.source, self.references = source, references
         self.lines = [0, *(match.end() for match in _NEWLINE.finditer(source)), len(source)]
         self.body = _NEWLINE.split(body)  # its lines as the parser saw them
-        self.headings: tuple[Block, ...] = ()  # those above the next block
 
     def blocks(self, parent: SyntaxTreeNode) -> Iterator[Block]:
         for node in parent.children:
@@ -297,12 +243,11 @@ class _Reader:
             elif node.type == "blockquote":
                 yield from self.blocks(node)
             elif node.type == "heading":
-                yield self.heading(node)
+                text = plain(_NO_WORDS.sub("", node.children[0].content), self.references)
+                yield self.block("heading", node, text, level=int(node.tag[1]))
             elif node.type in _LISTS:
-                block = self.block("list", node, items=tuple(self.items(node)))
-                yield block
-                for inner in filter(None, map(self.leaf, node.walk())):
-                    yield replace(inner, inside=block.start)
+                yield self.block("list", node, items=tuple(self.items(node)))
+                yield from filter(None, map(self.leaf, node.walk()))
             elif node.type == "html_block" and node.content.strip() != _EDGE:
                 block = self.block("html", node)
                 yield from [block] * bool(block.text)
@@ -312,8 +257,7 @@ class _Reader:
     def block(self, kind: str, node: SyntaxTreeNode, text: str | None = None, **fields) -> Block:
         start, end = self.span(node)
         text = self.source[start:end] if text is None else text
-        headings = tuple(one.text for one in self.headings)
-        return Block(text, start, end, kind, headings, **fields)
+        return Block(text, start, end, kind, **fields)
 
     def leaf(self, node: SyntaxTreeNode) -> Block | None:
         if node.type == "table":
@@ -322,16 +266,9 @@ class _Reader:
         is_code = node.type in ("fence", "code_block")
         return self.block("code", node, node.content) if is_code else None
 
-    def heading(self, node: SyntaxTreeNode) -> Block:
-        text, level = plain(_NO_WORDS.sub("", _inline(node)), self.references), int(node.tag[1])
-        self.headings = tuple(one for one in self.headings if one.level < level)
-        block = self.block("heading", node, text, level=level)
-        self.headings += (block,)
-        return block
-
     # A paragraph, or each footnote of one that consists of footnotes
     def paragraph(self, node: SyntaxTreeNode) -> Iterator[Block]:
-        lines = _inline(node).split("\n")
+        lines = node.children[0].content.split("\n")
         notes = {at for at, line in enumerate(lines) if line.startswith(_NOTE_MARK)}
         for first, last in pairwise(sorted({0, *notes, len(lines)})):
             start, end = trimmed(
@@ -340,30 +277,21 @@ class _Reader:
             if first in notes:
                 start = min(end, _FOOTNOTE.search(self.source, start, end).end())
             text = plain("\n".join(lines[first:last]).removeprefix(_NOTE_MARK), self.references)
-            yield replace(self.block("prose", node, text), start=start, end=end)
+            yield Block(text, start, end, "prose")
 
     # The items of a list and of its nested lists that have text of their own
-    def items(self, node: SyntaxTreeNode, depth: int = 0) -> Iterator[Item]:
-        number = int(node.attrs.get("start", 1)) if node.type == "ordered_list" else None
-        for item in node.children:
+    def items(self, node: SyntaxTreeNode) -> Iterator[Span]:
+        for item in [one for one in node.walk() if one.type == "list_item"]:
             own: list[Span] = []
-            nested: list[SyntaxTreeNode] = []
-            goes_on = False
             for child in item.children:
-                if child.type not in ("paragraph", "heading"):
-                    nested += _lists(child)
-                elif nested:
-                    goes_on = True
-                else:
+                if child.type in ("paragraph", "heading"):
                     start, end = self.span(child.children[0])
                     start = _PREFIX.match(self.source, start, end).end()
-                    own.append(Span(plain(_inline(child), self.references), start, end))
+                    own.append(Span(plain(child.children[0].content, self.references), start, end))
+                elif any(one.type in _LISTS for one in child.walk()):
+                    break
             if own:
-                text = " ".join(span.text for span in own)
-                yield Item(text, own[0].start, own[-1].end, depth, number, goes_on)
-            for one in nested:
-                yield from self.items(one, depth + 1)
-            number = None if number is None else number + 1
+                yield Span(" ".join(span.text for span in own), own[0].start, own[-1].end)
 
     # The cells of a line; missing ones, which the parser adds, are left out
     def row(self, node: SyntaxTreeNode) -> Row:
@@ -377,7 +305,7 @@ class _Reader:
         row = []
         for cell, (left, right) in zip(node.children, pairwise(bounds), strict=False):
             first, last = trimmed(self.source, begin + left + 1, begin + right)
-            text = plain(_inline(cell), self.references, tag_break)
+            text = plain(cell.children[0].content, self.references, tag_break)
             row.append(Span(text, first, max(first, last)))
         return tuple(row)
 
@@ -387,13 +315,3 @@ class _Reader:
         while last > first + 1 and not self.body[last - 1].strip(" \t>"):
             last -= 1  # a tag of a dialect, which is an empty line to the parser
         return trimmed(self.source, self.lines[first], self.lines[min(last, len(self.lines) - 1)])
-
-
-def _inline(node: SyntaxTreeNode) -> str:
-    return node.children[0].content
-
-
-def _lists(node: SyntaxTreeNode) -> list[SyntaxTreeNode]:
-    if node.type in _LISTS:
-        return [node]
-    return [one for child in node.children for one in _lists(child)]

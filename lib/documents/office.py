@@ -5,7 +5,7 @@ import datetime
 import io
 import re
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from lib.core.errors import BadInput
 from lib.documents.convert import (
@@ -102,8 +102,7 @@ def read_csv(raw: bytes) -> Converted:
         rows = [[escape(cell) for cell in row] for row in csv.reader(io.StringIO(text), dialect)]
     except csv.Error as error:
         raise BadInput(f"not a table ({error})") from error
-    width = max(map(len, rows))
-    return write_markdown(_pieces([row + [""] * (width - len(row)) for row in rows]))
+    return write_markdown(_pieces(rows))
 
 
 def _pieces(rows: list[list[str]]) -> Iterator[Piece]:
@@ -120,7 +119,7 @@ def _pieces(rows: list[list[str]]) -> Iterator[Piece]:
 
 def _blocks(rows: list[list[str]]) -> Iterator[list[list[str]]]:
     for filled, group in groupby(rows, key=any):
-        columns = list(zip(*group, strict=True)) if filled else []
+        columns = zip_longest(*group, fillvalue="") if filled else []
         for is_used, kept in groupby(columns, key=any):
             if is_used:
                 lines = [list(line) for line in zip(*kept, strict=True)]

@@ -29,6 +29,7 @@ MIN_WORDS = 5  # a page, on average: else it is a scan
 
 _MONOSPACE = re.compile(r"mono|courier|consol|menlo|typewriter|cmtt|inconsolata|fixed|code", re.I)
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
+_COLUMN_GAP = 7  # points; less is a blank between words
 _MARGIN = 0.13  # of a page's height, where headers and footers are
 
 
@@ -109,8 +110,7 @@ def _page(page) -> Page:
         if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4
     ]
     result = Page(page.width, page.height, words, bullets)
-    if page.rects or page.lines or page.curves:
-        _take_grids(page, result)
+    _take_grids(page, result)
     return result
 
 
@@ -134,9 +134,8 @@ def _take_grids(page, into: Page) -> None:
             ]
             for y in tops
         ]
-        x0, top, x1, bottom = table.bbox
         _remove(into, _inside(into.words, *table.bbox))
-        into.grids.append(Grid(rows, x0, x1, top, bottom))
+        into.grids.append(Grid(rows, *table.bbox))
 
 
 def _inside(words: Sequence[Word], x0: float, top: float, x1: float, bottom: float) -> list[Word]:
@@ -156,15 +155,11 @@ def _remove(page: Page, words: Sequence[Word]) -> None:
 def _drop_furniture(pages: Sequence[Page]) -> None:
     lines = [(page, line) for page in pages for line in page.lines]
     large = 1.2 * median([line.size for _, line in lines] or [0])
-    margins = [
-        (page, line)
-        for page, line in lines
-        if line.size <= large
-        and not (page.height * _MARGIN <= line.bottom and line.top <= page.height * (1 - _MARGIN))
-    ]
     places = defaultdict(list)
-    for page, line in margins:
-        places[re.sub(r"\d+", "#", line.text), round(line.middle / 3)].append((page, line))
+    for page, line in lines:
+        in_margin = line.bottom < page.height * _MARGIN or line.top > page.height * (1 - _MARGIN)
+        if in_margin and line.size <= large:
+            places[re.sub(r"\d+", "#", line.text), round(line.middle / 3)].append((page, line))
     for repeated in places.values():
         if len(repeated) >= max(2, len(pages) * 0.4):
             for page, line in repeated:
@@ -175,7 +170,7 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
 # text in columns is as wide as its column on most lines
 def _gutter(pages: Sequence[Page]) -> tuple[float, float]:
     width = max(page.width for page in pages)
-    rows = [_parts(line) for page in pages for line in page.lines]
+    rows = [segments(line, _COLUMN_GAP) for page in pages for line in page.lines]
     ends = [x1 for row in rows for _, x1 in row if x1 <= width / 2]
     starts = Counter(round(x0) for row in rows for x0, _ in row if x0 >= width / 2)
     n_across = sum(x0 < width / 2 < x1 for row in rows for x0, x1 in row)
@@ -186,10 +181,6 @@ def _gutter(pages: Sequence[Page]) -> tuple[float, float]:
     return max(ends), min(x for x, n in starts.items() if n > 0.05 * starts.total())
 
 
-def _parts(line: Line) -> list[tuple[float, float]]:
-    return [(part[0].x0, part[-1].x1) for part in segments(line, 7)]
-
-
 # Lines across both columns divide the page; between them the left column comes first. The right
 # one is moved below it, by `shift`.
 def _ordered(page: Page, gutter: tuple[float, float], margin: float) -> list[Line | Grid]:
@@ -198,7 +189,7 @@ def _ordered(page: Page, gutter: tuple[float, float], margin: float) -> list[Lin
     across = [
         line
         for line in page.lines
-        if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in _parts(line))
+        if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in segments(line, _COLUMN_GAP))
     ]
     for line in across:
         _remove(page, line.words)

@@ -57,8 +57,8 @@ class Grid:
 
     rows: list[list[str]]
     x0: float
-    x1: float
     top: float
+    x1: float
     bottom: float
 
 
@@ -80,13 +80,13 @@ def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]]) -> l
     return sorted(lines, key=lambda one: one.top)
 
 
-def segments(line: Line, least: float) -> list[list[Word]]:
-    """Cut a line where the blank is at least `least` wide."""
-    parts = [[line.words[0]]]
-    for word in line.words[1:]:
-        if word.x0 - parts[-1][-1].x1 >= least:
-            parts.append([])
-        parts[-1].append(word)
+def segments(line: Line, least: float) -> list[list[float]]:
+    """Return the ends [x0, x1] of the parts of a line between blanks of at least `least`."""
+    parts = [[line.x0, line.x0]]
+    for word in line.words:
+        if word.x0 - parts[-1][1] >= least:
+            parts.append([word.x0, word.x1])
+        parts[-1][1] = word.x1
     return parts
 
 

@@ -9,7 +9,6 @@ from lib.annotate.questions import Candidate, Propose
 from lib.core.records import Document, Fact, Normalized, Rejected, Segment
 from lib.core.structures import STRUCTURES, prose
 from lib.core.text import capitalised, listed
-from lib.documents.markdown import ended
 from lib.lab.documents import PHRASES, paraphrases
 from lib.normalize.rewrite import Draft, Rewrite, Strategy, pair_text
 from lib.normalize.segment import ELSEWHERE
@@ -156,7 +155,7 @@ def _pieces(document: Document, facts: list[Fact], is_prose_kept: bool) -> list[
     text, title = document.text, f"# {document.title}"
     notice = text.partition("\n## ")[0].removeprefix(title).strip()
     pieces = [_Piece(0, 0, title)]
-    pieces += [_Piece(text.index(notice), 1, ended(notice.lstrip("> ")))] if notice else []
+    pieces += [_Piece(text.index(notice), 1, notice.strip("> .") + ".")] if notice else []
     for fact in facts:
         raw = text[fact.start : fact.end]
         if STRUCTURES[fact.structure].has_entities and fact.value[1:]:
