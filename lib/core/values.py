@@ -175,8 +175,9 @@ def unit_of(spelling: str) -> Unit | None:
         return _EXACT["Nm"]
     if "/" in spelling:
         over, under = map(unit_of, spelling.split("/", 1))
-        is_rate = over and under and over[0] and under[0]  # mg/L, km/h; not and/or
-        return (f"{over[0]}/{under[0]}", over[1] / under[1]) if is_rate else None
+        if over and under and over[0] and under[0]:  # mg/L, km/h; not and/or
+            return f"{over[0]}/{under[0]}", over[1] / under[1]
+        return None
     meant = _FOLDED.get(spelling.casefold(), set()) if len(spelling) > 1 else set()
     return next(iter(meant)) if len(meant) == 1 else None
 
@@ -279,24 +280,23 @@ def _with_unit(
     text: str, digits: str, coin: str, end: int
 ) -> tuple[tuple[str, str | Fraction], int]:
     unit, last = _unit_at(text, end)
-    is_scale = unit is not None and not unit[0]
+    scale = unit[1] if unit and not unit[0] else None  # thousand, million
     if coin:  # "$5", "$5 million"
-        scale, last = (unit[1], last) if is_scale else (Fraction(1), end)
-        unit = unit_of(coin)[0], scale
-    elif is_scale:  # "1.2 million hours"
+        unit, last = (_EXACT[coin][0], scale or Fraction(1)), last if scale else end
+    elif scale:  # "1.2 million hours"
         counted, after = _unit_at(text, last)
         if counted and counted[0]:
-            unit, last = (counted[0], counted[1] * unit[1]), after
-    if digits.count(".") > 1 or digits.startswith("±") and (coin or is_scale):
+            unit, last = (counted[0], counted[1] * scale), after
+    if digits.count(".") > 1 or digits.startswith("±") and (coin or scale):
         unit, last = None, end
     return _amount(digits, unit), last
 
 
 def _unit_at(text: str, end: int) -> tuple[Unit | None, int]:
     match = _UNIT.match(text, end)
-    is_whole = match and not re.match(r"[\w/]", text[match.end() : match.end() + 1])
-    unit = unit_of(match[1]) if is_whole else None
-    return unit, match.end() if unit else end
+    is_cut = match and re.match(r"[\w/]", text[match.end() : match.end() + 1])
+    unit = unit_of(match[1]) if match and not is_cut else None
+    return unit, match.end() if match and unit else end
 
 
 def _amount(digits: str, unit: Unit | None) -> tuple[str, str | Fraction]:
@@ -316,8 +316,8 @@ def _is_article(found: list[Token], index: int) -> bool:
         return False
     if token.text in ("A", "An"):  # "Class A" and "A 12" keep their A
         before = found[index - 1] if index else None
-        is_start = before is None or not before.is_solid
-        return after[0].kind == "word" and (is_start or before.text.islower())
+        is_start = before is None or not before.is_solid or before.text.islower()
+        return after[0].kind == "word" and is_start
     return token.text in ("a", "an") or token.value == "the"
 
 
