@@ -269,10 +269,8 @@ def table_piece(rows: Iterable[Sequence[str]], n_heads: int = 1, **fields) -> Pi
 
 # A nested list that does not start with 1 needs a blank line
 def _is_tight(previous: Piece, piece: Piece) -> bool:
-    if previous.kind != "item" or not previous.text:
-        return previous.kind == "item"
-    is_sibling = piece.depth <= previous.depth or piece.number in (None, 1)
-    return piece.kind == "item" and is_sibling
+    is_next = piece.depth <= previous.depth or piece.number in (None, 1)
+    return previous.kind == "item" and (not previous.text or piece.kind == "item" and is_next)
 
 
 def _lines(piece: Piece) -> list[str]:
