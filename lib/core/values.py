@@ -112,7 +112,7 @@ _DATES = tuple(
         r"(?P<year>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])",
     )
 )
-MOST_DIGITS = 1000  # more come from a model in a loop; Python reads at most 4,300 digits
+_MAX_DIGITS = 1000  # more come from a model in a loop; Python reads at most 4,300 digits
 _NUMBER = re.compile(
     r"(?P<sign>[-+±]?)(?P<coin>[$€£¥]|(?:USD|EUR|GBP|JPY)[ ]|[vV](?=\d))?"
     r"(?P<digits>\d{1,3}(?:,\d{3}){1,9}(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)*)"
@@ -223,14 +223,6 @@ def solid(found: list[Token]) -> list[Token]:
     return [token for token in found if token.is_solid]
 
 
-def in_unit(token: Token, unit: str) -> Token:
-    """Read a number without a unit in the `unit` that the question asks for; keep other tokens."""
-    amount = token.value[1] if token.kind == "number" else None
-    if amount is None or token.value[0] or str(amount).count(".") > 1:
-        return token
-    return Token("number", _amount(str(amount), unit_of(unit)), token.text)
-
-
 def _token_at(text: str, place: int) -> tuple[Token, int]:
     if text[place] == "\n":
         return Token("end", "\n", "\n"), place + 1
@@ -268,7 +260,7 @@ def _date_at(text: str, place: int) -> tuple[tuple[int, ...], int] | None:
 
 def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] | None:
     match = _NUMBER.match(text, place)  # of "$5 million", "30 s", "v3.10"
-    if not match or len(match["digits"]) > MOST_DIGITS:
+    if not match or len(match["digits"]) > _MAX_DIGITS:
         return None
     digits = (match["sign"] + match["digits"]).replace(",", "").removeprefix("+")
     coin = (match["coin"] or "").strip().strip("vV")
