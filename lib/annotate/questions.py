@@ -193,7 +193,7 @@ def violation(candidate: Candidate, text: str) -> str:
     unquoted = _QUOTED.sub("", asked)  # a quoted heading is a name, whatever words it contains
     is_list, lines = STRUCTURES[structure].has_entities, answer.split("\n")
     source = f" {folded(text[candidate.start : candidate.end])} "
-    n_sentences = len(sentences(text, candidate.start, candidate.end))
+    n_sentences = len(sentences(text[candidate.start : candidate.end]))
     checks = {
         "the question is not one well-formed question": not asked.endswith(("?", "？"))
         or "\n" in asked
