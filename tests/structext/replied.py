@@ -56,7 +56,7 @@ def replies_of(asked: list[Prompted], **arms: Callable) -> dict[str, list[Answer
 def of_arms(
     asked: list[Prompted], left_out: list[Prompted] = (), is_floored: bool = False, **arms: Callable
 ) -> pd.DataFrame:
-    """Return `rows_of` judged by rules, for the replies of `arms` to `asked`.
+    """Return `rows_of` judged by the scorer, for the replies of `arms` to `asked`.
 
     No arm's window holds the questions in `left_out`. With `is_floored`, the arm BLIND follows; its
     training split is the samples asked.
