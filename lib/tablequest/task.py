@@ -24,7 +24,7 @@ class TableQuest(Task):
     """Questions of three levels on annual reports; see lib.tasks.task.Task."""
 
     texts = {"filings": Filing, "grids": Grid, "passages": Passage}
-    groups, cluster, constant = ("level", "form"), "passage", '{"steps": [], "answer": "0"}'
+    groups, cluster = ("level", "form"), "passage"
     needs = {"questions": TableQuestion, "passages": Passage, "grids": Grid}
     with_shots = staticmethod(with_shots)  # examples written by hand before each passage
 
@@ -75,6 +75,10 @@ class TableQuest(Task):
                 for query, text in zip(queries, texts, strict=True)
             ],
         )
+
+    def replies(self, queries: list[Query], rows: Rows) -> dict[str, str]:
+        """Return the constant baseline, which says the same to every query."""
+        return dict.fromkeys((query.query_id for query in queries), '{"steps": [], "answer": "0"}')
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return the question's level, the tables' form and the passage."""

@@ -17,15 +17,12 @@ from lib.llm.request import counter
 from lib.tasks.task import Room, Rows, Shown, Task
 
 READERS = ("model", "open-book", "rules", "constant")
-NO_MEMORY = "asked without a text: this reader only reads"
 
 
 @dataclass(frozen=True)
 class Source:
-    """What answers for an arm: kind local (a folder or hub id), endpoint (a model) or rules.
-
-    The rules are the task's own reader, or its constant if `name` is that.
-    """
+    """What answers for an arm: kind local (a folder or hub id), endpoint (a model) or rules, which
+    is the task's own reader."""
 
     kind: str
     name: str
@@ -49,18 +46,13 @@ def sources_of(
         if own not in READERS:
             raise ValueError(f"reader {own!r} is unknown; {choices(own, READERS)}")
         is_open = own == "open-book"
-        found[arm] = (
-            Source("rules", own)
-            if own in ("rules", "constant")
-            else Source("endpoint", endpoint_model, examples, is_open)
-            if endpoint_model
-            else Source(
-                "local",
-                source_of(study, other or BASE if is_open else arm, base_model),
-                examples,
-                is_open,
-            )
-        )
+        if own in ("rules", "constant"):
+            found[arm] = Source("rules", own)
+        elif endpoint_model:
+            found[arm] = Source("endpoint", endpoint_model, examples, is_open)
+        else:
+            name = source_of(study, other or BASE if is_open else arm, base_model)
+            found[arm] = Source("local", name, examples, is_open)
     return found
 
 
@@ -146,27 +138,10 @@ def answers_of(
         case "endpoint":
             answers, failed = answer_over_endpoint(source.name, shown.queries, arm, config, calls)
             return answers, [*shown.too_long, *failed]
-    is_constant = source.name == "constant"
-    replies = (
-        {query.query_id: task.constant for query in shown.queries}
-        if is_constant
-        else task.replies(shown.queries, rows)
-    )
-    return [
-        Answer(
-            query_id=query.query_id,
-            arm=arm,
-            answer=replies[query.query_id],
-            n_tokens=0,
-            truncated=False,
-        )
-        for query in shown.queries
-        if query.query_id in replies
-    ], [
-        Rejected(document_id=query.document_id, item=query.query_id, reason=NO_MEMORY)
-        for query in shown.queries
-        if query.query_id not in replies
-    ]
+    replies = task.replies(shown.queries, rows)
+    own = {"arm": arm, "n_tokens": 0, "truncated": False}
+    ids = [query.query_id for query in shown.queries]
+    return [Answer(query_id=name, answer=replies[name], **own) for name in ids], []
 
 
 def scores_of(

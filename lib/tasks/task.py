@@ -70,7 +70,6 @@ class Task:
     groups: tuple[str, ...] = ("structure",)  # columns of `about` by which results are grouped
     cluster: str = "document"  # the column whose values are sampled, for intervals
     score: Decide  # verdicts without a model
-    constant: str = ""  # the reply of a floor that says the same to every query
 
     def ask(self, texts: Rows, annotator: str, calls: Calls, **how: object) -> Asked:
         """Return the questions that rules or the model `annotator` write on the texts."""
