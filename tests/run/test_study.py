@@ -84,7 +84,7 @@ def test_run_json_holds_what_the_numbers_come_from(finished):
 def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished):
     text = finished.root / "lib" / "core" / "text.py"  # 06_analyze imports it
     append(text, "\n# a remark\n")
-    append(finished.root / "lib" / "infer" / "answers.py", "\nNEW = 1\n")  # nothing imports it
+    append(finished.root / "lib" / "infer" / "generate.py", "\nNEW = 1\n")  # nothing imports it
     os.utime(finished.root / "notebooks" / "01_annotate.ipynb")  # only touched
     assert rerun(finished) == set()
     append(text, "\nNEW = 1\n")
