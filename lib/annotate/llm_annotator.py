@@ -14,10 +14,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from lib.annotate.grounding import Place, missing_number, places
 from lib.annotate.questions import Candidate, Proposals, Propose
 from lib.core.errors import BadReply, model_named
-from lib.core.prompts import SPLIT, defused, prompt_template
+from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template
 from lib.core.records import Document, Rejected
 from lib.core.structures import STRUCTURES, structure_of
-from lib.core.text import folded
+from lib.core.text import casefold_words
 from lib.documents.language import UNKNOWN
 from lib.documents.markdown import Block, block_at, parse
 from lib.llm.calls import Calls
@@ -99,7 +99,7 @@ def token_budget(model: str, max_queries: int) -> Budget:
             f"{model!r} has a context window of {context} tokens: too few for "
             "prompts/annotate.md and a reply"
         )
-    return Budget(lambda text: count(defused(text, _TAGS)), record, reply)
+    return Budget(lambda text: count(escape_prompt_markup(text, _TAGS)), record, reply)
 
 
 def chunk(text: str, budget: Budget) -> list[tuple[int, int]]:
@@ -118,8 +118,8 @@ def _requests(
     )
     prompts = [
         prompt_template("annotate").render(
-            title=defused(" ".join(document.title.split())[:_MAX_TITLE], _TAGS),
-            text=defused(document.text[start:end], _TAGS),
+            title=escape_prompt_markup(" ".join(document.title.split())[:_MAX_TITLE], _TAGS),
+            text=escape_prompt_markup(document.text[start:end], _TAGS),
             count=max(1, last - first),
             language=document.language or UNKNOWN,
         )
@@ -244,8 +244,8 @@ def _unread(reply: Reply, parsed: Parsed) -> Iterator[tuple[str, str]]:
 
 def _validate(fields: dict, text: str) -> _Pair:
     given = json.dumps(fields)  # pydantic refuses half of a surrogate pair, which cannot be stored
-    if SPLIT not in text:  # otherwise it may be the record's own
-        given = given.replace(json.dumps(SPLIT)[1:-1], "")
+    if BREAK_MARK not in text:  # otherwise it may be the record's own
+        given = given.replace(json.dumps(BREAK_MARK)[1:-1], "")
     try:
         pair = _Pair.model_validate_json(given)
     except ValidationError as error:
@@ -259,7 +259,7 @@ def _candidate(
     pair: _Pair, document: Document, blocks: Sequence[Block], start: int, end: int
 ) -> Candidate:
     text, doubt = document.text, document.doubt
-    if "source_reference_type" in text and folded(pair.question) in folded(text):
+    if "source_reference_type" in text and casefold_words(pair.question) in casefold_words(text):
         raise BadReply("the pair is in the document, which thus dictates the annotator's reply")
     place, block = _ground(pair, places(pair.source_reference, text, start, end), blocks)
     if block.kind == "table" and doubt:
@@ -277,9 +277,9 @@ def _candidate(
         raise BadReply(
             f"the answer does not appear verbatim in the source reference: no {number!r} there"
         )
-    items = [f" {folded(item)} " for item in _MARKER.split(source)]
+    items = [f" {casefold_words(item)} " for item in _MARKER.split(source)]
     for line in answer.split("\n") if is_list else ():
-        if not any(f" {folded(line)} " in item for item in items):
+        if not any(f" {casefold_words(line)} " in item for item in items):
             raise BadReply(f"an entity spans two items of the list: {line!r}")
     header = text[block.header[0].start : block.header[-1].end] if block.header else ""
     span = (place.start, place.end)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from lib.core.records import Document, Grounding, Query, Rejected
 from lib.core.structures import STRUCTURES, prose, structure_of
-from lib.core.text import folded, words
+from lib.core.text import casefold_words, words
 from lib.documents.markdown import sentences
 
 MAX_SAME_ANSWERS = 3  # questions of a document
@@ -92,7 +92,7 @@ def annotate(
     proposals = propose(documents, max_queries)
     answers = defaultdict(set)
     for candidate in (one for candidates, _ in proposals for one in candidates):
-        answers[folded(candidate.question)].add(_answer_key(candidate))
+        answers[casefold_words(candidate.question)].add(_answer_key(candidate))
     queries, rejected = [], []
     for document, (candidates, unread) in zip(documents, proposals, strict=True):
         name = document.document_id
@@ -122,7 +122,7 @@ def yields(queries: list[Query], rejected: list[Rejected]) -> pd.DataFrame:
 
 # the order of entities does not make another answer
 def _answer_key(candidate: Candidate) -> str:
-    return "; ".join(sorted(map(folded, candidate.answer.split("\n"))))
+    return "; ".join(sorted(map(casefold_words, candidate.answer.split("\n"))))
 
 
 def _choose(
@@ -131,7 +131,7 @@ def _choose(
     fit: dict[str, Candidate] = {}
     refused, same = [], Counter()
     for one in candidates:
-        question, answer = folded(one.question), _answer_key(one)
+        question, answer = casefold_words(one.question), _answer_key(one)
         reason = violation(one, document.text)
         if not reason and len(answers[question]) > 1:
             reason = "the question has another answer elsewhere in the documents"
@@ -192,7 +192,7 @@ def violation(candidate: Candidate, text: str) -> str:
     asked, answer, structure = candidate.question, candidate.answer, candidate.structure
     unquoted = _QUOTED.sub("", asked)  # a quoted heading is a name, whatever words it contains
     is_list, lines = STRUCTURES[structure].has_entities, answer.split("\n")
-    source = f" {folded(text[candidate.start : candidate.end])} "
+    source = f" {casefold_words(text[candidate.start : candidate.end])} "
     n_sentences = len(sentences(text[candidate.start : candidate.end]))
     checks = {
         "the question is not one well-formed question": not asked.endswith(("?", "？"))
@@ -208,7 +208,7 @@ def violation(candidate: Candidate, text: str) -> str:
         "the answer is empty or repeats an entity": len(set(lines)) < len(lines)
         or not all(map(words, lines)),
         "the answer does not appear verbatim in the source reference": any(
-            not _is_in(folded(line), source) for line in lines
+            not _is_in(casefold_words(line), source) for line in lines
         ),
         "the question gives the answer away": set(words(answer))
         <= {*words(asked), *_FILLER.split()},

@@ -1,4 +1,4 @@
-"""Load prompts/*.md, defuse what is put into them, and read JSON in replies."""
+"""Templates in prompts/*.md, markup that untrusted text may not have there, JSON in replies."""
 
 import html
 import re
@@ -10,7 +10,7 @@ import json_repair
 
 from lib.core.store import REPOSITORY
 
-SPLIT = "¦"  # the character inserted; visible, and part of none of the patterns
+BREAK_MARK = "¦"  # the character inserted; visible, and part of none of the patterns
 
 # Look-alikes of < > [ ] and of Latin letters that Unicode itself does not fold.
 _LOOKALIKES = str.maketrans(
@@ -54,9 +54,9 @@ _CHARACTER = re.compile(
 )
 _PLAIN = re.compile(r"[\t-\r -%'-~]*")  # text for which lower() is enough
 # Between the parts of a mark: anything except letters, digits and brackets.
-_GAP = rf"(?:(?![<>\[\]{SPLIT}])[\W_])*+"
-# Each pattern matches the one character after which SPLIT is inserted: in the judges' [[True]], the
-# normalizer's <<<<{{ }}>>>> and the turns of a chat template.
+_GAP = rf"(?:(?![<>\[\]{BREAK_MARK}])[\W_])*+"
+# Each pattern matches the one character after which BREAK_MARK is inserted: in the judges'
+# [[True]], the normalizer's <<<<{{ }}>>>> and the turns of a chat template.
 _MARKS = "|".join(
     (
         # also with letters that no table has: a word of their length that is not in Latin letters
@@ -86,19 +86,16 @@ def _template(text: str) -> jinja2.Template:
     return jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text)
 
 
-def defused(text: str, tags: str) -> str:
-    """Return `text`, changed so that it can neither close its `tags` in a prompt nor contain a
-    verdict, a rewrite's marker, a chat turn or a tokenizer's special token.
+def escape_prompt_markup(text: str, tags: str) -> str:
+    """Break what could close one of the `tags` ("question|answer") or pass for a part of a prompt.
 
-    `tags` are names separated by |, as in "question|answer". One SPLIT is inserted after the
-    first character of each match; everything else is unchanged, so the text stays readable and can
-    be restored. Spellings with whitespace, invisible characters, other brackets, HTML escapes,
-    accents or attributes are found too.
+    One BREAK_MARK is inserted after the first character of each verdict, rewrite's marker, chat
+    turn or special token, however it is spelled; all else stays, so the text can be restored.
     """
-    letters, ends = folded(text)
+    letters, ends = deconfuse(text)
     found = re.finditer(rf"<(?={_GAP}(?:{tags})(?!\w))|{_MARKS}", letters)
     cuts = [0, *(ends[match.start()] for match in found), len(text)]
-    return SPLIT.join(text[start:end] for start, end in zip(cuts, cuts[1:], strict=False))
+    return BREAK_MARK.join(text[start:end] for start, end in zip(cuts, cuts[1:], strict=False))
 
 
 def objects_in(reply: str) -> list[dict]:
@@ -106,7 +103,7 @@ def objects_in(reply: str) -> list[dict]:
 
     Faults such as a missing bracket are repaired; of more than 20,000 characters the rest is cut.
     """
-    text = reply.rpartition("</think>")[2].replace(SPLIT, "")
+    text = reply.rpartition("</think>")[2].replace(BREAK_MARK, "")
     try:
         found = json_repair.loads(text[:20_000])
     except ValueError:  # nested too deep
@@ -118,8 +115,8 @@ def objects_in(reply: str) -> list[dict]:
     ]
 
 
-def folded(text: str) -> tuple[str, list[int]]:
-    """Return `text` as a lenient reader sees it, and where each character ends in the original."""
+def deconfuse(text: str) -> tuple[str, list[int]]:
+    """Fold look-alike letters, escapes and invisible characters; return where each one ends."""
     if _PLAIN.fullmatch(text):
         return text.lower(), list(range(1, len(text) + 1))
     seen = [

@@ -17,8 +17,8 @@ def words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", _MARKUP.sub(" ", text).lower())
 
 
-def folded(text: str) -> str:
-    """Return the words of `text`, joined, to compare two questions or two answers."""
+def casefold_words(text: str) -> str:
+    """Join the words of Markdown in lower case, to compare two questions or two answers."""
     return " ".join(words(text))
 
 

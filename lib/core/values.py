@@ -201,12 +201,9 @@ def normalize_text(text: str) -> str:
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the tokens of `text` in order, without articles.
-
-    A number without a unit keeps its decimals as written, because 3.10 may be a version, which is
-    not 3.1; with a unit it is an amount. Leading zeros are kept (a code), thousands separators are
-    not.
-    """
+    """Return the tokens of `text` in order, without articles."""
+    # A number without a unit keeps its decimals: 3.10 may be a version, which is not 3.1. Leading
+    # zeros are kept (a code), thousands separators are not.
     text, found, place = normalize_text(text), [], 0
     while place < len(text):
         if text[place] != "\n" and text[place].isspace():

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from lib.core.prompts import defused, prompt_template
+from lib.core.prompts import escape_prompt_markup, prompt_template
 from lib.core.records import Answer, Query, Record
 from lib.core.store import made_by
 from lib.judge.scorer import Decide, Decision, check_single_arm, score
@@ -155,7 +155,7 @@ def _settled(answer: str | None, other: str | None) -> Decision | None:
 
 def _slots(query: Query, **answers: str) -> dict[str, str]:
     slots = {"question": query.question, "reference": query.answer, **answers}
-    return {name: defused(text, "|".join(slots)) for name, text in slots.items()}
+    return {name: escape_prompt_markup(text, "|".join(slots)) for name, text in slots.items()}
 
 
 def _parse_preference(reply: Reply, shown: str) -> Decision:

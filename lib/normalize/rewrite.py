@@ -13,10 +13,9 @@ import pandas as pd
 from lib.annotate.llm_annotator import read_reply
 from lib.annotate.questions import violation
 from lib.core.errors import model_named
-from lib.core.prompts import SPLIT, defused, prompt_template
-from lib.core.prompts import folded as deconfused
+from lib.core.prompts import BREAK_MARK, deconfuse, escape_prompt_markup, prompt_template
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
-from lib.core.text import folded
+from lib.core.text import casefold_words
 from lib.documents.language import UNKNOWN
 from lib.documents.markdown import parse
 from lib.llm.calls import Calls
@@ -32,7 +31,7 @@ _CHECKED = ["number", "unit", "path", "version", "name", "item", "negation"]  # 
 _MIN_REPLY = 4096  # tokens of the limit of a reply; above it twice the tokens of all its variants
 _FENCE = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.S)
 
-# The marker in text from `deconfused`, in which other chevrons and HTML escapes are < and >.
+# The marker in text from `deconfuse`, in which other chevrons and HTML escapes are < and >.
 _OPEN = re.compile(r"(?<!<)(?<!<\s)(?:<[ \t]?){3,}+\s*+\{\s?\{")
 _CLOSE = re.compile(r"\}\s?\}\s*+(?:>[ \t]?){3,}+")
 _LABEL = re.compile(
@@ -148,8 +147,8 @@ def _rewrite_request(segment: Segment, document: Document, document_kind: str) -
         prompt_template("normalize").render(
             document_kind=document_kind,
             language=document.language or UNKNOWN,
-            title=defused(document.title, _TAGS),
-            segment=defused(segment.text, _TAGS),
+            title=escape_prompt_markup(document.title, _TAGS),
+            segment=escape_prompt_markup(segment.text, _TAGS),
         )
     )
 
@@ -168,8 +167,8 @@ def parse_rewrite(segment: Segment, reply: Reply) -> Normalized:
         or (_ECHO if _echoes(text, segment.text) else "" if text else "the rewrite is empty")
     )
     remarks = _REMARK.findall(before) or _REMARK.findall(after)
-    if SPLIT not in segment.text:
-        text = text.replace(SPLIT, "")
+    if BREAK_MARK not in segment.text:
+        text = text.replace(BREAK_MARK, "")
     return Normalized(
         segment_id=segment.segment_id,
         document_id=segment.document_id,
@@ -183,14 +182,14 @@ def parse_rewrite(segment: Segment, reply: Reply) -> Normalized:
 # What is before, between and after the markers, and why that cannot be used. A rewrite may quote
 # a marker that its source contains.
 def _between_markers(reply: str, source: str) -> tuple[str, str, str, str]:
-    letters, ends = deconfused(reply)
+    letters, ends = deconfuse(reply)
     bounds = [0, *ends]
     opens, closes = list(_OPEN.finditer(letters)), list(_CLOSE.finditer(letters))
     if not opens:
         return reply, "", "", "no rewrite between <<<<{{ and }}>>>> in the reply"
     first = opens[0]
     closes = [mark for mark in closes if mark.start() >= first.end()]
-    is_quoted = any(pattern.search(deconfused(source)[0]) for pattern in (_OPEN, _CLOSE))
+    is_quoted = any(pattern.search(deconfuse(source)[0]) for pattern in (_OPEN, _CLOSE))
     if not closes or not is_quoted and len(closes) < len(opens):
         return reply[: bounds[first.start()]], "", "", _UNCLOSED
     last = closes[-1]
@@ -206,7 +205,7 @@ def _between_markers(reply: str, source: str) -> tuple[str, str, str, str]:
 
 def _echoes(text: str, source: str) -> bool:
     return any(
-        pattern.search(deconfused(text)[0]) and not pattern.search(deconfused(source)[0])
+        pattern.search(deconfuse(text)[0]) and not pattern.search(deconfuse(source)[0])
         for pattern in (_OPEN, _CLOSE, _PROMPT_TAG)
     )
 
@@ -220,7 +219,7 @@ def _rating(text: str) -> int | None:
 
 def _rewrite(marked: str) -> str:
     text = _LABEL.sub("", marked.strip()).strip()
-    letters, ends = deconfused(text)
+    letters, ends = deconfuse(text)
     first, last = _OPEN.match(letters), list(_CLOSE.finditer(letters))[-1:]
     if first and last and last[0].end() == len(letters):  # a form in a form
         bounds = [0, *ends]
@@ -293,10 +292,10 @@ def augment(
 
 
 def _test_of(queries: list[Query]) -> Callable[[str, Draft], bool]:
-    asked = [(folded(one.question), one.document_id, one.start, one.end) for one in queries]
+    asked = [(casefold_words(one.question), one.document_id, one.start, one.end) for one in queries]
 
     def is_tested(document_id: str, draft: Draft) -> bool:
-        text, (start, end) = folded(draft.text), draft.asks or (0, 0)
+        text, (start, end) = casefold_words(draft.text), draft.asks or (0, 0)
         return any(
             question in text or own == document_id and first < end and start < last
             for question, own, first, last in asked
@@ -386,8 +385,8 @@ def _variant_request(
         document_kind=document_kind,
         count=k,
         language=document.language or UNKNOWN,
-        title=defused(document.title, _TAGS),
-        part=defused(segment.text, _TAGS),
+        title=escape_prompt_markup(document.title, _TAGS),
+        part=escape_prompt_markup(segment.text, _TAGS),
     )
     return Request.ask(prompt, max_tokens=max(_MIN_REPLY, 2 * k * segment.n_tokens))
 
@@ -399,7 +398,9 @@ def _texts(segment: Segment, document: Document, reply: Reply, k: int) -> list[D
             texts, reason = _parse_texts(reply.text)[:k], NOTHING
         except ValueError as error:
             reason = str(error)
-    split = SPLIT if SPLIT not in segment.text else ""  # otherwise it may be the document's own
+    split = (
+        BREAK_MARK if BREAK_MARK not in segment.text else ""
+    )  # otherwise it may be the document's own
     return [Draft(segment.segment_id, text.replace(split, "")) for text in texts] or [
         Draft(segment.segment_id, "", reason)
     ]

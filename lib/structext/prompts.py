@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from lib.core.prompts import SPLIT, defused, prompt_template
+from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template
 from lib.core.records import Query, Record
 from lib.core.store import output_root
 from lib.structext.names import HINTS
@@ -32,7 +32,7 @@ SETTINGS = {  # setting -> its prompt
 REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
 TAGS = "text|question|hint|answer"
 # <S> and <SYS> in XML are split like chat turns and joined again: in capitals they are not turns.
-_ELEMENT = re.compile(rf"(?<=<){SPLIT}(?=/?(?:S|SYS)>)")
+_ELEMENT = re.compile(rf"(?<=<){BREAK_MARK}(?=/?(?:S|SYS)>)")
 POOL = 24  # samples per task, depth and width from which demonstrations are drawn
 POOL_SEED = 1  # added to a study's seed: no demonstration has the structure of a tested text
 TUNED = {
@@ -279,8 +279,8 @@ def _prompt(
 
 
 def _defused(text: str) -> str:
-    split = defused(text, TAGS)
-    return split if SPLIT in text else _ELEMENT.sub("", split)
+    split = escape_prompt_markup(text, TAGS)
+    return split if BREAK_MARK in text else _ELEMENT.sub("", split)
 
 
 def _structure(sample: Sample) -> str:

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.errors import BadInput, BadStudy
-from lib.core.prompts import defused, objects_in, prompt_template
+from lib.core.prompts import escape_prompt_markup, objects_in, prompt_template
 from lib.core.records import Query, Rejected
 from lib.infer.prompts import lengths_of
 from lib.tablequest.cells import POINTS, SCALE_WORDS, Amount, amounts
 from lib.tablequest.records import Block, Filing, Grid, Passage, TableQuestion, Texts
 from lib.tasks.task import Room, Shown
 
-# The last ones are the passage's own, because passages are defused
+# The last ones are the passage's own, because their markup is escaped
 _START, _END = "<passage>\n", "\n</passage>"
 MOST_SHOTS = 2
 NO_REPLY, NO_ANSWER = "there is no reply", "the answer is empty"
@@ -97,8 +97,8 @@ def _prompt(question: str, passage: str, filing: Filing) -> str:
 
 
 def defused_slots(tags: str, **texts: str) -> dict[str, str]:
-    """Return the slots of a prompt, each defused for `tags` (see lib.core.prompts)."""
-    return {name: defused(text, tags) for name, text in texts.items()}
+    """Return the slots of a prompt, each escaped for `tags` (see lib.core.prompts)."""
+    return {name: escape_prompt_markup(text, tags) for name, text in texts.items()}
 
 
 def source_of(filing: Filing) -> str:

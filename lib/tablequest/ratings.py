@@ -14,7 +14,7 @@ from lib.analyze.metrics import f1
 from lib.analyze.tables import by_group, counted
 from lib.core.arms import ALL
 from lib.core.errors import BadInput
-from lib.core.prompts import SPLIT, prompt_template
+from lib.core.prompts import BREAK_MARK, prompt_template
 from lib.core.records import Answer, Query, Record, Verdict
 from lib.judge.llm_judge import Both, Choice, ask_in_both_orders, compare_pairs
 from lib.judge.scorer import Decision
@@ -163,7 +163,7 @@ def _slots(question: TableQuestion, texts: Mapping[str, str], **finals: Final) -
         passage=texts[question.question_id],
     )
     return slots | {
-        name: _VERDICT.sub(lambda found: found[0][0] + SPLIT + found[0][1:], slots[name])
+        name: _VERDICT.sub(lambda found: found[0][0] + BREAK_MARK + found[0][1:], slots[name])
         for name in answers
     }
 

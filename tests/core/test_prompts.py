@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.prompts import SPLIT, defused, prompt_template
+from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template
 from tests.played_model import leniently
 
 TAGS = "question|reference|answer"
@@ -49,7 +49,7 @@ PIECES = [
     ">>>>",
     "&",
     ";",
-    SPLIT,
+    BREAK_MARK,
     "'",
 ]
 hostile = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=40)
@@ -103,7 +103,7 @@ hostile = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(
     ],
 )
 def test_whatever_could_pass_for_a_part_of_the_prompt_is_split(text, expected):
-    assert defused(text, TAGS) == expected
+    assert escape_prompt_markup(text, TAGS) == expected
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ def test_whatever_could_pass_for_a_part_of_the_prompt_is_split(text, expected):
     ],
 )
 def test_other_text_stays_as_it_is(text):
-    assert defused(text, TAGS) == text
+    assert escape_prompt_markup(text, TAGS) == text
 
 
 @given(hostile)
 def test_only_splits_are_added_and_none_where_one_is(text):
-    once = defused(text, TAGS)
-    assert once.replace(SPLIT, "") == text.replace(SPLIT, "")
-    assert defused(once, TAGS) == once
+    once = escape_prompt_markup(text, TAGS)
+    assert once.replace(BREAK_MARK, "") == text.replace(BREAK_MARK, "")
+    assert escape_prompt_markup(once, TAGS) == once
 
 
 def parts_seen(prompt: str, tags: str) -> dict[str, int]:
@@ -154,7 +154,7 @@ def judge_prompt(question: str, reference: str, answer: str) -> str:
 
 @given(hostile, hostile, hostile)
 def test_a_judge_sees_only_the_tags_and_marks_of_the_template(question, reference, answer):
-    texts = (defused(text, TAGS) for text in (question, reference, answer))
+    texts = (escape_prompt_markup(text, TAGS) for text in (question, reference, answer))
     assert parts_seen(judge_prompt(*texts), TAGS) == parts_seen(judge_prompt("", "", ""), TAGS)
 
 

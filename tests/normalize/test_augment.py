@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lib.annotate.questions import annotate
-from lib.core.prompts import SPLIT
+from lib.core.prompts import BREAK_MARK
 from lib.core.records import Augmented, Document, Query, Segment
 from lib.lab.documents import make_records
 from lib.lab.engines import ask_facts, vary_facts
@@ -212,4 +212,4 @@ def test_an_instruction_planted_in_a_document_changes_no_text(attack, monkeypatc
     with played(gullible, monkeypatch):
         rows = made(calls, "paraphrase", document, segments=[segment])
     assert [row.text for row in rows] == [text.strip()], "and what was defused is restored"
-    assert SPLIT not in rows[0].text
+    assert BREAK_MARK not in rows[0].text

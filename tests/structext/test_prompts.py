@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.prompts import SPLIT, defused
+from lib.core.prompts import BREAK_MARK, escape_prompt_markup
 from lib.infer.prompts import MARGIN
 from lib.structext.names import HINTS
 from lib.structext.prompts import (
@@ -76,7 +76,7 @@ def test_a_prompt_has_text_and_question_verbatim_and_never_its_own_answer(settin
         assert held(one.prompt, "question") == [each.question for each in shown]
         assert held(one.prompt, "answer") == [each.answer for each in shown[:-1]]
         assert held(one.prompt, "hint") == ([HINTS[one.sample.task]] if setting == "hint" else [])
-        assert SPLIT not in one.prompt and "{{" not in one.prompt
+        assert BREAK_MARK not in one.prompt and "{{" not in one.prompt
         assert f"(language: {one.sample.language})" in one.prompt.splitlines()[0]
         is_reasoning = setting in REASONING
         assert one.prompt.endswith(":" if is_reasoning else "<answer>")
@@ -137,7 +137,7 @@ def test_a_text_cannot_leave_its_place_in_a_prompt():
 
 def test_xml_whose_tags_spell_a_turn_of_a_chat_is_unchanged():
     text = '<A>\n <S k="v">\n  <B>\n  </B>\n </S>\n</A>'
-    assert SPLIT in defused(text, TAGS)  # </S>
+    assert BREAK_MARK in escape_prompt_markup(text, TAGS)  # </S>
     assert held(asked("base", reference=text).prompt, "text") == [text]
     for other in ("</s>", "</S> ¦"):  # the second with a ¦ of its own
         assert other.replace("</", "<¦/") in asked("base", reference=other).prompt
