@@ -2,14 +2,18 @@
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
 
-from lib.analyze.stats import ALPHA, cluster_interval, cluster_mean, holm
-from lib.core.arms import ALL, BASE, sorted_arms, split_arm
+from lib.analyze.stats import cluster_interval, cluster_mean, holm, t_test
+from lib.core.arms import ALL, BASE, is_trained, sorted_arms, split_arm
 from lib.core.records import Loss, Query, Score
 from lib.core.structures import STRUCTURES
 
 WAYS = ("question", "cloze")  # after the question; after the record's own words
+ONE_SEED = "one seed: no interval over retraining"
+CONTRAST = (
+    "contrast n clusters estimate low high p covers by_seed "
+    "documents_low documents_high documents_p"
+).split()
 
 
 def scored(queries: list[Query], scores: list[Score], clusters: dict[str, str]) -> pd.DataFrame:
@@ -66,41 +70,74 @@ def curve_table(parts: list[pd.DataFrame]) -> pd.DataFrame:
 def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> pd.DataFrame:
     """Test "second - first: structures" or "…: structures - structures", joined by +, in nats.
 
-    Arms are averaged over their seeds. A t test over clusters with CR2 errors, then Holm's; none
-    if an arm has no values of `way`.
+    Arms are averaged over their seeds. low, high, p and p_holm are over clusters (CR2) and seeds,
+    documents_* over clusters alone. A contrast is left out if an arm has no values of `way`.
     """
-    each = (
-        rows.assign(arm=[split_arm(arm)[0] for arm in rows.arm])
-        .pivot_table(index=["query_id", "structure", "cluster"], columns="arm", values=way)
-        .reset_index()
+    names = pd.DataFrame([split_arm(arm) for arm in rows.arm], rows.index, ["arm", "seed"])
+    seeds = rows.assign(**names).pivot_table(
+        index=["query_id", "structure", "cluster"], columns=["arm", "seed"], values=way
     )
+    known = {*seeds.columns.get_level_values("arm")}
     found = []
     for text in registered:
         arms, _, structures = text.partition(": ")
         second, first = arms.split(" - ")
-        if not {second, first} <= {*each}:
-            continue
-        left, _, right = (side.split("+") for side in structures.partition(" - "))
-        used = each[each.structure.isin([*left, *right])]
-        is_left = used.structure.isin(left).to_numpy()
-        mean, error, freedom = cluster_mean(
-            used[second] - used[first], used.cluster, None if is_left.all() else is_left
-        )
-        low, high = mean + np.array([-1, 1]) * stdtrit(freedom, 1 - ALPHA / 2) * error
-        found.append(
-            (
-                text,
-                len(used),
-                used.cluster.nunique(),
-                mean,
-                low,
-                high,
-                2 * stdtr(freedom, -abs(mean / error)) if error else np.nan,
-            )
-        )
-    columns = ["contrast", "n", "clusters", "estimate", "low", "high", "p"]
-    table = pd.DataFrame(found, columns=columns)
-    return table.assign(p_holm=holm(table.p))
+        if {second, first} <= known:
+            found.append((text, *_contrast(seeds, second, first, structures)))
+    table = pd.DataFrame(found, columns=CONTRAST)
+    return table.assign(**{f"{part}p_holm": holm(table[f"{part}p"]) for part in ("", "documents_")})
+
+
+def _contrast(seeds: pd.DataFrame, second: str, first: str, structures: str) -> tuple:
+    left, _, right = (side.split("+") for side in structures.partition(" - "))
+    used = seeds[seeds.index.get_level_values("structure").isin([*left, *right])]
+    is_left = used.index.get_level_values("structure").isin(left)
+    # the same seed of two arms draws alike; an arm that no seed changes has the same for all
+    most = max((used[second], used[first]), key=lambda arm: arm.shape[1])
+    sides = [
+        used[arm]
+        if used[arm].shape[1] > 1
+        else pd.concat([used[arm].iloc[:, 0]] * most.shape[1], axis=1, keys=most.columns)
+        for arm in (second, first)
+    ]
+    each = (sides[0] - sides[1]).dropna(axis=1, how="all")
+    clusters = used.index.get_level_values("cluster")
+    of_documents = cluster_mean(
+        each.mean(axis=1), pd.Series(clusters), None if is_left.all() else is_left
+    )
+    mean, error, freedom = of_documents
+    by_seed = each[is_left].mean() - (0 if is_left.all() else each[~is_left].mean())
+    parts = [(error**2, freedom)]
+    alone = t_test(mean, parts)
+    is_one = [
+        used[arm].shape[1] == 1 and is_trained(arm.removeprefix("open-")) for arm in (second, first)
+    ]
+    if not any(is_one) and len(by_seed) > 1:
+        parts.append((by_seed.var() / len(by_seed), len(by_seed) - 1))
+    covers = ONE_SEED if any(is_one) else "documents and seeds" if len(parts) > 1 else "documents"
+    return (len(used), clusters.nunique(), mean, *t_test(mean, parts), covers, [*by_seed], *alone)
+
+
+def matched(rows: pd.DataFrame, registered: list[str]) -> pd.DataFrame:
+    """Return `contrasts` of trained arms at equal epochs, and of the best epoch of each.
+
+    `rows` are those of `scored` with `epoch`, NaN at the end. An arm's best epoch is the one with
+    the highest mean after the question; so chosen, it is a little too good for both.
+    """
+    names = rows.arm.map(lambda arm: split_arm(arm)[0])
+    best = rows.groupby([names, rows.epoch.fillna(np.inf)])[WAYS[0]].mean()
+    best = best.groupby(level=0).idxmax().map(lambda key: key[1])
+    is_best = rows.epoch.fillna(np.inf) == names.map(best)
+    epochs = {f"{epoch:g}": rows.epoch == epoch for epoch in sorted(rows.epoch.dropna().unique())}
+    kinds = epochs | {"best of each": is_best, "end": rows.epoch.isna()}
+    both = [
+        text
+        for text in registered
+        if all(is_trained(arm) for arm in text.partition(": ")[0].split(" - "))
+    ]
+    found = [contrasts(rows[chosen], both).assign(epochs=name) for name, chosen in kinds.items()]
+    table = pd.concat(found, ignore_index=True).sort_values("contrast", kind="stable")
+    return table.drop(columns=["p_holm", "documents_p_holm"])  # exploratory
 
 
 def known_table(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from lib.analyze.format import fraction, number, one_line, percent
-from lib.analyze.stats import share_interval, wilson
+from lib.analyze.stats import LEAST_CLUSTERS, TOO_FEW, share_interval, wilson
 from lib.core.arms import ALL, ARMS, BASE, arm_label, sorted_arms
 from lib.core.errors import BadInput
 from lib.core.records import Answer, Query, Verdict
@@ -74,7 +74,7 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Return COUNTS of the verdicts in each group: accuracy is correct / n, see `by_group`.
 
     `upper_bound` is (correct + unscored) / n. A verdict of None is left out of the accuracy.
-    A column for each of FLAWS follows if a row has one.
+    `clusters` follows if rows have them, and a column for each of FLAWS if a row has one.
     """
     scores = rows.verdict.map({"correct": 1.0, "incorrect": 0.0, "unscored": 0.0})
     is_scored = rows.verdict.isin(["correct", "incorrect"])
@@ -91,6 +91,8 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
         upper_bound=(correct + unscored) / n,
     )
     table = table[[*by, *COUNTS]]
+    if "cluster" in rows:
+        table["clusters"] = rows.groupby(by, sort=False).cluster.nunique().to_numpy()
     if "flaw" in rows and rows.flaw.any():
         flaws = pd.crosstab([rows[key] for key in by], rows.flaw).reindex(columns=FLAWS)
         table = table.join(flaws.dropna(axis=1), on=by)
@@ -106,7 +108,7 @@ def crossed(rows: pd.DataFrame, levels: dict[str, Iterable[str]]) -> pd.DataFram
     table = counted(pd.concat([rows, rows.assign(structure=ALL)]), list(levels))
     cells = pd.MultiIndex.from_product(levels.values(), names=levels)
     table = table.set_index(list(levels)).reindex(cells)
-    whole = {name: 0 for name in ("n", "correct", "unscored", *FLAWS) if name in table}
+    whole = {name: 0 for name in ("n", "correct", "unscored", "clusters", *FLAWS) if name in table}
     return table.fillna(whole).astype(dict.fromkeys(whole, int)).reset_index()
 
 
@@ -157,7 +159,7 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
     """Format a table: floats with two decimals; Tables 2 and 5 with one column per arm.
 
     Their cells read "17/65 = 26.15% [17.0, 38.0]; 2 unscored (3.1%): at most 29.2%", or
-    "17/65, 2 unscored" where `only_counts`.
+    "17/65, 2 unscored" where `only_counts`. TOO_FEW is said of under LEAST_CLUSTERS.
     """
     if not {"arm", "accuracy"} <= set(table):
         return pd.DataFrame(
@@ -167,6 +169,7 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
         f"{row.correct}/{row.n}, {row.unscored} unscored"
         if only_counts
         else fraction(row.correct, row.n, row.low, row.high)
+        + _too_few(row)
         + (
             f"; {row.unscored} unscored ({row.unscored_share:.1%}): at most {row.upper_bound:.1%}"
             if row.unscored
@@ -177,6 +180,11 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
     ]
     keys = [key for key in ("structure", "kind", "level", "form") if key in table]
     return widened(table, keys, "arm", texts)[[*keys, *sorted_arms(table.arm)]]
+
+
+def _too_few(row) -> str:
+    is_few = getattr(row, "clusters", LEAST_CLUSTERS) < LEAST_CLUSTERS and row.n > 0
+    return f"; {TOO_FEW}" if is_few else ""
 
 
 def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str]) -> pd.DataFrame:
@@ -203,6 +211,8 @@ def answer_to_question(table2: pd.DataFrame) -> str:
         if arm != first
     ]
     second = f" For comparison: {'; '.join(others)}." if others else ""
+    if any(map(_too_few, table2.itertuples())):
+        second += f" There are {TOO_FEW}: fewer than {LEAST_CLUSTERS}."
     return (
         f"The correct share of the answers [95% interval] is with {arm_label(first)} on "
         f"{_accuracies(table2[table2.arm == first])}.{second}"

@@ -4,17 +4,22 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import minimize
+from scipy.special import expit, xlog1py, xlogy
 
 from lib.analyze.format import estimate, p_value
 from lib.analyze.statistics.units import holm, over_units
 from lib.analyze.stats import ALPHA
 from lib.core.structures import STRUCTURES, prose, structure_of
 from lib.exposures.arms import RAW
+from lib.lab.products import ATTRIBUTES
 
-NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings of exposures"
+NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings"
 MEASURES = {"question": NATS, "record": NATS, "answered": POINTS, "stored": POINTS}
 NAMING = {True: "named", False: "title only"}  # where a record has the product's name
 REGIME = ["learning_rate", "replay_share"]
+EVERY, SCALAR, LIST_VALUED = "all", "scalar", "list-valued"  # facts, by the form of their value
+_LISTS = [attribute.label for attribute in ATTRIBUTES if attribute.is_list]
 
 
 def curve(rows: pd.DataFrame) -> pd.DataFrame:
@@ -107,6 +112,80 @@ def ratios(rows: pd.DataFrame, measure: str, arm: str = RAW) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+def by_value(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of all facts, of scalar ones, and of those whose value is a list."""
+    is_list = rows.attribute.isin(_LISTS)
+    parts = {EVERY: rows, SCALAR: rows[~is_list], LIST_VALUED: rows[is_list]}
+    return {name: part for name, part in parts.items() if len(part)}
+
+
+def ceilings(rows: pd.DataFrame, arm: str = RAW) -> pd.DataFrame:
+    """Fit answers = ceiling / (1 + (half / exposures)^slope) per base and naming, by likelihood.
+
+    Columns base, is_named, structure, ceiling (a share), half (exposures to half of the ceiling);
+    structures share the slope. NaN where half lies beyond the last exposure: not determined.
+    """
+    read, found = _trained(rows[rows.arm == arm]), []
+    for (base, is_named), cells in read.groupby(["base", "is_named"]):
+        counts = cells.groupby(["structure", "exposures"]).answered.agg(["sum", "size"])
+        fitted = _fit_ceilings(counts.reset_index()).assign(base=base, is_named=is_named)
+        found.append(fitted)
+    return pd.concat(found, ignore_index=True)
+
+
+def _fit_ceilings(counts: pd.DataFrame) -> pd.DataFrame:
+    names = [name for name in STRUCTURES if (counts.structure == name).any()]
+    column, n = counts.structure.map(names.index).to_numpy(), len(names)
+    doublings = np.log2(counts.exposures.to_numpy(float))
+    right, asked = counts["sum"].to_numpy(float), counts["size"].to_numpy(float)
+
+    def loss(point: np.ndarray) -> float:  # ceilings in logits, halves in doublings, log slope
+        steps = np.exp(point[-1].clip(-5, 5)) * (doublings - point[n:-1][column])
+        share = (expit(point[:n][column]) * expit(steps)).clip(1e-9, 1 - 1e-9)
+        return -(xlogy(right, share) + xlog1py(asked - right, -share)).sum()
+
+    best = minimize(loss, np.repeat([-1.5, 4.0, 0.0], [n, n, 1]), method="L-BFGS-B").x
+    halves = np.where(best[n:-1] <= doublings.max(), best[n:-1], np.nan)
+    tops = np.where(np.isnan(halves), np.nan, expit(best[:n]))
+    return pd.DataFrame({"structure": names, "ceiling": tops, "half": 2**halves})
+
+
+def ceiling_effects(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return, base by base, a structure's ceiling and exposures to half of it over prose's.
+
+    Values are doublings (log2 of a ratio); columns as structure_effects.
+    """
+    fitted = ceilings(rows).set_index(["base", "is_named", "structure"])
+    values = np.log2(fitted).unstack("structure")
+    found = [
+        (values[measure][name] - values[measure][prose()])
+        .rename("value")
+        .reset_index()
+        .assign(measure=measure, contrast=f"{name} - {prose()}")
+        for measure in ("ceiling", "half")
+        for name in list(values[measure])
+        if name != prose()
+    ]
+    return pd.concat(found, ignore_index=True)
+
+
+def gains_by_exposures(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return each arm's gain over raw text in points answered, by number of exposures.
+
+    Means over facts, structures and naming, then over bases with a 95% t interval.
+    """
+    found = []
+    for exposures, part in rows[rows.exposures > 0].groupby("exposures"):
+        gains = arm_effects(part)
+        if len(gains):
+            each = gains[gains.measure == "answered"].groupby(["contrast", "base"]).value.mean()
+            found += [
+                {"contrast": name, "exposures": exposures} | over_units(values)
+                for name, values in each.groupby(level=0)
+            ]
+    return pd.DataFrame(found)
+
+
 def summarize(
     values: pd.DataFrame, unit: str, primary: Sequence[tuple] = (), margin: float = np.nan
 ) -> pd.DataFrame:
@@ -157,14 +236,6 @@ def _falls(runs: pd.DataFrame) -> pd.Series:
     return falls.groupby(level=[*REGIME, "arm", "base"]).mean()
 
 
-def needed_bases(sd: float, effect: float, power: float = 0.8) -> int:
-    """Return how many bases find `effect` with `power` at 5%, by a t test, if their SD is `sd`."""
-    from statsmodels.stats.power import TTestPower  # slow to import
-
-    size = min(effect / sd, 5.0)  # from three bases on; the solver has no root below two
-    return int(np.ceil(TTestPower().solve_power(size, alpha=ALPHA, power=power)))
-
-
 def _trained(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows.exposures > 0]
 
@@ -185,44 +256,54 @@ def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.D
     """Return all structure effects and ratios of raw text, summarized; `primary` has two measures.
 
     Primary, one family of Holm: tables to prose in named statements, of the first in its own unit,
-    with equivalence within `margin`, and of the second in doublings of exposures.
+    with equivalence within `margin`, and of the second in doublings of exposures. Means are over
+    exposures, `last` is after the last one; `facts` is EVERY, SCALAR or LIST_VALUED.
     """
-    values = structure_effects(rows)
-    table = f"{structure_of('table').name} - {prose()}"
-    first, second = primary
-    found = [
-        summarize(
-            values[values.measure == name],
-            unit,
-            [(table, True, name)] if name == first else (),
-            margin if unit == NATS else np.nan,
-        )
-        for name, unit in MEASURES.items()
-    ]
-    found += [
-        summarize(ratios(rows, name), DOUBLINGS, [(table, True, name)] * (name == second))
-        for name in ("stored", "answered")
-    ]
+    table, (first, second), found = f"{structure_of('table').name} - {prose()}", primary, []
+    for facts, part in by_value(rows).items():
+        values = structure_effects(part)
+        last = structure_effects(part[part.exposures == part.exposures.max()])
+        for name, unit in MEASURES.items():
+            tested = [(table, True, name)] * (facts == EVERY and name == first)
+            mean, end = (
+                summarize(every[every.measure == name], unit, tested, limit)
+                for every, limit in ((values, margin if unit == NATS else np.nan), (last, np.nan))
+            )
+            ends = {"last": end["mean"], "last_low": end.low, "last_high": end.high}
+            found.append(mean.assign(facts=facts, **ends))
+        if facts != LIST_VALUED:  # too few are answered for a fit per base
+            found.append(summarize(ceiling_effects(part), DOUBLINGS).assign(facts=facts))
+    for name in ("stored", "answered"):
+        tested = [(table, True, name)] * (name == second)
+        found.append(summarize(ratios(rows, name), DOUBLINGS, tested).assign(facts=EVERY))
     joined = pd.concat(found, ignore_index=True)
     return joined.assign(p_holm=holm(joined.p_flips[joined.is_primary]))
 
 
 def answer(table: pd.DataFrame) -> str:
-    """Answer from `effects` in two sentences: the primary differences, and what they show."""
+    """Answer from `effects`: the two registered differences, and what the second supposes."""
     rows = list(table[table.is_primary].itertuples())
     first, second = sorted(rows, key=lambda row: row.unit == DOUBLINGS)
     if first.bases < 2:
         return "One base, which shows how this is measured: see the replicates.\n"
-    shown = {row: "is shown" if row.p_holm <= ALPHA else "is not shown" for row in rows}
-    equal = f"is{'' if first.p_equivalent <= ALPHA else ' not'} shown"
-    low, high = 2**second.low, 2**second.high
+    shown = {row: "is" if row.p_holm <= ALPHA else "is not" for row in rows}
+    ratio = [2**value for value in (second.mean, second.low, second.high)]
+    nats, end = (
+        estimate(*values, digits=3, sign="+")
+        for values in (
+            (first.mean, first.low, first.high),
+            (first.last, first.last_low, first.last_high),
+        )
+    )
     return (
-        f"Over {first.bases} bases, the log-likelihood of the answer about a fact in a named table "
-        f"row differs by {estimate(first.mean, first.low, first.high, digits=3, sign='+')} {NATS} "
-        f"from that about the same fact in a sentence, which {shown[first]} (exact sign flips, "
-        f"Holm's p {p_value(first.p_holm)}); that it lies within the margin {equal}. The row "
-        f"needs {estimate(2**second.mean, low, high, digits=2)} times as many exposures to be "
-        f"{second.measure} as often, which {shown[second]} (Holm's p {p_value(second.p_holm)}).\n"
+        f"Over {first.bases} bases, the log-likelihood of the answer differs by {nats} {NATS} "
+        f"between a fact in a named table row and the same fact in a sentence (mean over all "
+        f"numbers of exposures; after the last {end}). A difference {shown[first]} shown (exact "
+        f"sign flips, Holm p {p_value(first.p_holm)}). Equivalence within the margin is"
+        f"{'' if first.p_equivalent <= ALPHA else ' not'} shown. The row needs "
+        f"{estimate(*ratio, digits=2)} times the exposures to be {second.measure} as often; a "
+        f"difference {shown[second]} shown (Holm p {p_value(second.p_holm)}). This ratio is from "
+        "a curve that ends at 100%, so it supposes that every fact is answered in the end.\n"
     )
 
 
@@ -273,24 +354,3 @@ def scale(sizes: pd.DataFrame) -> pd.DataFrame:
             for (contrast, size), cells in sizes.groupby(["contrast", "parameters"], sort=False)
         ]
     ).rename(columns={"estimate": "mean"})
-
-
-def slope(sizes: pd.DataFrame) -> pd.DataFrame:
-    """Return the change of each contrast per tenfold size, by least squares over bases (HC3)."""
-    import statsmodels.api as sm  # slow to import
-
-    found = []
-    for contrast, cells in sizes.groupby("contrast", sort=False):
-        fit = sm.OLS(cells.value, sm.add_constant(np.log10(cells.parameters))).fit(cov_type="HC3")
-        low, high = fit.conf_int().iloc[1]
-        found.append(
-            {
-                "contrast": contrast,
-                "bases": len(cells),
-                "per_tenfold": fit.params.iloc[1],
-                "low": low,
-                "high": high,
-                "p": fit.pvalues.iloc[1],
-            }
-        )
-    return pd.DataFrame(found)

@@ -1,15 +1,67 @@
 """Figures of the exposure study, with intervals over bases."""
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lib.analyze.figures import style
 from lib.analyze.statistics.units import over_units
 from lib.core.structures import STRUCTURES, structure_label
+from lib.exposures import analysis
 from lib.exposures.analysis import NAMING
 from lib.exposures.arms import RAW
 
 SIDES = (("stored", "Stored (%)"), ("answered", "Answered (%)"))
+
+
+@style.styled
+def draw_answers(rows: pd.DataFrame, arm: str = "paraphrase-8") -> tuple[Figure, pd.DataFrame]:
+    """Draw named facts answered by exposures, scalar and list-valued, and the gain of `arm`.
+
+    Bands are 95% over bases; dashes are the ceilings of a fit to all bases together.
+    """
+    named, found = rows[rows.is_named == 1], []
+    figure, (*panels, last) = style.panels(3, 2.6)
+    for axes, (facts, part) in zip(panels, list(analysis.by_value(named).items())[1:], strict=True):
+        cells = analysis.curve(part[part.arm == RAW]).query("measure == 'answered'")
+        _draw_lines(axes, cells[cells.exposures > 0])
+        tops = analysis.ceilings(part.assign(base=0)).set_index("structure").ceiling
+        for index, name in enumerate(STRUCTURES):
+            axes.axhline(100 * tops[name], ls="--", lw=0.8, color=style.marker(index)["color"])
+        axes.set(ylabel=f"{facts.capitalize()} facts answered (%)", ylim=(0, None))
+        found.append(cells.assign(facts=facts, ceiling=100 * cells.structure.map(tops)))
+    gains = analysis.gains_by_exposures(rows).query("contrast == @arm + ' - raw'")
+    last.axhline(0, color="0.6", lw=0.8, zorder=0)
+    style.intervals(last, gains.exposures, gains.estimate, gains.low, gains.high, upright=True)
+    last.plot(gains.exposures, gains.estimate, markersize=3.5, **style.marker(3))
+    last.set(ylabel="Gain of 8 wordings (points)")
+    for axes in (*panels, last):
+        _doublings(axes, gains.exposures)
+    style.legend(figure, panels[0])
+    return figure, pd.concat([*found, gains], ignore_index=True)
+
+
+def _draw_lines(axes: Axes, cells: pd.DataFrame) -> None:
+    for index, name in enumerate(STRUCTURES):
+        line, look = cells[cells.structure == name], style.marker(index)
+        axes.fill_between(
+            line.exposures,
+            line.low.clip(0),
+            line.high.clip(upper=100),
+            color=look["color"],
+            alpha=0.15,
+            lw=0,
+        )
+        axes.plot(
+            line.exposures, line.estimate, markersize=3.5, label=structure_label(name), **look
+        )
+
+
+def _doublings(axes: Axes, exposures: pd.Series) -> None:
+    points = sorted(exposures.unique())
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(points, [str(point) for point in points], fontsize=7)
+    axes.set_xlabel("Exposures")
 
 
 @style.styled
@@ -22,28 +74,14 @@ def draw_curve(
     """
     figure = Figure(figsize=(style.STYLE["figure.figsize"][0], 3.6), layout="constrained")
     above, below = figure.subfigures(2, 1, height_ratios=(1.6, 1))
-    panels = above.subplots(1, 2)
+    panels, ratio = above.subplots(1, 2), ratio[ratio.measure.isin(dict(SIDES))]
     for axes, (measure, label) in zip(panels, SIDES, strict=True):
         cells = table[
             (table.arm == arm) & table.is_named & (table.measure == measure) & (table.exposures > 0)
         ]
-        for index, name in enumerate(STRUCTURES):
-            line, look = cells[cells.structure == name], style.marker(index)
-            axes.fill_between(
-                line.exposures,
-                line.low.clip(0),
-                line.high.clip(upper=100),
-                color=look["color"],
-                alpha=0.15,
-                lw=0,
-            )
-            axes.plot(
-                line.exposures, line.estimate, markersize=3.5, label=structure_label(name), **look
-            )
-        points = sorted(cells.exposures.unique())
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(points, [str(point) for point in points], fontsize=7)
-        axes.set(xlabel="Exposures", ylabel=label, ylim=(0, None))
+        _draw_lines(axes, cells)
+        _doublings(axes, cells.exposures)
+        axes.set(ylabel=label, ylim=(0, None))
     axes = below.subplots()
     names = [(measure, is_named) for measure, _ in SIDES for is_named in NAMING]
     for index, name in enumerate(list(STRUCTURES)[1:], 1):

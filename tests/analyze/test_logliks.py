@@ -40,18 +40,53 @@ def test_contrasts_find_known_effects_as_a_regression_with_clusters_does():
     )
     assert list(table.estimate) == pytest.approx([-1.0, -0.55, 0], abs=0.1)
     assert list(table.n) == [40, 40, 20] and (table.clusters == 10).all()
-    assert list(table.p_holm < 0.01) == [True, True, False]
+    assert list(table.documents_p_holm < 0.01) == [True, True, False]
     wide = ROWS.assign(arm=ROWS.arm.str.removesuffix("@2")).pivot_table(
         index=["structure", "cluster", "query_id"], columns="arm", values="question"
     )
     used = wide.drop("entity-list").reset_index()
     fit = OLS(
-        used["dapt"] - used["base"], np.column_stack([np.ones(40), used.structure == "tabular"])
+        used["dapt"] - used["base"],
+        np.column_stack([np.ones(40), used.structure == "tabular"]),
     ).fit(cov_type="cluster", cov_kwds={"groups": used.cluster}, use_t=True)
     assert table.estimate[0] == pytest.approx(fit.params.iloc[1])
-    assert table.high[0] - table.low[0] == pytest.approx(
-        np.diff(fit.conf_int().iloc[1])[0], rel=0.15
+    width = table.documents_high[0] - table.documents_low[0]
+    assert width == pytest.approx(np.diff(fit.conf_int().iloc[1])[0], rel=0.15)
+
+
+def test_an_interval_counts_the_seeds_or_says_that_there_is_one():
+    registered = ["dapt - base: natural", "dapt-n - dapt: natural"]
+    both, lone = logliks.contrasts(ROWS, registered).itertuples()
+    assert both.covers == "documents and seeds" and both.by_seed == pytest.approx([2, 2.2], abs=0.1)
+    parts = np.array([both.by_seed]).std(ddof=1) ** 2 / 2
+    assert (both.high - both.low) / 2 > 4 * parts**0.5  # t of about one degree of freedom
+    assert both.low < both.documents_low and both.high > both.documents_high
+    assert lone.covers == logliks.ONE_SEED and lone.low == lone.documents_low
+    seeds = [
+        ROWS[ROWS.arm == "dapt"].assign(
+            arm=f"dapt@{n}", question=lambda rows, n=n: rows.question + n
+        )
+        for n in (3, 4, 5)
+    ]
+    alike = pd.concat(
+        [ROWS, *seeds, *(one.assign(arm=one.arm.str.replace("dapt", "dapt-x")) for one in seeds)]
     )
+    [paired] = logliks.contrasts(alike, ["dapt-x - dapt: natural"]).itertuples()
+    assert paired.by_seed == pytest.approx([0, 0, 0]), "the seeds that both have"
+
+
+def test_a_control_is_matched_by_epochs_and_best_with_best():
+    gains = {"dapt": {1: 1, 2: 3, None: 2}, "dapt-other": {1: 0.5, 2: 0, None: -4}}
+    base = ROWS[ROWS.arm == "base"]
+    rows = pd.concat(
+        base.assign(arm=arm, epoch=epoch, question=base.question + gain)
+        for arm, epochs in gains.items()
+        for epoch, gain in epochs.items()
+    ).astype({"epoch": float})
+    table = logliks.matched(rows, ["dapt - dapt-other: natural", "dapt - base: natural"])
+    assert set(table.contrast) == {"dapt - dapt-other: natural"}, "the base has no epochs"
+    found = table.set_index("epochs").estimate
+    assert found.to_dict() == pytest.approx({"1": 0.5, "2": 3, "best of each": 2.5, "end": 6})
 
 
 def test_a_document_is_known_by_its_text_or_by_its_answers():

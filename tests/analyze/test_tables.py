@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import (
+    answer_to_question,
     by_group,
     counted,
     formatted_table,
@@ -56,9 +57,13 @@ def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
     assert (cell.n, cell.correct, cell.unscored) == (4, 2, 1)
     assert (cell.accuracy, cell.unscored_share, cell.upper_bound) == (0.5, 0.25, 0.75)
     ending = "; 1 unscored (25.0%): at most 75.0%"
-    assert formatted_table(table2(rows)).base[0] == "2/4 = 50.00%" + ending  # one document
+    few = "; too few documents to tell"
+    assert formatted_table(table2(rows)).base[0] == "2/4 = 50.00%" + few + ending
     texts = formatted_table(table2(rows.assign(cluster=rows.query_id))).base
-    assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + ending)
+    assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + few + ending)
+    assert answer_to_question(table2(rows)).endswith(few[1:] + ": fewer than 8.")
+    many = pd.concat([rows.assign(cluster=f"d{n}") for n in range(8)])
+    assert few not in formatted_table(table2(many)).base[0]
 
 
 def test_incomplete_replies_of_an_endpoint_are_counted_by_kind():

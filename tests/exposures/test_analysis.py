@@ -79,6 +79,50 @@ def test_effects_have_two_primary_rows_holm_and_equivalence(rows):
     assert analysis.answer(one).startswith("One base, which shows")
 
 
+def test_a_ceiling_and_the_exposures_to_half_of_it_are_recovered():
+    """Tables are answered half as often as prose in the end, and as fast; lists twice as slowly."""
+    cells = [
+        {
+            "base": 1,
+            "arm": "raw",
+            "is_named": 1,
+            "structure": structure,
+            "exposures": exposures,
+            "attribute": "default port",
+            "answered": int(number < 10_000 * top / (1 + (half / exposures) ** 2)),
+        }
+        for structure, top, half in (
+            ("natural", 0.4, 8),
+            ("entity-list", 0.4, 16),
+            ("tabular", 0.2, 8),
+        )
+        for exposures in EXPOSURES
+        for number in range(10_000)
+    ]
+    found = analysis.ceilings(pd.DataFrame(cells)).set_index("structure")
+    assert list(found.ceiling) == pytest.approx([0.4, 0.4, 0.2], abs=0.01)
+    assert list(found.half) == pytest.approx([8, 16, 8], rel=0.02)
+    early = analysis.ceilings(pd.DataFrame([cell for cell in cells if cell["exposures"] < 8]))
+    assert early.half.isna().any(), "what lies beyond the last exposure is not determined"
+
+
+def test_facts_are_split_by_the_form_of_their_value(rows):
+    labels = ["default port", "supplier", "spare parts"]
+    parts = analysis.by_value(
+        rows.assign(attribute=[labels[int(n[1:]) % 3] for n in rows.attribute])
+    )
+    assert set(parts["scalar"].attribute) == set(labels[:2])
+    assert set(parts["list-valued"].attribute) == {"spare parts"}
+    assert len(parts["all"]) == len(rows)
+
+
+def test_the_mean_over_exposures_stands_beside_the_last_one(rows):
+    late = rows.assign(question=rows.question.where(rows.exposures < 64, -2.0))
+    table = analysis.effects(late, 0.15, ("question", "answered"))
+    row = table[table.is_primary & (table.measure == "question")].iloc[0]
+    assert row["mean"] == pytest.approx(-0.1 * 6 / 7, abs=0.01) and row["last"] == 0
+
+
 def test_gains_of_arms_are_on_the_same_facts_in_the_same_rotation(rows):
     other = rows[rows.rotation == 1].assign(arm="normalized")
     other = other.assign(question=other.question + 0.3)
@@ -86,6 +130,10 @@ def test_gains_of_arms_are_on_the_same_facts_in_the_same_rotation(rows):
     own = gains[gains.measure == "question"]
     assert own.value.round(6).eq(0.3).all() and set(own.contrast) == {"normalized - raw"}
     assert analysis.arm_effects(rows).empty
+    each = analysis.gains_by_exposures(pd.concat([rows, other.assign(answered=1)]))
+    chance = rows[rows.rotation == 1].groupby("exposures").answered.mean()
+    assert list(each.exposures) == list(EXPOSURES)
+    assert list(each.estimate) == pytest.approx(list(100 * (1 - chance[1:])), abs=1)
 
 
 def test_what_is_forgotten_is_the_fall_from_exposure_0():
@@ -120,11 +168,6 @@ def test_bases_whose_vocabularies_differ_a_bit_are_of_one_size():
     assert set(analysis.commonest(analysis.sized(rows, kept)).base) == {0, 1}
 
 
-def test_the_number_of_bases_is_that_of_a_t_test():
-    assert analysis.needed_bases(0.121, 0.07) == 26
-    assert analysis.needed_bases(0.0005, 0.07) == 3  # models that learn nothing
-
-
 def test_figures_are_drawn_with_every_structure(rows):
     table = analysis.effects(rows, 0.07, ("question", "answered"))
     ratio = table[table.unit == analysis.DOUBLINGS]
@@ -135,5 +178,5 @@ def test_figures_are_drawn_with_every_structure(rows):
     sizes = analysis.by_size(
         [part.assign(parameters=size) for part, size in ((rows, 10**6), (rows_of(4, 2), 10**7))]
     )
-    assert set(analysis.slope(sizes).bases) == {10}
-    assert figures.draw_scale(analysis.scale(sizes))[0].axes
+    means = analysis.scale(sizes)
+    assert set(means.n) == {4, 6} and figures.draw_scale(means)[0].axes

@@ -8,7 +8,7 @@ import pandas as pd
 
 from lib.analyze import stats
 from lib.analyze.statistics.seeds import both_sources, covered, of_seeds
-from lib.analyze.stats import ALPHA, holm
+from lib.analyze.stats import ALPHA, LEAST_FLIPS, TOO_FEW, holm
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
 from lib.core.records import Fact, Query
 from lib.core.structures import STRUCTURES, prose
@@ -47,7 +47,7 @@ def paired(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataF
     """Compare all pairs of arms, each averaged over its seeds, by structure, in points.
 
     An unscored answer is not correct, as in Table 2. Then each structure's gain - that of prose,
-    untested. Arms differ if Holm's p is at most 5% and the interval excludes 0.
+    untested. Arms differ if Holm's p is at most 5% and the interval excludes 0; `finding` says so.
     """
     arms = dict.fromkeys(split_arm(arm)[0] for arm in sorted_arms(rows.arm))
     cells = [(structure, "") for structure in (*STRUCTURES, ALL)]
@@ -60,7 +60,13 @@ def paired(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataF
     table = pd.DataFrame(found, columns=PAIRED)
     table["p_holm"] = holm(table.p)
     holds_0 = table.low_points.le(0) & table.high_points.ge(0)
-    return table.assign(differs=table.p_holm.le(ALPHA) & ~holds_0)
+    differs = table.p_holm.le(ALPHA) & ~holds_0
+    finding = np.select(
+        [table.p.isna(), table.clusters < LEAST_FLIPS, differs],
+        ["", TOO_FEW, "a difference"],
+        "no difference shown",
+    )
+    return table.assign(differs=differs, finding=finding)
 
 
 def _compared(

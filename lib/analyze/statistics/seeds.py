@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from lib.analyze import stats
 from lib.core.arms import ALL, sorted_arms, split_arm
@@ -98,11 +97,9 @@ def both_sources(
     """
     if not error > stats.ROUNDING:
         return float("nan"), float("nan")
-    variance, freedom = stats.satterthwaite(
-        [(error**2, freedom), *((sd**2 / number, number - 1) for sd, number in seeds)]
-    )
-    reach = float(stdtrit(freedom, 1 - stats.ALPHA / 2)) * variance**0.5
-    return max(-bound, mean - reach), min(bound, mean + reach)
+    parts = [(error**2, freedom), *((sd**2 / number, number - 1) for sd, number in seeds)]
+    low, high, _ = stats.t_test(mean, parts)
+    return max(-bound, low), min(bound, high)
 
 
 def of_seeds(

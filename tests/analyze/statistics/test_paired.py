@@ -109,7 +109,7 @@ def test_a_hand_worked_comparison():
     assert (row["first"], row.second) == ("base", "dapt")
     assert (row.n, row.clusters, row.only_first, row.only_second) == (10, 10, 1, 8)
     assert row.p == pytest.approx(2 * (1 + 9) / 2**9)  # P(Binomial(9, 1/2) <= 1), twice
-    assert not row.differs  # after Holm
+    assert not row.differs and row.finding == "no difference shown"  # after Holm
     assert row.p_holm == pytest.approx(2 * row.p)  # this structure and "all"
     assert row.low_points < row.difference_points < row.high_points
     assert row.difference_points == pytest.approx(70)
@@ -148,8 +148,11 @@ def test_queries_of_few_documents_that_change_together_are_no_evidence():
     row = natural(paired(rows_of(per_cluster=15, base="0" * 60, dapt="1" * 45 + "0" * 15)))
     assert row.p == 0.25  # three documents changed
     assert not row.differs and row.high_points == 100  # clipped
+    assert row.finding == "too few documents to tell"
     row = natural(paired(rows_of(per_cluster=3, base="0" * 60, dapt="1" * 60)))
-    assert np.isnan(row.low_points) and row.differs and row.p < 0.001  # 20 products, each by 100
+    assert (
+        np.isnan(row.low_points) and row.differs and row.p < 0.001 and row.finding == "a difference"
+    )  # 20 products, each by 100
     one = natural(paired(rows_of(per_cluster=60, base="0" * 60, dapt="1" * 30 + "0" * 30)))
     assert one.difference_points == 50 and one.p == 1 and not one.differs
 
