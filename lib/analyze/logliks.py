@@ -10,10 +10,8 @@ from lib.core.structures import STRUCTURES
 
 WAYS = ("question", "cloze")  # after the question; after the record's own words
 ONE_SEED = "one seed: no interval over retraining"
-CONTRAST = (
-    "contrast n clusters estimate low high p covers by_seed "
-    "documents_low documents_high documents_p"
-).split()
+SHOWN = ["contrast", "n", "clusters", "estimate", "low", "high", "p", "covers", "by_seed"]
+CONTRAST = [*SHOWN, "documents_low", "documents_high", "documents_p"]
 
 
 def scored(queries: list[Query], scores: list[Score], clusters: dict[str, str]) -> pd.DataFrame:
@@ -85,7 +83,8 @@ def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> 
         if {second, first} <= known:
             found.append((text, *_contrast(seeds, second, first, structures)))
     table = pd.DataFrame(found, columns=CONTRAST)
-    return table.assign(**{f"{part}p_holm": holm(table[f"{part}p"]) for part in ("", "documents_")})
+    table.insert(len(SHOWN), "p_holm", holm(table.p))
+    return table.assign(documents_p_holm=holm(table.documents_p))
 
 
 def _contrast(seeds: pd.DataFrame, second: str, first: str, structures: str) -> tuple:
@@ -118,26 +117,26 @@ def _contrast(seeds: pd.DataFrame, second: str, first: str, structures: str) -> 
     return (len(used), clusters.nunique(), mean, *t_test(mean, parts), covers, [*by_seed], *alone)
 
 
-def matched(rows: pd.DataFrame, registered: list[str]) -> pd.DataFrame:
-    """Return `contrasts` of trained arms at equal epochs, and of the best epoch of each.
+def matched(end: pd.DataFrame, by_epoch: list[pd.DataFrame], registered: list[str]) -> pd.DataFrame:
+    """Return `contrasts` of trained arms at equal epochs, best with best, and at the end.
 
-    `rows` are those of `scored` with `epoch`, NaN at the end. An arm's best epoch is the one with
-    the highest mean after the question; so chosen, it is a little too good for both.
+    Rows are those of `scored`, those in `by_epoch` with a column `epoch`. An arm's best epoch has
+    its highest mean after the question, and is a little too good for being chosen.
     """
-    names = rows.arm.map(lambda arm: split_arm(arm)[0])
-    best = rows.groupby([names, rows.epoch.fillna(np.inf)])[WAYS[0]].mean()
-    best = best.groupby(level=0).idxmax().map(lambda key: key[1])
-    is_best = rows.epoch.fillna(np.inf) == names.map(best)
-    epochs = {f"{epoch:g}": rows.epoch == epoch for epoch in sorted(rows.epoch.dropna().unique())}
-    kinds = epochs | {"best of each": is_best, "end": rows.epoch.isna()}
+    rows = pd.concat([end, *by_epoch])
+    if "epoch" not in rows:
+        return pd.DataFrame()
+    epoch, names = rows.epoch.fillna(np.inf), [split_arm(arm)[0] for arm in rows.arm]
+    best = rows.groupby([names, epoch])[WAYS[0]].mean().groupby(level=0).idxmax()
+    kinds = {f"{one:g}": epoch == one for one in sorted(rows.epoch.dropna().unique())}
+    kinds["best of each"] = [best[arm][1] == one for arm, one in zip(names, epoch, strict=True)]
+    kinds["end"] = epoch == np.inf
     both = [
-        text
-        for text in registered
-        if all(is_trained(arm) for arm in text.partition(": ")[0].split(" - "))
+        text for text in registered if all(map(is_trained, text.partition(": ")[0].split(" - ")))
     ]
     found = [contrasts(rows[chosen], both).assign(epochs=name) for name, chosen in kinds.items()]
     table = pd.concat(found, ignore_index=True).sort_values("contrast", kind="stable")
-    return table.drop(columns=["p_holm", "documents_p_holm"])  # exploratory
+    return table[["epochs", *SHOWN]]
 
 
 def known_table(

@@ -76,14 +76,16 @@ def test_an_interval_counts_the_seeds_or_says_that_there_is_one():
 
 
 def test_a_control_is_matched_by_epochs_and_best_with_best():
-    gains = {"dapt": {1: 1, 2: 3, None: 2}, "dapt-other": {1: 0.5, 2: 0, None: -4}}
     base = ROWS[ROWS.arm == "base"]
-    rows = pd.concat(
-        base.assign(arm=arm, epoch=epoch, question=base.question + gain)
-        for arm, epochs in gains.items()
-        for epoch, gain in epochs.items()
-    ).astype({"epoch": float})
-    table = logliks.matched(rows, ["dapt - dapt-other: natural", "dapt - base: natural"])
+
+    def rows(raw, other):
+        gains = {"dapt": raw, "dapt-other": other}
+        return pd.concat(base.assign(arm=arm, question=base.question + gains[arm]) for arm in gains)
+
+    epochs = [rows(1, 0.5).assign(epoch=1.0), rows(3, 0).assign(epoch=2.0)]
+    registered = ["dapt - dapt-other: natural", "dapt - base: natural"]
+    table = logliks.matched(pd.concat([base, rows(2, -4)]), epochs, registered)
+    assert logliks.matched(base, [], registered).empty
     assert set(table.contrast) == {"dapt - dapt-other: natural"}, "the base has no epochs"
     found = table.set_index("epochs").estimate
     assert found.to_dict() == pytest.approx({"1": 0.5, "2": 3, "best of each": 2.5, "end": 6})
