@@ -1,4 +1,4 @@
-"""Compute win rates of pairs of arms (the paper's Table 4), and flips with the order (4.4)."""
+"""Compute win rates of pairs of arms (the paper's Table 4), and flips with the order (3.1)."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

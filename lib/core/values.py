@@ -1,4 +1,4 @@
-"""Text as comparable tokens: numbers with units, dates, words (paper, 4.4); numeric answers.
+"""Text as comparable tokens: numbers with units, dates, words; numeric answers.
 
 Memory units are multiples of 1024 in any spelling, as in industrial records: 1 GB is 1024 MB.
 """

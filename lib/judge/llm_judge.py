@@ -1,4 +1,4 @@
-"""An LLM as judge: pointwise verdicts, and pairwise preferences in both orders (paper, 4.4)."""
+"""An LLM as judge: pointwise verdicts, and pairwise preferences in both orders (paper, 3.1)."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Score answers without a model: a value, a list by item, or yes and no (paper, 4.4)."""
+"""Score answers without a model: a value, a list by item, or yes and no (paper, 3.1)."""
 
 import re
 from collections import Counter

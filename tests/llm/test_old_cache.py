@@ -1,4 +1,4 @@
-"""Replies that were paid for by the code at the tag everything-2026-11 are read without a key."""
+"""Replies that were paid for by the code at commit c4a94bda are read without a key."""
 
 import shutil
 

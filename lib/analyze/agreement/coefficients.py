@@ -1,4 +1,4 @@
-"""Agreement of two judges, or of a judge and a person, on the same answers (paper, 4.4)."""
+"""Agreement of two judges, or of a judge and a person, on the same answers (paper, 3.1)."""
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
