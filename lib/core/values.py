@@ -165,8 +165,8 @@ class Token:
         return str(self.value)
 
 
-def unit_of(spelling: str) -> Unit | None:
-    """Return (dimension, factor) of a unit, or None; case is ignored if unambiguous."""
+# Case is ignored if only one unit can be meant
+def _unit_of(spelling: str) -> Unit | None:
     if spelling in _EXACT:
         return _EXACT[spelling]
     if current := _CURRENT.fullmatch(spelling):
@@ -174,7 +174,7 @@ def unit_of(spelling: str) -> Unit | None:
     if spelling == "N m":
         return _EXACT["Nm"]
     if "/" in spelling:
-        over, under = map(unit_of, spelling.split("/", 1))
+        over, under = map(_unit_of, spelling.split("/", 1))
         if over and under and over[0] and under[0]:  # mg/L, km/h; not and/or
             return f"{over[0]}/{under[0]}", over[1] / under[1]
         return None
@@ -284,7 +284,7 @@ def _with_unit(
 def _unit_at(text: str, end: int) -> tuple[Unit | None, int]:
     match = _UNIT.match(text, end)
     is_cut = match and re.match(r"[\w/]", text[match.end() : match.end() + 1])
-    unit = unit_of(match[1]) if match and not is_cut else None
+    unit = _unit_of(match[1]) if match and not is_cut else None
     return unit, match.end() if match and unit else end
 
 
@@ -361,4 +361,4 @@ def _dimension(token: Token) -> str:
 
 def _is_counted(token: Token) -> bool:
     is_noun = token.text.isalpha() and token.text.islower()
-    return token.kind == "word" and (is_noun or unit_of(token.text) is not None)
+    return token.kind == "word" and (is_noun or _unit_of(token.text) is not None)

@@ -55,18 +55,15 @@ _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 def read(raw: bytes) -> Converted:
     """Convert an HTML page; nothing that it names is fetched. Raises BadInput."""
-    root = parse_html(decode(raw))
+    root = _parse_html(decode(raw))
     _strip_furniture(root)
     main, titles = _main(root), list(root.iter("h1"))
     is_outside = len(titles) == 1 and next(main.iter("h1"), None) is None
     return write_markdown([*(pieces_of(titles[0]) if is_outside else []), *pieces_of(main)])
 
 
-def parse_html(text: str):
-    """Parse HTML, and XHTML as XML if it is well-formed, without what is never shown.
-
-    Raises BadInput.
-    """
+# XHTML is parsed as XML if it is well-formed; what is never shown is removed
+def _parse_html(text: str):
     from lxml import etree, html
 
     if re.search(r"<!DOCTYPE[^<>]*\[", text):
@@ -172,7 +169,7 @@ def read_epub(raw: bytes) -> Converted:
     for reference in opf.iter("{*}itemref"):
         if reference.get("idref") in files:
             path = posixpath.join(posixpath.dirname(book), files[reference.get("idref")])
-            root = parse_html(decode(read_part(package, posixpath.normpath(path))))
+            root = _parse_html(decode(read_part(package, posixpath.normpath(path))))
             kinds = " ".join(root.xpath("//@*[local-name()='type']")).split()
             pieces += [] if _NO_TEXT & {*kinds} else pieces_of(root)
     return write_markdown(pieces)

@@ -193,8 +193,8 @@ def untagged(html: str) -> str:
     )
 
 
-def trimmed(source: str, start: int, end: int) -> tuple[int, int]:
-    """Return the bounds of source[start:end] without the whitespace around it."""
+# The bounds of source[start:end] without the whitespace around it
+def _trim(source: str, start: int, end: int) -> tuple[int, int]:
     bare = source[start:end].lstrip()
     return end - len(bare), end - len(bare) + len(bare.rstrip())
 
@@ -271,7 +271,7 @@ class _Reader:
         lines = node.children[0].content.split("\n")
         notes = {at for at, line in enumerate(lines) if line.startswith(_NOTE_MARK)}
         for first, last in pairwise(sorted({0, *notes, len(lines)})):
-            start, end = trimmed(
+            start, end = _trim(
                 self.source, self.lines[node.map[0] + first], self.lines[node.map[0] + last]
             )
             if first in notes:
@@ -304,7 +304,7 @@ class _Reader:
             bounds.pop()
         row = []
         for cell, (left, right) in zip(node.children, pairwise(bounds), strict=False):
-            first, last = trimmed(self.source, begin + left + 1, begin + right)
+            first, last = _trim(self.source, begin + left + 1, begin + right)
             text = plain(cell.children[0].content, self.references, tag_break)
             row.append(Span(text, first, max(first, last)))
         return tuple(row)
@@ -314,4 +314,4 @@ class _Reader:
         first, last = node.map
         while last > first + 1 and not self.body[last - 1].strip(" \t>"):
             last -= 1  # a tag of a dialect, which is an empty line to the parser
-        return trimmed(self.source, self.lines[first], self.lines[min(last, len(self.lines) - 1)])
+        return _trim(self.source, self.lines[first], self.lines[min(last, len(self.lines) - 1)])
