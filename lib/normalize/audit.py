@@ -88,10 +88,10 @@ class SegmentAudit(Record):
         ]
         return " and ".join(said)
 
-    @property
-    def is_changed(self) -> bool:
-        """Return whether anything was lost, moved or invented, or the segment was dropped."""
-        return bool(self.number("lost", "moved", "invented") or self.dropped)
+    def count(self, change: str, kind: str) -> int:
+        """Count the words, amounts or items of one kind; `change` may also be said or written."""
+        own = getattr(self, change)[kind]
+        return own if isinstance(own, int) else len(own)
 
 
 def audit(
@@ -129,30 +129,16 @@ def audit_texts(
     )
 
 
-def kind_of(word: str) -> str:
-    """Return the kind of a single word that carries a fact: version, path, number or name."""
-    return next((kind for kind, pattern in _WORD_KINDS.items() if pattern.fullmatch(word)), "name")
-
-
 def kinds_table(rows: list[SegmentAudit]) -> pd.DataFrame:
-    """Return one row per kind, "all" last: said, lost, lost_percent of said, moved, written,
-    invented, invented_percent of written, carried."""
-    table = pd.DataFrame(
-        [
-            {
-                "kind": kind,
-                "said": sum(row.said[kind] for row in rows),
-                "lost": _total(rows, "lost", kind),
-                "moved": _total(rows, "moved", kind),
-                "written": sum(row.written[kind] for row in rows),
-                "invented": _total(rows, "invented", kind),
-                "carried": _total(rows, "carried", kind),
-            }
-            for kind in KINDS
-        ]
-    )
-    total = pd.DataFrame([{"kind": "all", **table.drop(columns="kind").sum()}])
-    table = pd.concat([table, total], ignore_index=True)
+    """One row per kind, "all" last: said, lost, lost_percent of said, moved, written, invented,
+    invented_percent of written, carried."""
+    names = ("said", "lost", "moved", "written", "invented", "carried")
+    counts = {
+        kind: [sum(row.count(name, kind) for row in rows) for name in names] for kind in KINDS
+    }
+    table = pd.DataFrame.from_dict(counts, orient="index", columns=names)
+    table.loc["all"] = table.sum()
+    table = table.rename_axis("kind").reset_index()
     for place, part, of in ((3, "lost", "said"), (7, "invented", "written")):
         share = 100 * table[part] / table[of].where(table[of] > 0)
         table.insert(place, f"{part}_percent", share.astype(float))
@@ -160,38 +146,16 @@ def kinds_table(rows: list[SegmentAudit]) -> pd.DataFrame:
 
 
 def segments_table(rows: list[SegmentAudit]) -> pd.DataFrame:
-    """Return the worst 30 changed segments: counts with their totals, and the words."""
-    columns = [
-        "segment",
-        "said",
-        "lost",
-        "moved",
-        "written",
-        "invented",
-        "carried",
-        "words lost",
-        "words invented",
-        "dropped",
+    """The worst 30 changed segments: counts, the words that are lost or invented, and why."""
+    names = ("said", "lost", "moved", "written", "invented", "carried")
+    changed = [row for row in rows if row.dropped or row.number("lost", "moved", "invented")][:30]
+    cells = [
+        [row.segment_id, *(sum(row.count(name, kind) for kind in KINDS) for name in names)]
+        + [_shortened(row.lost), _shortened(row.invented), row.dropped]
+        for row in changed
     ]
-    return pd.DataFrame(
-        [
-            (
-                row.segment_id,
-                sum(row.said.values()),
-                row.number("lost"),
-                row.number("moved"),
-                sum(row.written.values()),
-                row.number("invented"),
-                row.number("carried"),
-                _listed(row.lost),
-                _listed(row.invented),
-                row.dropped,
-            )
-            for row in rows
-            if row.is_changed
-        ][:30],
-        columns=columns,
-    )
+    columns = ["segment", *names, "words lost", "words invented", "dropped"]
+    return pd.DataFrame(cells, columns=columns)
 
 
 def words_by_structure(segments: list[Segment], rewrites: list[Normalized]) -> pd.DataFrame:
@@ -282,7 +246,8 @@ class _Text:
         found: Facts = {kind: [] for kind in KINDS}
         for folded, word in self.words.items():
             word = word.rstrip(".:!?") or word  # it may have ended a sentence
-            kind = kind_of(word)
+            matches = (kind for kind, one in _WORD_KINDS.items() if one.fullmatch(word))
+            kind = next(matches, "name")
             if folded not in other.every_word and (kind != "number" or word not in inside):
                 found[kind].append(word)
         found["unit"] = [text for value, text in self.amounts.items() if value not in other.amounts]
@@ -343,11 +308,7 @@ def _without(words: Facts, others: Facts) -> Facts:
     return {kind: [word for word in words[kind] if word not in others[kind]] for kind in KINDS}
 
 
-def _total(rows: list[SegmentAudit], change: str, kind: str) -> int:
-    return sum(len(getattr(row, change)[kind]) for row in rows)
-
-
-def _listed(words: Facts) -> str:
+def _shortened(words: Facts) -> str:
     every = [word for kind in KINDS for word in words[kind]]
     more = f" and {len(every) - 12} more" if len(every) > 12 else ""
     return ", ".join(every[:12]) + more

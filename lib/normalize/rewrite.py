@@ -97,16 +97,13 @@ def llm_normalizer(model: str, document_kind: str, calls: Calls) -> Rewrite:
     model_named("normalizer", model)
 
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
-        named, wordless = {one.segment_id: one for one in segments}, Reply("", WORDLESS)
+        named = {one.segment_id: one for one in segments}
         requests = {
             name: _rewrite_request(one, documents[one.document_id], document_kind)
             for name, one in named.items()
-            if re.search(r"\w", one.text)
         }
-        replies = dict(zip(requests, complete([*requests.values()], model, calls), strict=True))
-        rows = {
-            name: parse_rewrite(one, replies.get(name, wordless)) for name, one in named.items()
-        }
+        replies = _replies(segments, requests, model, calls)
+        rows = {name: parse_rewrite(one, replies[name]) for name, one in named.items()}
         faults = _faults(segments, documents, rows)
         again = {
             name: _repair_request(requests[name], replies[name], faults[name])
@@ -129,6 +126,15 @@ def llm_normalizer(model: str, document_kind: str, calls: Calls) -> Rewrite:
         return [*rows.values()]
 
     return rewrite
+
+
+# A segment without a word is not sent
+def _replies(
+    segments: list[Segment], requests: dict[str, Request], model: str, calls: Calls
+) -> dict[str, Reply]:
+    names = [one.segment_id for one in segments if re.search(r"\w", one.text)]
+    replies = complete([requests[name] for name in names], model, calls)
+    return dict.fromkeys(requests, Reply("", WORDLESS)) | dict(zip(names, replies, strict=True))
 
 
 def _repair_request(request: Request, reply: Reply, fault: str) -> Request:
@@ -363,16 +369,13 @@ def llm_augmenter(model: str, document_kind: str, calls: Calls) -> dict[str, Str
                 strategy, one, documents[one.document_id], k, document_kind
             )
             for one in segments
-            if re.search(r"\w", one.text)
         }
-        replies = dict(zip(requests, complete(list(requests.values()), model, calls), strict=True))
-        read, wordless = _pairs if strategy == "pairs" else _texts, Reply("", WORDLESS)
+        replies = _replies(segments, requests, model, calls)
+        read = _pairs if strategy == "pairs" else _texts
         return [
             draft
             for one in segments
-            for draft in read(
-                one, documents[one.document_id], replies.get(one.segment_id, wordless), k
-            )
+            for draft in read(one, documents[one.document_id], replies[one.segment_id], k)
         ]
 
     return {strategy: partial(vary, strategy) for strategy in _VARIANTS}
