@@ -9,7 +9,7 @@ from scipy.special import expit, xlog1py, xlogy
 
 from lib.analyze.format import estimate, p_value
 from lib.analyze.statistics.units import holm, over_units
-from lib.analyze.stats import ALPHA
+from lib.analyze.stats import ALPHA, LEAST_FLIPS
 from lib.core.structures import STRUCTURES, prose, structure_of
 from lib.exposures.arms import RAW
 from lib.lab.products import ATTRIBUTES
@@ -287,6 +287,8 @@ def answer(table: pd.DataFrame) -> str:
     if first.bases < 2:
         return "One base, which shows how this is measured: see the replicates.\n"
     shown = {row: "is" if row.p_holm <= ALPHA else "is not" for row in rows}
+    if first.bases < LEAST_FLIPS:  # no pattern of signs is rare enough
+        shown = dict.fromkeys(rows, "of so few bases cannot be")
     ratio = [2**value for value in (second.mean, second.low, second.high)]
     nats, end = (
         estimate(*values, digits=3, sign="+")

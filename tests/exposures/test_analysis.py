@@ -75,6 +75,8 @@ def test_effects_have_two_primary_rows_holm_and_equivalence(rows):
     )
     text = analysis.answer(table)
     assert text.startswith("Over 6 bases") and "-0.1" in text and "nan" not in text
+    few = analysis.effects(rows[rows.base < 5], 0.07, ("question", "answered"))
+    assert analysis.answer(few).count("difference of so few bases cannot be shown") == 2
     one = analysis.effects(rows[rows.base == 0], 0.07, ("question", "answered"))
     assert analysis.answer(one).startswith("One base, which shows")
 
