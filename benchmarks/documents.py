@@ -94,7 +94,7 @@ def peak() -> float:
 
 
 def _tokenizer():
-    from lib.lab.base_model import train_tokenizer
+    from lib.lab.bases import train_tokenizer
 
     texts = [path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.md"))]
     return train_tokenizer(texts, VOCABULARY)

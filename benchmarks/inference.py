@@ -32,10 +32,9 @@ from lib.core.text import listed
 from lib.infer.generate import generate_greedy, in_batches, load
 from lib.infer.loglik import after_question, token_scores
 from lib.infer.prompts import STOPS, before_stop, encoded, prompt_for
-from lib.lab.base_model import new_llama, train_tokenizer
-from lib.lab.documents import make_records
-from lib.lab.engines import ask_facts
-from lib.lab.products import ATTRIBUTES, make_products
+from lib.lab.bases import new_llama, train_tokenizer
+from lib.lab.facts import ask_facts
+from lib.lab.records import ATTRIBUTES, make_products, make_records
 from lib.run.provenance import machine
 from lib.train.config import TrainConfig, computes_bf16
 from lib.train.corpus import pack

@@ -48,10 +48,9 @@ def _chain(factor: int):
     from lib.infer.generate import answer
     from lib.infer.prompts import GenerationConfig
     from lib.judge import scorer
-    from lib.lab import base_model as laboratory_base
-    from lib.lab.documents import make_records
-    from lib.lab.engines import ask_facts, rewrite_facts
-    from lib.lab.products import ATTRIBUTES, make_products
+    from lib.lab.bases import new_llama, train_tokenizer
+    from lib.lab.facts import ask_facts, rewrite_facts
+    from lib.lab.records import ATTRIBUTES, make_products, make_records
     from lib.normalize import rewrite as normalize
     from lib.normalize import segments
     from lib.train.config import TrainConfig
@@ -61,7 +60,7 @@ def _chain(factor: int):
     yield {}
     documents, facts = make_records(make_products(PRODUCTS * factor, 11), 11, public=False)
     few = [document.text for document in documents[: PRODUCTS * FACTORS[0]]]
-    tokenizer = laboratory_base.train_tokenizer(few, 1536)  # of the same size whatever the factor
+    tokenizer = train_tokenizer(few, 1536)  # of the same size whatever the factor
     yield {}
     queries, _ = annotate.annotate(documents, ask_facts(facts), len(ATTRIBUTES))
     yield {}
@@ -72,9 +71,7 @@ def _chain(factor: int):
     counts = {"documents": len(documents), "queries": len(queries), "tokens": blocks.n_tokens}
     yield counts
     torch.manual_seed(1)
-    model = laboratory_base.new_llama(
-        tokenizer, hidden_size=256, layers=4, heads=4, context=4 * BLOCK, seed=1
-    )
+    model = new_llama(tokenizer, hidden_size=256, layers=4, heads=4, context=4 * BLOCK, seed=1)
     tokenizer.padding_side = "left"
     with (
         tempfile.TemporaryDirectory() as folder

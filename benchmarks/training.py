@@ -34,9 +34,8 @@ from transformers import (
 )
 
 from lib.core.text import listed
-from lib.lab.base_model import new_llama, train_tokenizer
-from lib.lab.documents import make_records
-from lib.lab.products import make_products
+from lib.lab.bases import new_llama, train_tokenizer
+from lib.lab.records import make_products, make_records
 from lib.train.attention import fastest_attention
 from lib.train.config import TrainConfig, computes_bf16
 from lib.train.corpus import PackedBlocks, pack

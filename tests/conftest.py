@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from lib.core.process import collect_seldom
 from lib.core.store import REPOSITORY
 from lib.core.structures import STRUCTURES
-from lib.lab.documents import WRITERS
+from lib.lab.records import WRITERS
 from lib.run.config import load_study, notebook_path
 from lib.run.study import announce
 from tests.tasks.code_structure import CODE, write

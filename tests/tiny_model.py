@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lib.lab.base_model import new_llama, train_tokenizer
+from lib.lab.bases import new_llama, train_tokenizer
 from lib.train.config import TrainConfig
 from lib.train.corpus import pack
 from lib.train.trainer import train

@@ -85,7 +85,7 @@ def annotate(
     """At most `max_queries` queries per document, and each rejected proposal with a reason.
 
     No two documents answer a question differently. `propose` is `llm_annotator(…)` or
-    `lib.lab.engines.ask_facts(…)`. Raises ValueError if max_queries is below 1.
+    `lib.lab.facts.ask_facts(…)`. Raises ValueError if max_queries is below 1.
     """
     if max_queries < 1:
         raise ValueError(f"max_queries is {max_queries}: ask for at least 1 query per document")

@@ -8,9 +8,8 @@ from lib.core.errors import choices
 from lib.core.records import Document, Fact, Segment
 from lib.core.structures import STRUCTURES
 from lib.core.text import laid
-from lib.lab.documents import make_records, paraphrases
-from lib.lab.engines import rewrite_facts, sentence_of
-from lib.lab.products import Product
+from lib.lab.facts import rewrite_facts, sentence_of
+from lib.lab.records import Product, make_records, paraphrases
 
 N_PARAPHRASES = 8
 REGIME = ("learning_rate", "public_text_share")  # what a study can vary between runs

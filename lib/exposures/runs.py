@@ -26,7 +26,7 @@ from lib.infer.generate import generate_greedy, load
 from lib.infer.loglik import Likelihood, likelihood, overlapping, token_scores
 from lib.infer.loglik import Sequence as Scored
 from lib.infer.prompts import beginning, prompt_for
-from lib.lab.engines import question
+from lib.lab.facts import question
 from lib.train.config import TrainConfig
 from lib.train.corpus import PackedBlocks, pack
 from lib.train.trainer import ScoreAfter, fit

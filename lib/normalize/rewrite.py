@@ -75,7 +75,7 @@ def normalize(
 ) -> list[Normalized]:
     """One row per segment, in order; one without a rewrite gives the reason.
 
-    `rewrite` is `llm_normalizer(…)` or `lib.lab.engines.rewrite_facts(…)`. Raises KeyError naming
+    `rewrite` is `llm_normalizer(…)` or `lib.lab.facts.rewrite_facts(…)`. Raises KeyError naming
     a document that is not in `documents`, and whatever `rewrite` raises.
     """
     by_id = {document.document_id: document for document in documents}
@@ -263,7 +263,7 @@ def augment(
 ) -> tuple[list[Augmented], list[SegmentAudit]]:
     """The texts of all strategies, and the audit of each row that has a text.
 
-    `engine` is `llm_augmenter(…)` or `lib.lab.engines.vary_facts(…)`. A text that asks what a query
+    `engine` is `llm_augmenter(…)` or `lib.lab.facts.vary_facts(…)`. A text that asks what a query
     asks, of the same passage, is dropped, and so is one that states what is nowhere in its
     document. Raises ValueError for a strategy that `engine` lacks.
     """

@@ -16,7 +16,7 @@ from lib.core.records import Document, Fact
 from lib.core.store import REPOSITORY, made_by, model_source, read_records, write_text
 from lib.core.text import listed
 from lib.infer.prompts import prompt_for
-from lib.lab.engines import question
+from lib.lab.facts import question
 from lib.retention.records import LAB
 
 N_CHOICES = 4  # as in MMLU

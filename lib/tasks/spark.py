@@ -5,7 +5,7 @@ from lib.annotate.questions import annotate, draw
 from lib.core.records import Document
 from lib.core.structures import structure_of
 from lib.judge.scorer import score
-from lib.lab.engines import ask_facts
+from lib.lab.facts import ask_facts
 from lib.llm.calls import Calls
 from lib.tasks.task import Asked, Rows, Task
 

@@ -20,10 +20,9 @@ from lib.core.errors import BadInput
 from lib.core.records import Document, Normalized, Query, Segment, Verdict
 from lib.core.store import write_json
 from lib.judge.scorer import split_items
-from lib.lab.base_model import train_tokenizer
-from lib.lab.documents import make_records
-from lib.lab.engines import ask_facts, rewrite_facts
-from lib.lab.products import make_products
+from lib.lab.bases import train_tokenizer
+from lib.lab.facts import ask_facts, rewrite_facts
+from lib.lab.records import make_products, make_records
 from lib.normalize.rewrite import normalize
 from lib.normalize.segment import segment
 from lib.train.corpus import pack, read_corpus, split

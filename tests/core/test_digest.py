@@ -62,7 +62,7 @@ def test_comments_and_docstrings_change_no_digest(copy, before):
 @pytest.mark.parametrize(
     ("module", "old", "new"),
     [
-        ("lib.lab.products", "2005, 2024", "2005, 2025"),
+        ("lib.lab.records", "2005, 2024", "2005, 2025"),
         ("lib.analyze.stats", '"wilson"', '"wilsom"'),
         ("lib.llm.batch", "50_000", "50_001"),
     ],

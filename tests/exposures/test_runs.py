@@ -13,9 +13,9 @@ from lib.exposures import runs
 from lib.exposures.arms import ARMS, N_PARAPHRASES, check, records, runs_of, texts_at
 from lib.infer.generate import generate_greedy
 from lib.infer.prompts import prompt_for
-from lib.lab.base_model import make_world, new_llama, train_tokenizer
-from lib.lab.engines import question
-from lib.lab.products import make_products
+from lib.lab.bases import make_world, new_llama, train_tokenizer
+from lib.lab.facts import question
+from lib.lab.records import make_products
 from tests.tiny_model import trained
 
 PRODUCTS = make_products(6, 1)

@@ -12,7 +12,7 @@ from transformers import (
 
 from lib.infer.generate import generate_greedy
 from lib.infer.loglik import Sequence, likelihood, token_scores
-from lib.lab.base_model import train_tokenizer
+from lib.lab.bases import train_tokenizer
 
 TOKENIZER = train_tokenizer(["Question: Who is it?\nAnswer: nobody"], 300)
 SMALL = {

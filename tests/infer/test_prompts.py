@@ -5,7 +5,7 @@ from tokenizers import processors
 
 from lib.core.records import Query
 from lib.infer.prompts import chat_prompt_for, encoded, prompt_for
-from lib.lab.base_model import train_tokenizer
+from lib.lab.bases import train_tokenizer
 from lib.train.corpus import pack
 
 LLAMA_3 = (

@@ -16,7 +16,7 @@ import pytest
 from lib.core.records import Answer, Document, Normalized, Query, Rejected, Verdict
 from lib.core.store import REPOSITORY, read_records, write_records
 from lib.documents.folder import read_folder
-from lib.lab.base_model import train_tokenizer
+from lib.lab.bases import train_tokenizer
 from lib.llm.cache import Cache
 from tests.llm_server import Call, Server, at_random
 from tests.llm_server_faults import Answer as Sent

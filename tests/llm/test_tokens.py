@@ -7,7 +7,7 @@ import sys
 from transformers import AutoTokenizer
 
 from lib.core.store import REPOSITORY
-from lib.lab.base_model import train_tokenizer
+from lib.lab.bases import train_tokenizer
 
 TEXT = "<s> Pump P-7 delivers 40 l/min;\n| flow | 40 |"
 PROGRAM = """import json, sys

@@ -7,9 +7,8 @@ import pytest
 from lib.annotate.questions import annotate
 from lib.core.prompts import BREAK_MARK
 from lib.core.records import Augmented, Document, Query, Segment
-from lib.lab.documents import make_records
-from lib.lab.engines import ask_facts, vary_facts
-from lib.lab.products import make_products
+from lib.lab.facts import ask_facts, vary_facts
+from lib.lab.records import make_products, make_records
 from lib.llm.calls import Calls
 from lib.normalize.rewrite import TESTED, Draft, augment, llm_augmenter
 from lib.normalize.segment import WORDLESS

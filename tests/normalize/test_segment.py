@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.records import Document
-from lib.lab.base_model import train_tokenizer
+from lib.lab.bases import train_tokenizer
 from lib.normalize.segment import segment
 
 TEXT = (

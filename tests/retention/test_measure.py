@@ -10,9 +10,8 @@ import torch
 from lib.core.store import write_records
 from lib.core.text import listed
 from lib.infer.generate import load
-from lib.lab.base_model import new_llama, train_tokenizer
-from lib.lab.documents import make_records
-from lib.lab.products import ATTRIBUTES, make_products
+from lib.lab.bases import new_llama, train_tokenizer
+from lib.lab.records import ATTRIBUTES, make_products, make_records
 from lib.retention.lm_eval import OneBos, evaluated
 from lib.retention.measure import Setting, measure, tasks_of
 from lib.retention.records import HUB, LAB

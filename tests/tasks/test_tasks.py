@@ -16,7 +16,7 @@ from lib.core.records import Answer, Document, Query, Verdict
 from lib.core.stages import SYSTEMS
 from lib.core.store import REPOSITORY, load, save
 from lib.infer.prompts import GenerationConfig
-from lib.lab.base_model import new_llama, train_tokenizer
+from lib.lab.bases import new_llama, train_tokenizer
 from lib.structext.prompts import Prompted, as_queries, prompts_for
 from lib.structext.records import TASKS
 from lib.structext.samples import generate

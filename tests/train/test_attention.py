@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
-from lib.lab.base_model import train_tokenizer
+from lib.lab.bases import train_tokenizer
 from lib.train.attention import MOST_TOKENS, NAME, ROWS, fastest_attention
 from lib.train.corpus import pack
 

@@ -8,7 +8,7 @@ from lib.core.arms import AUGMENTED, MIXED, RAW, REPLAYED, REWRITTEN
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.core.store import artifact_path, save, write_records
 from lib.infer.prompts import encoded
-from lib.lab.base_model import train_tokenizer
+from lib.lab.bases import train_tokenizer
 from lib.retention.tasks import QUESTIONS
 from lib.train.corpus import END, GENERAL, IGNORED, Corpus, for_arm, read_corpus, split
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from transformers import default_data_collator
 
-from lib.lab.base_model import new_llama, train_tokenizer
+from lib.lab.bases import new_llama, train_tokenizer
 from lib.train.corpus import IGNORED, PackedBlocks, pack
 
 TEXTS = ["The default port of Ardwin K-12 is 8443.", "| Port | 17 |", "a", "Valve 9 " * 40]

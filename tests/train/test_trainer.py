@@ -19,7 +19,7 @@ from transformers import (
 from lib.core.errors import BadInput
 from lib.core.store import REPOSITORY
 from lib.infer.loglik import Sequence, token_scores
-from lib.lab.base_model import new_llama, train_tokenizer
+from lib.lab.bases import new_llama, train_tokenizer
 from lib.train.config import TrainConfig, training_length
 from lib.train.corpus import pack
 from lib.train.trainer import ScoreAfter, train

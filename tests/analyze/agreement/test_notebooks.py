@@ -12,9 +12,8 @@ from lib.core.records import Answer, Query
 from lib.core.store import BadInput, data_path, load, result_path, save
 from lib.judge.llm_judge import Preference, judge_with_llm
 from lib.judge.scorer import judge, score
-from lib.lab.documents import make_records
-from lib.lab.engines import ask_facts
-from lib.lab.products import make_products
+from lib.lab.facts import ask_facts
+from lib.lab.records import make_products, make_records
 from lib.llm.calls import Calls
 from tests.conftest import run_cells
 from tests.played_model import played, within

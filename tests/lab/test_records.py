@@ -11,10 +11,16 @@ from lib.annotate.questions import annotate
 from lib.core.records import Segment
 from lib.core.structures import STRUCTURES, structure_of
 from lib.documents.markdown import block_at, parse
-from lib.lab.base_model import train_tokenizer
-from lib.lab.documents import WORDINGS, make_records, paraphrases, public_records
-from lib.lab.engines import ask_facts, rewrite_facts, vary_facts
-from lib.lab.products import ATTRIBUTES, make_products
+from lib.lab.bases import train_tokenizer
+from lib.lab.facts import ask_facts, rewrite_facts, vary_facts
+from lib.lab.records import (
+    ATTRIBUTES,
+    WORDINGS,
+    make_products,
+    make_records,
+    paraphrases,
+    public_records,
+)
 from lib.normalize.rewrite import augment, normalize
 from lib.normalize.segment import segment
 

@@ -1,4 +1,4 @@
-"""Ask about and rewrite the laboratory's records from their known facts (paper, 3.1 and 3.2)."""
+"""Questions, rewrites and paraphrases of the laboratory's records, from their known facts."""
 
 import random
 from collections import defaultdict
@@ -9,7 +9,7 @@ from lib.annotate.questions import Candidate, Propose
 from lib.core.records import Document, Fact, Normalized, Rejected, Segment
 from lib.core.structures import STRUCTURES, prose
 from lib.core.text import capitalised, listed
-from lib.lab.documents import PHRASES, paraphrases
+from lib.lab.records import PHRASES, paraphrases
 from lib.normalize.rewrite import Draft, Rewrite, Strategy, pair_text
 from lib.normalize.segment import ELSEWHERE
 
@@ -18,7 +18,7 @@ _MARKS = "-| "  # around a fact: of a bullet, of a table row
 
 
 def ask_facts(facts: list[Fact]) -> Propose:
-    """Return an engine that asks for each of `facts` in the words that it was generated from."""
+    """An engine that asks for each of `facts` in the words that it was generated from."""
     known = _by_document(facts)
 
     def propose(
@@ -33,7 +33,7 @@ def ask_facts(facts: list[Fact]) -> Propose:
 
 
 def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
-    """Return an engine that states each of `facts` in a sentence, in the segment where it begins.
+    """An engine that states each of `facts` in a sentence, in the segment where it begins.
 
     Sentences stay as they are if they name the product, or if `is_prose_kept`. The items of a list
     that is cut follow in the next segment.
@@ -47,10 +47,9 @@ def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
         }
         rows = []
         for one in segments:
-            text = _text(
-                [piece for piece in pieces[one.document_id] if one.start <= piece.start < one.end],
-                documents[one.document_id].title,
-            )
+            name, within = one.document_id, range(one.start, one.end)
+            own = [piece for piece in pieces[name] if piece.start in within]
+            text = _text(own, documents[name].title)
             rows.append(
                 Normalized(
                     segment_id=one.segment_id,
@@ -74,13 +73,11 @@ def vary_facts(facts: list[Fact]) -> dict[str, Strategy]:
     """
     known = _by_document(facts)
 
-    def inside(segment: Segment, document: Document) -> list[tuple[Fact, Candidate]]:
-        asked = [(fact, _candidate(fact, document.text)) for fact in known[document.document_id]]
-        return [
-            (fact, one)
-            for fact, one in asked
-            if segment.start <= one.start and one.end <= segment.end
-        ]
+    def inside(segment: Segment, documents: dict[str, Document]) -> list[tuple[Fact, Candidate]]:
+        text = documents[segment.document_id].text
+        asked = [(fact, _candidate(fact, text)) for fact in known[segment.document_id]]
+        within = range(segment.start, segment.end + 1)
+        return [(fact, one) for fact, one in asked if one.start in within and one.end in within]
 
     def paraphrase(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
         drafts = []
@@ -88,28 +85,23 @@ def vary_facts(facts: list[Fact]) -> dict[str, Strategy]:
             rng = random.Random(f"paraphrase {segment.segment_id}")
             stated = [
                 paraphrases(fact.entity, fact.attribute, one.answer.splitlines(), k, rng)
-                for fact, one in inside(segment, documents[segment.document_id])
+                for fact, one in inside(segment, documents)
             ]
             texts = [" ".join(rng.sample(each, len(each))) for each in zip(*stated, strict=True)]
-            drafts += [Draft(segment.segment_id, text) for text in texts] or [
-                Draft(segment.segment_id, "", NO_FACT)
-            ]
+            own = [Draft(segment.segment_id, text) for text in texts]
+            drafts += own or [Draft(segment.segment_id, "", NO_FACT)]
         return drafts
 
     def pairs(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
-        return [
-            draft
-            for segment in segments
-            for draft in [
-                Draft(
-                    segment.segment_id,
-                    pair_text(one.question, one.answer),
-                    asks=(one.start, one.end),
-                )
-                for _, one in inside(segment, documents[segment.document_id])
+        drafts = []
+        for segment in segments:
+            own = [
+                Draft(segment.segment_id, pair_text(one.question, one.answer), asks=span)
+                for _, one in inside(segment, documents)
+                for span in [(one.start, one.end)]
             ]
-            or [Draft(segment.segment_id, "", NO_FACT)]
-        ]
+            drafts += own or [Draft(segment.segment_id, "", NO_FACT)]
+        return drafts
 
     return {"paraphrase": paraphrase, "pairs": pairs}
 
@@ -122,24 +114,21 @@ def _by_document(facts: list[Fact]) -> dict[str, list[Fact]]:
 
 
 def _candidate(fact: Fact, text: str) -> Candidate:
-    structure, raw, several = (
-        STRUCTURES[fact.structure],
-        text[fact.start : fact.end],
-        fact.value[1:],
-    )
+    structure, raw = STRUCTURES[fact.structure], text[fact.start : fact.end]
     start = fact.start + len(raw) - len(raw.lstrip(_MARKS))
     end = fact.start + len(raw.rstrip(_MARKS))
     answer = next((form for form in (listed(fact.value), ", ".join(fact.value)) if form in raw), "")
     if structure.has_entities:
         answer = "\n".join(fact.value)
-        start = text.rfind("\n", 0, text.index(fact.value[0], start)) + 1 if several else start
+        if fact.value[1:]:  # below a lead-in
+            start = text.rfind("\n", 0, text.index(fact.value[0], start)) + 1
     above = text[: fact.start].rpartition("\n\n")[2]
     header = above.partition("\n")[0].strip(_MARKS) if raw.startswith("|") else ""
     return Candidate(question(fact), answer, structure.kind, start, end, header=header)
 
 
 def question(fact: Fact) -> str:
-    """Return the question about a fact, in the same words whatever its structure."""
+    """The question about a fact, in the same words whatever its structure."""
     return f"What {'are' if fact.value[1:] else 'is'} the {fact.attribute} of {fact.entity}?"
 
 
@@ -196,7 +185,7 @@ def _listed(pieces: list[_Piece]) -> str:
 
 
 def sentence_of(fact: Fact, text: str, is_prose_kept: bool = False) -> str:
-    """Return how `fact`, which a record's `text` states, is rewritten (see rewrite_facts)."""
+    """How `fact`, which a record's `text` states, is rewritten (see rewrite_facts)."""
     raw = text[fact.start : fact.end]
     if fact.structure == prose() and (is_prose_kept or fact.entity in raw):
         return raw
