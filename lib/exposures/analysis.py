@@ -12,7 +12,7 @@ from lib.analyze.statistics.units import holm, over_units
 from lib.analyze.stats import ALPHA, LEAST_FLIPS
 from lib.core.structures import STRUCTURES, prose, structure_of
 from lib.exposures.arms import RAW
-from lib.lab.products import ATTRIBUTES
+from lib.lab.records import ATTRIBUTES
 
 NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings"
 MEASURES = {"question": NATS, "record": NATS, "answered": POINTS, "stored": POINTS}
