@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 # How a quotation was found: exactly, ignoring whitespace, approximately.
 Grounding = Literal["exact", "folded", "fuzzy"]
+OUTCOMES = ("A", "B", "tie")  # of a comparison of two arms' answers: which is better
 
 
 class Record(BaseModel):

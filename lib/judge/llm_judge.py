@@ -18,7 +18,6 @@ Case = tuple[Query, Criterion, str, str]  # with both arms' answers
 Both = tuple[Decision, Decision]  # with the first arm's answer shown first, and shown second
 DecidePairs = Callable[[list[Case]], list[Both]]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
-OUTCOMES: tuple[Choice, ...] = ("A", "B", "tie")
 # A line with one mark and nothing else: any case, spaces inside the brackets, bold or italic type.
 _MARK_ALONE = re.compile(r"[*\s]*\[\[\s*([a-z]+)\s*\]\][*\s]*", re.I)
 _MARK_ABOVE = re.compile(r"[\W_]*\[\[\s*([a-z]+)\s*\]\][\W_]*", re.I)  # no other word on its line

@@ -10,8 +10,7 @@ from lib.core.records import Document, Fact, Normalized, Rejected, Segment
 from lib.core.structures import STRUCTURES, prose
 from lib.core.text import capitalised, listed
 from lib.lab.records import PHRASES, paraphrases
-from lib.normalize.rewrite import Draft, Rewrite, Strategy, pair_text
-from lib.normalize.segment import ELSEWHERE
+from lib.normalize.segment import ELSEWHERE, Draft, Rewrite, Strategy, pair_text
 
 NO_FACT = "no fact is in this segment"
 _MARKS = "-| "  # around a fact: of a bullet, of a table row

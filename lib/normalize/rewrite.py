@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import pandas as pd
@@ -22,7 +22,7 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 from lib.normalize.audit import SegmentAudit, audit, audit_texts
-from lib.normalize.segment import KEPT, WORDLESS
+from lib.normalize.segment import KEPT, WORDLESS, Draft, Rewrite, Strategy, pair_text
 
 TESTED = "asks what a question of the test asks"
 NOTHING = "the model found nothing of this kind in the segment"
@@ -65,9 +65,6 @@ _NUMBER_LINE = re.compile(
     re.I | re.M,
 )
 _REMARK = re.compile(r"^[^\w\n]*(?:\d[.)][ \t]*)?remarks?[*_` ]*[:=][*_` \t]*(\S.*)$", re.I | re.M)
-
-# A normalizer: (segments, documents by id) -> one row per segment, in their order.
-Rewrite = Callable[[list[Segment], dict[str, Document]], list[Normalized]]
 
 
 def normalize(
@@ -231,26 +228,6 @@ def _rewrite(marked: str) -> str:
         bounds = [0, *ends]
         text = _LABEL.sub("", text[bounds[first.end()] : bounds[last[0].start()]].strip()).strip()
     return "" if text == _PLACEHOLDER else text
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A synthetic text before it is checked, or the reason why none was written."""
-
-    segment_id: str
-    text: str
-    dropped: str = ""
-    asks: tuple[int, int] | None = None  # of a pair: document.text[start:end] has the answer
-
-
-# (segments, documents by id, k) -> texts, or for a segment without any the reason
-Strategy = Callable[[list[Segment], dict[str, Document], int], list[Draft]]
-
-
-def pair_text(question: str, answer: str) -> str:
-    """A question and its answer in the form in which 04_infer asks."""
-    asked = prompt_template("answer").render(question=question, context="").rstrip()
-    return f"{asked} {answer}" if "\n" not in answer else f"{asked}\n{answer}"
 
 
 def augment(

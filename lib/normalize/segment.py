@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import semchunk
 from tqdm import tqdm
 
-from lib.core.records import Document, Segment
+from lib.core.prompts import prompt_template
+from lib.core.records import Document, Normalized, Segment
 
 if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
@@ -23,6 +25,28 @@ _STOP = re.compile(r"[。！？｡](?=[^」』）】〉》”’)\]\s])|(?<=[。
 _SHOWN = "\r"
 
 Count = Callable[[str], int]
+# A normalizer: (segments, documents by id) -> one row per segment, in their order.
+Rewrite = Callable[[list[Segment], dict[str, Document]], list[Normalized]]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A synthetic text before it is checked, or the reason why none was written."""
+
+    segment_id: str
+    text: str
+    dropped: str = ""
+    asks: tuple[int, int] | None = None  # of a pair: document.text[start:end] has the answer
+
+
+# (segments, documents by id, k) -> texts, or for a segment without any the reason
+Strategy = Callable[[list[Segment], dict[str, Document], int], list[Draft]]
+
+
+def pair_text(question: str, answer: str) -> str:
+    """A question and its answer in the form in which 04_infer asks."""
+    asked = prompt_template("answer").render(question=question, context="").rstrip()
+    return f"{asked} {answer}" if "\n" not in answer else f"{asked}\n{answer}"
 
 
 def segment(

@@ -20,9 +20,10 @@ from lib.analyze.paper import (
 )
 from lib.analyze.tables import formatted_table, table2, table5
 from lib.core.arms import ALL, ARMS
+from lib.core.records import OUTCOMES
 from lib.core.store import REPOSITORY
 from lib.core.structures import STRUCTURES
-from lib.judge.llm_judge import CRITERIA, OUTCOMES
+from lib.judge.llm_judge import CRITERIA
 from lib.run.config import load_study, notebook_path, parameters_of
 
 

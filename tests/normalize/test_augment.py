@@ -10,8 +10,8 @@ from lib.core.records import Augmented, Document, Query, Segment
 from lib.lab.facts import ask_facts, vary_facts
 from lib.lab.records import make_products, make_records
 from lib.llm.calls import Calls
-from lib.normalize.rewrite import TESTED, Draft, augment, llm_augmenter
-from lib.normalize.segment import WORDLESS
+from lib.normalize.rewrite import TESTED, augment, llm_augmenter
+from lib.normalize.segment import WORDLESS, Draft
 from tests.played_model import outside, played
 
 RECORD = """# Corvane P-417

@@ -20,8 +20,8 @@ from lib.analyze.figures.style import (
 from lib.analyze.format import DASH, in_words, labelled
 from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL, BASE
+from lib.core.records import OUTCOMES
 from lib.core.structures import STRUCTURES
-from lib.judge.llm_judge import OUTCOMES
 from lib.retention.records import label_of
 
 Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots
