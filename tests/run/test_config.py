@@ -286,7 +286,8 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     (folder / "good.md").write_text("The gate listens on 7001.\n")
     (folder / "bad.md").write_bytes(b"")
     (house.root / "studies" / "mine.yaml").write_text(
-        f"source: documents\nbase_model: org/model\narms: [base]\nvariants: []\n{NAMED}"
+        "source: documents\nbase_model: org/model\narms: [base]\nvariants: []\n"
+        "annotator: facts\nnormalizer: facts\n"  # no model, whose price and key would be asked for
     )
     ran = house.run("mine", "--documents", str(folder), "--jobs", "2")
     assert ran.returncode == 0, ran.stdout
