@@ -126,7 +126,7 @@ def _requested(
             f"{len(asked)} of {n_requests} replies of {model!r} are not in "
             f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
             "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
-            'import the replies with python -m lib.llm, or use "rules"'
+            'import the replies with python -m lib.llm, or use "scorer"'
         )
     budget = Budget(calls, check_price(model, calls), cache)
     waiting = {request.key(model, at.url): request for request in asked}
