@@ -1,16 +1,30 @@
-"""Compute intervals and tests that analyses share: over clusters, Wilson, sign flips, Holm."""
+"""Intervals and tests over clusters, seeds and bases: CR2, Wilson, t, sign flips, Holm."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit  # scipy.stats takes five times as long to import
+
+from lib.core.arms import ALL, BASE, sorted_arms, split_arm
+from lib.core.records import Fact, Query
+from lib.core.structures import STRUCTURES, prose
 
 ALPHA = 0.05  # two-sided
 ROUNDING = 1e-9  # a smaller standard error or sum counts as 0
 LEAST_FLIPS = 6  # clusters; the least two-sided p of n sign flips is 2 ** (1 - n)
 LEAST_CLUSTERS = 8  # of an interval that informs: with 5 it is 49 points wide, at nominal coverage
 TOO_FEW = "too few documents to tell"
+BOTH, QUERIES_ONLY = "queries and seeds; one base", "queries; one seed, one base"
+NONE = "none: one cluster, or no variation"
+SPREAD = (
+    "arm structure n clusters seeds mean each sd_seeds se_queries design_effect low high interval"
+).split()
+PAIRED = (
+    "first second structure n clusters seeds_first seeds_second only_first only_second "
+    "difference_points sd_first_points sd_second_points low_points high_points interval p"
+).split()
 
 
 def wilson(count: float, n: int) -> tuple[float, float]:
@@ -170,12 +184,189 @@ def sign_flip_p(
     )
 
 
-def holm(p_values) -> np.ndarray:
-    """Return p values after Holm's correction over the known ones; NaN stays NaN."""
+def exact_flips(values: np.ndarray) -> float:
+    """Return the two-sided p of a sum of `values` over all 2^n patterns of signs.
+
+    Values are rounded to 1/20,000 of the largest, so that equal sums can be counted together; a
+    sum that rounding may have moved below the observed one counts.
+    """
+    sizes = np.rint(20_000 * np.abs(values) / np.abs(values).max()).astype(int)
+    shares = np.ones(1)  # of the patterns, by the sum of the values that are positive
+    for size in sizes:
+        shares = (np.pad(shares, (0, size)) + np.pad(shares, (size, 0))) / 2
+    sums = 2 * np.arange(len(shares)) - sizes.sum()
+    observed = abs((np.sign(values) * sizes).sum())
+    return float(min(1.0, shares[np.abs(sums) >= observed - len(sizes)].sum()))
+
+
+def over_units(values: Sequence[float]) -> dict[str, float]:
+    """Return `t_over` of one value per independent unit, and p_flips of `exact_flips`.
+
+    NaN values are left out. Interval and p are NaN for one unit, or if all units are equal.
+    """
+    found = t_over(values)
+    if np.isnan(found["p"]):
+        return found | {"p_flips": np.nan}
+    return found | {"p_flips": exact_flips(pd.Series(values, dtype=float).dropna().to_numpy())}
+
+
+def holm(p_values: pd.Series, *, count_unknown: bool = False) -> pd.Series:
+    """Return Holm's p over the known ones, or over all with `count_unknown`; NaN stays NaN."""
     from statsmodels.stats.multitest import multipletests  # slow to import
 
-    p_values = np.asarray(p_values, dtype=float)
-    known, adjusted = ~np.isnan(p_values), np.full_like(p_values, np.nan)
-    if known.any():
-        adjusted[known] = multipletests(p_values[known], method="holm")[1]
-    return adjusted
+    p_values = p_values.astype(float)
+    family = p_values.fillna(1.0) if count_unknown else p_values.dropna()
+    if family.empty:
+        return p_values
+    adjusted = pd.Series(multipletests(family, method="holm")[1], family.index)
+    return adjusted.reindex(p_values.index).where(p_values.notna())
+
+
+def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[str, str]:
+    """Map each query_id to its cluster: the product that it is about if facts are known, else
+    its document. A query belongs to the entity of the facts that its span overlaps, or to the only
+    entity of its document.
+    """
+    by_document: dict[str, list[Fact]] = {}
+    for fact in facts:
+        by_document.setdefault(fact.document_id, []).append(fact)
+    clusters = {}
+    for query in queries:
+        known = by_document.get(query.document_id, [])
+        met = [fact.entity for fact in known if fact.start < query.end and query.start < fact.end]
+        entities = set(met or [fact.entity for fact in known])
+        clusters[query.query_id] = entities.pop() if len(entities) == 1 else query.document_id
+    return clusters
+
+
+def add_clusters(
+    rows: pd.DataFrame, queries: Iterable[Query], facts: Iterable[Fact] = ()
+) -> pd.DataFrame:
+    """Return `rows` of lib.analyze.tables.joined with a column `cluster` (see `clusters_of`)."""
+    return rows.assign(cluster=rows.query_id.map(clusters_of(queries, facts)))
+
+
+def spread(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …): SPREAD.
+
+    design_effect: n queries are worth n / design_effect independent ones (Kish 1965).
+    """
+    found = [
+        {"arm": arm, "structure": structure, "seeds": len(names)} | _spread(rows, names, structure)
+        for arm, names in _seeds_of(sorted_arms(rows.arm)).items()
+        for structure in (*STRUCTURES, ALL)
+    ]
+    return pd.DataFrame(found, columns=SPREAD)
+
+
+def paired(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
+    """Compare all pairs of arms, each averaged over its seeds, by structure, in points.
+
+    An unscored answer is not correct, as in Table 2. Then each structure's gain - that of prose,
+    untested. Arms differ if Holm's p is at most 5% and the interval excludes 0.
+    """
+    seeds = _seeds_of(sorted_arms(rows.arm))
+    cells = [(structure, "") for structure in (*STRUCTURES, ALL)]
+    cells += [(structure, prose()) for structure in list(STRUCTURES)[1:]]
+    found = []
+    for pair in combinations(seeds, 2):
+        for structure, beyond in cells:
+            cell, change, clusters = _difference(rows, pair, seeds, structure, beyond)
+            p = np.nan if beyond else sign_flip_p(change, clusters, draws=draws, seed=seed)
+            name = f"{structure} – {beyond}" if beyond else structure
+            found.append(cell | {"structure": name, "p": p})
+    table = pd.DataFrame(found, columns=PAIRED)
+    table["p_holm"] = holm(table.p)
+    holds_0 = table.low_points.le(0) & table.high_points.ge(0)
+    differs = table.p_holm.le(ALPHA) & ~holds_0
+    finding = np.select(
+        [table.p.isna(), table.clusters < LEAST_FLIPS, differs],
+        ["", TOO_FEW, "a difference"],
+        "no difference shown",
+    )
+    return table.assign(differs=differs, finding=finding)
+
+
+def _seeds_of(names: Iterable[str]) -> dict[str, list[str]]:
+    arms: dict[str, list[str]] = {}
+    for name in names:
+        arms.setdefault(split_arm(name)[0], []).append(name)
+    return arms
+
+
+# each query's mean over the seeds, its cluster, and each seed's mean; queries of `beyond` first
+def _over_seeds(
+    rows: pd.DataFrame, names: list[str], structure: str, beyond: str = ""
+) -> tuple[pd.Series, pd.Series, pd.Series]:
+    rows = rows[rows.arm.isin(names)]
+    rows = rows.assign(correct=rows.verdict.eq("correct").astype(float))
+    parts = [rows[(rows.structure == name) | (name == ALL)] for name in (beyond, structure) if name]
+    each = [part.groupby("arm").correct.mean().reindex(names) for part in parts]
+    both = pd.concat(parts).groupby("query_id")
+    return both.correct.mean(), both.cluster.first(), each[-1] - (each[0] if beyond else 0)
+
+
+def _spread(rows: pd.DataFrame, names: list[str], structure: str) -> dict:
+    queries, clusters, each = _over_seeds(rows, names, structure)
+    cell = {"n": len(queries), "clusters": clusters.nunique()}
+    if queries.empty:
+        return cell | {"each": [], "interval": NONE}
+    mean, error, _ = cluster_mean(queries, clusters)
+    independent = float(queries.std(ddof=1)) / len(queries) ** 0.5
+    seeds, deviation = len(names), float(each.std(ddof=1))
+    of_seeds = [(deviation**2 / seeds, seeds - 1)] if deviation > 0 else []
+    low, high = share_interval(queries, clusters, of_seeds)
+    return cell | {
+        "mean": mean,
+        "each": [float(value) for value in each],
+        "sd_seeds": deviation,
+        "se_queries": error if error > ROUNDING else np.nan,
+        "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
+        "low": low,
+        "high": high,
+        "interval": _covered(seeds > 1, low),
+    }
+
+
+# The variances of queries and seeds add, which is conservative for crossed factors (Cameron,
+# Gelbach and Miller 2011); with two seeds the interval covers 87%, so take three.
+def _difference(
+    rows: pd.DataFrame, pair: tuple[str, str], seeds: dict, structure: str, beyond: str
+) -> tuple[dict, pd.Series, pd.Series]:
+    sides = [_over_seeds(rows, seeds[arm], structure, beyond) for arm in pair]
+    change = 100 * (sides[1][0] - sides[0][0]).dropna()
+    clusters = sides[0][1][change.index]
+    is_beyond = None
+    if beyond:
+        of_query = rows.drop_duplicates("query_id").set_index("query_id").structure
+        is_beyond = (of_query[change.index] == structure).to_numpy()
+    deviations = [100 * float(each.std(ddof=1)) for _, _, each in sides]
+    has_seeds = all(
+        arm == BASE or not np.isnan(sd) for arm, sd in zip(pair, deviations, strict=True)
+    )
+    of_seeds = [
+        (sd**2 / len(seeds[arm]), len(seeds[arm]) - 1)
+        for arm, sd in zip(pair, deviations, strict=True)
+        if has_seeds and not np.isnan(sd)
+    ]
+    mean, error, freedom = cluster_mean(change, clusters, is_beyond)
+    low, high, bound = np.nan, np.nan, 200 if beyond else 100
+    if error > ROUNDING:
+        low, high, _ = t_test(mean, [(error**2, freedom), *of_seeds])
+    cell = {
+        "n": len(change),
+        "clusters": clusters.nunique(),
+        "only_first": int((change < 0).sum()),
+        "only_second": int((change > 0).sum()),
+        "difference_points": mean,
+        "low_points": max(low, -bound),
+        "high_points": min(high, bound),
+        "interval": _covered(has_seeds, low),
+    }
+    for side, arm, sd in zip(("first", "second"), pair, deviations, strict=True):
+        cell |= {side: arm, f"seeds_{side}": len(seeds[arm]), f"sd_{side}_points": sd}
+    return cell, change, clusters
+
+
+def _covered(has_seeds: bool, low: float) -> str:
+    return NONE if np.isnan(low) else BOTH if has_seeds else QUERIES_ONLY

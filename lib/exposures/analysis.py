@@ -8,8 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, xlog1py, xlogy
 
 from lib.analyze.format import estimate, p_value
-from lib.analyze.statistics.units import holm, over_units
-from lib.analyze.stats import ALPHA, LEAST_FLIPS
+from lib.analyze.stats import ALPHA, LEAST_FLIPS, holm, over_units
 from lib.core.structures import STRUCTURES, prose, structure_of
 from lib.exposures.arms import RAW
 from lib.lab.records import ATTRIBUTES
@@ -277,7 +276,7 @@ def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.D
         tested = [(table, True, name)] * (name == second)
         found.append(summarize(ratios(rows, name), DOUBLINGS, tested).assign(facts=EVERY))
     joined = pd.concat(found, ignore_index=True)
-    return joined.assign(p_holm=holm(joined.p_flips[joined.is_primary]))
+    return joined.assign(p_holm=holm(joined.p_flips[joined.is_primary], count_unknown=True))
 
 
 def answer(table: pd.DataFrame) -> str:

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lib.analyze.figures import style
-from lib.analyze.statistics.units import over_units
+from lib.analyze.stats import over_units
 from lib.core.structures import STRUCTURES, structure_label
 from lib.exposures import analysis
 from lib.exposures.analysis import NAMING

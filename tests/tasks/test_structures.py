@@ -5,8 +5,7 @@ import json
 from collections import Counter
 
 from lib.analyze.figures.plots import draw_accuracy
-from lib.analyze.statistics.paired import paired
-from lib.analyze.statistics.seeds import spread
+from lib.analyze.stats import paired, spread
 from lib.annotate.llm_annotator import read_reply
 from lib.annotate.questions import annotate
 from lib.core.records import Answer, Document

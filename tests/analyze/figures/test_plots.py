@@ -10,11 +10,10 @@ from lib.analyze.figures.plots import (
     draw_seeds,
 )
 from lib.analyze.paper import paper_rows, paper_table4
-from lib.analyze.statistics.paired import paired
-from lib.analyze.statistics.seeds import spread
+from lib.analyze.stats import paired, spread
 from lib.analyze.tables import table2, table5
 from tests.analyze.figures.test_style import interval_ends
-from tests.analyze.statistics.test_paired import rows_of
+from tests.analyze.test_seeds import rows_of
 
 
 def heights(axes) -> list[float]:
