@@ -3,7 +3,7 @@
 import itables
 import pytest
 
-from lib.analyze.paper import paper_rows
+from lib.analyze.published import paper_rows
 from lib.analyze.tables import answer_to_question, joined, table2, with_texts
 from lib.core.records import Answer
 from tests.analyze.test_tables import query, verdicts

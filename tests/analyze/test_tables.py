@@ -1,4 +1,4 @@
-"""Tables 1, 2 and 5: hand-worked cases; the paper's own counts are in test_paper."""
+"""Tables 1, 2 and 5: hand-worked cases; the paper's own counts are in test_published."""
 
 import math
 

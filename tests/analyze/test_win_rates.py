@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lib.analyze.paper import paper_table4
+from lib.analyze.published import paper_table4
 from lib.analyze.win_rates import COLUMNS, flips, formatted_table4, table4
 from lib.core.arms import ALL
 from lib.core.records import Query

@@ -9,7 +9,7 @@ from lib.analyze.figures.plots import (
     draw_preferences,
     draw_seeds,
 )
-from lib.analyze.paper import paper_rows, paper_table4
+from lib.analyze.published import paper_rows, paper_table4
 from lib.analyze.stats import paired, spread
 from lib.analyze.tables import table2, table5
 from tests.analyze.figures.test_style import interval_ends

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from lib.analyze.paper import (
+from lib.analyze.published import (
     DEVIATIONS,
     PAPER,
     RUN,

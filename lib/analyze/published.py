@@ -1,7 +1,8 @@
-"""The paper's Tables 1 to 5 (paper.csv) and settings (paper.md) beside a run's tables."""
+"""The paper's Tables 1 to 5 (published.csv) and settings (published.md) beside a run's."""
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from lib.analyze.format import DASH, with_error
@@ -24,8 +25,8 @@ _KINDS = {
 }
 
 
-def published(table: int) -> pd.DataFrame:
-    """Return the rows of a table in paper.csv: arm, structure, what, value, error, n."""
+def published_cells(table: int) -> pd.DataFrame:
+    """Return the cells of a table in published.csv: arm, structure, what, value, error, n."""
     rows = pd.read_csv(Path(__file__).with_suffix(".csv"))
     return rows[rows.table == table].drop(columns="table").fillna({"arm": "", "structure": ""})
 
@@ -35,24 +36,18 @@ def paper_rows() -> pd.DataFrame:
 
     Each arm has its own query ids, so a paired test of two arms finds nothing to pair.
     """
-    rows = [
-        (
-            cell.arm,
-            f"{cell.arm}-{cell.structure}-{cell.what}-{number}",
-            cell.structure,
-            cell.what,
-            "correct" if number < cell.value else "incorrect",
-            "published",
-        )
-        for cell in published(5).itertuples()
-        for number in range(int(cell.n))
-    ]
-    return pd.DataFrame(rows, columns=["arm", "query_id", "structure", "kind", "verdict", "reason"])
+    cells = published_cells(5).rename(columns={"what": "kind"})
+    rows = cells.loc[cells.index.repeat(cells.n.astype(int))]
+    number = rows.groupby(["arm", "structure", "kind"]).cumcount()
+    ids = rows.arm + "-" + rows.structure + "-" + rows.kind + "-" + number.astype(str)
+    verdict = np.where(number < rows.value, "correct", "incorrect")
+    rows = rows.assign(query_id=ids, verdict=verdict, reason="published").reset_index(drop=True)
+    return rows[["arm", "query_id", "structure", "kind", "verdict", "reason"]]
 
 
 def paper_table1() -> pd.DataFrame:
     """Return Table 1 in the columns of lib.analyze.tables.table1; NaN if not printed."""
-    cells = published(1)
+    cells = published_cells(1)
     table = cells.pivot(index="structure", columns="what", values="value")
     table = table.loc[cells.structure.unique(), cells[cells.structure != ALL].what.unique()]
     whole = dict.fromkeys(("queries", "entities_min", "entities_max"), "Int64")
@@ -62,20 +57,12 @@ def paper_table1() -> pd.DataFrame:
 def paper_table4() -> pd.DataFrame:
     """Return Table 4 as counts, in the columns of lib.analyze.win_rates.table4."""
     rows = []
-    for cell in published(4).itertuples():
-        count, n = int(cell.value), int(cell.n)
-        rows.append(
-            (
-                *cell.arm.split(),
-                cell.structure,
-                *cell.what.split(": "),
-                n,
-                0,
-                count,
-                count / n,
-                *wilson(count, n),
-            )
+    for cell in published_cells(4).astype({"value": int, "n": int}).itertuples():
+        names, share = (
+            (*cell.arm.split(), cell.structure, *cell.what.split(": ")),
+            cell.value / cell.n,
         )
+        rows.append((*names, cell.n, 0, cell.value, share, *wilson(cell.value, cell.n)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -90,33 +77,28 @@ def with_paper(ours: pd.DataFrame) -> pd.DataFrame:
         paper = paper_table1()
     else:
         paper = (table5 if "kind" in ours else table2)(paper_rows())
-    parts = [
-        table.assign(source=source)
-        for source, table in zip(SOURCES, (paper, ours), strict=True)
-        if len(table)
-    ]
-    return pd.concat(parts, ignore_index=True)[["source", *ours.columns]]
+    return _stacked(paper, ours)[["source", *ours.columns]]
+
+
+def _stacked(paper: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    parts = zip(SOURCES, (paper, ours), strict=True)
+    return pd.concat(
+        [table.assign(source=name) for name, table in parts if len(table)], ignore_index=True
+    )
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `with_paper`: for each cell the paper's row, then this run's, a dash if missing."""
     format_part = formatted_table4 if "outcome" in table else formatted_table
-    both = pd.concat(
-        [
-            format_part(part.drop(columns="source")).assign(source=source)
-            for source, part in table.groupby("source", sort=False)
-        ],
-        ignore_index=True,
-    )
+    parts = table.groupby("source", sort=False)
+    both = [format_part(part.drop(columns="source")).assign(source=name) for name, part in parts]
+    both = pd.concat(both, ignore_index=True)
     keys = [key for key in ("pair", "structure", "kind") if key in both]
     others = [column for column in both if column not in ("source", *keys)]
     others = sorted_arms(others) if "arm" in table else others
     cell = both.groupby(keys, sort=False).ngroup()
-    return (
-        both.iloc[cell.argsort(kind="stable")]
-        .reset_index(drop=True)[[*keys, "source", *others]]
-        .fillna(DASH)
-    )
+    both = both.iloc[cell.argsort(kind="stable")].reset_index(drop=True)
+    return both[[*keys, "source", *others]].fillna(DASH)
 
 
 def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
@@ -124,7 +106,7 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
 
     Means and errors are in %, differences from the base in points; the paper's without an error.
     """
-    paper = published(3).rename(columns={"what": "task", "value": "mean"}).assign(n=None)
+    paper = published_cells(3).rename(columns={"what": "task", "value": "mean"}).assign(n=None)
     of_base = paper[paper.arm == BASE].set_index("task")["mean"]
     paper["difference"] = (paper["mean"] - paper.task.map(of_base)).where(paper.arm != BASE)
     run = pd.DataFrame(
@@ -138,12 +120,7 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
             "difference_error": ours.se_points,
         }
     )
-    parts = [
-        part.assign(source=source)
-        for source, part in zip(SOURCES, (paper, run), strict=True)
-        if len(part)
-    ]
-    both = pd.concat(parts, ignore_index=True)
+    both = _stacked(paper, run)
     both["kind"] = both.task.map(_KINDS).fillna(both.task)
     numbers = ["n", "mean", "error", "difference", "difference_error"]
     both = both.reindex(columns=["source", "arm", "kind", "task", *numbers])
