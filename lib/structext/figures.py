@@ -9,22 +9,22 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lib.analyze.figures.style import (
-    THIN,
+from lib.analyze.format import estimate
+from lib.analyze.plots import (
+    finish,
     forest,
-    heat,
-    legend,
+    heat_map,
     marker,
-    name_axis,
     name_rows,
     offset,
     panels,
+    panels_of,
     styled,
 )
-from lib.analyze.format import estimate
 from lib.structext.analyze import BLIND, INTERVALS, JUDGE
 from lib.structext.records import TASKS
 
+THIN = {"elinewidth": 0.7, "capsize": 1.5}  # for many closely spaced intervals
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 LABELS = {
     "rouge_score": SCORE,
@@ -40,10 +40,10 @@ def draw_groups(
     """Draw a key of LABELS by group of `by` and arm, one panel per suite; also return `table`."""
     scale = 1 if measure.endswith("_points") else 100
     groups, arms = list(table[by].unique()), list(table.arm.unique())
-    parts = dict([*table.groupby("suite", sort=False)]) if "suite" in table else {"": table}
     height = 0.8 + len(groups) * (0.1 + 0.07 * len(arms))
-    figure, drawn = panels(len(parts), height, names=parts, sharex=True, sharey=True)
-    for axes, cells in zip(drawn, parts.values(), strict=False):
+    panel = "suite" if "suite" in table else ""
+    figure, parts = panels_of(table, panel, height, sharex=True, sharey=True)
+    for axes, cells in parts:
         for index, arm in enumerate(arms):
             own = cells[cells.arm == arm]
             y = [groups.index(name) + offset(index, len(arms), 0.72) for name in own[by]]
@@ -52,9 +52,8 @@ def draw_groups(
             look |= {"filled": ends[0].notna(), "label": arm, "line": THIN, "markersize": 4.5}
             forest(axes, y, value, *ends, **look)
     names = [f"{TASKS[name]} {name}" if by == "task" else name for name in groups]
-    name_rows(drawn[0], names, zero=scale == 1)
-    name_axis(figure, LABELS[measure])
-    legend(figure, drawn[0])
+    name_rows(figure.axes[0], names, zero=scale == 1)
+    finish(figure, LABELS[measure])
     return figure, table
 
 
@@ -71,7 +70,7 @@ def draw_heat(table: pd.DataFrame, arms: Sequence[str]) -> tuple[Figure, pd.Data
         own = plotted[(plotted.arm == arm)].set_index(["depth", "width"])
         own = 100 * own[["rouge_score", "sd_tasks"]].where(own.left_out < own.n)
         texts = own.rouge_score.map(estimate) + "\nSD " + own.sd_tasks.map(estimate)
-        image = heat(axes, own.rouge_score.unstack(), texts.unstack().fillna("–"), top=100)
+        image = heat_map(axes, own.rouge_score.unstack(), texts.unstack().fillna("–"), top=100)
         axes.set(xlabel="Width", ylabel="Depth" if axes is drawn[0] else "")
     if arms:
         figure.colorbar(image, ax=drawn, shrink=0.9, label=SCORE)

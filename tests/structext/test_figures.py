@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.collections import LineCollection
 
-from lib.analyze.figures.style import marker
+from lib.analyze.plots import marker
 from lib.structext.analyze import heat, real_and_test, summary, with_all
 from lib.structext.figures import draw_groups, draw_heat
 from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong

@@ -4,7 +4,7 @@ import ast
 import json
 from collections import Counter
 
-from lib.analyze.figures.plots import draw_accuracy
+from lib.analyze.plots import draw_bars
 from lib.analyze.stats import paired, spread
 from lib.annotate.llm_annotator import read_reply
 from lib.annotate.questions import annotate
@@ -99,7 +99,7 @@ def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, mo
             int(row["queries" if number == 1 else "n"]) for row in rows if row["structure"] == code
         }
         assert counts and 0 not in counts, number
-    drawn, _ = draw_accuracy(names["by_structure"])
+    drawn, _ = draw_bars(names["by_structure"])
     ticks = [label.get_text().split("\n")[0] for label in drawn.axes[0].get_xticklabels()]
     assert ticks == ["prose", "list", "table", "code", "all"]
     for found in (paired(names["rows"]), spread(names["rows"])):

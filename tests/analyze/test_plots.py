@@ -1,4 +1,4 @@
-"""The shared parts of figures: intervals, bars, forests, heat maps, and files that repeat."""
+"""Figures draw what their tables have, no unknown interval, and files that repeat."""
 
 import re
 from base64 import b64decode
@@ -9,10 +9,14 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 
-from lib.analyze.figures.style import (
+from lib.analyze.plots import (
+    draw_bars,
+    draw_paired,
+    draw_preferences,
+    draw_seeds,
+    finish,
     forest,
-    heat,
-    legend,
+    heat_map,
     marker,
     name_rows,
     panels,
@@ -21,6 +25,10 @@ from lib.analyze.figures.style import (
     styled,
     use_column,
 )
+from lib.analyze.published import paper_rows, paper_table4
+from lib.analyze.stats import paired, spread
+from lib.analyze.tables import table2, table5
+from tests.analyze.test_seeds import rows_of
 
 NAN = float("nan")
 
@@ -36,8 +44,8 @@ def interval_ends(axes, *, upright: bool = False) -> list[float]:
     )
 
 
-def texts(axes) -> list[str]:
-    return [text.get_text() for text in axes.texts]
+def texts(artists) -> list[str]:
+    return [text.get_text() for text in artists]
 
 
 @styled
@@ -54,20 +62,20 @@ def test_an_unknown_interval_or_estimate_is_not_drawn():
         **marker(1),
     )
     name_rows(axes, ["a", "b", "c"], zero=True)
-    legend(figure, axes)
+    finish(figure)
     assert interval_ends(axes) == [4, 7]
     hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
     assert [list(line.get_ydata()) for line in hollow] == [[1]]
     assert axes.get_ylim() == (2.5, -0.5)  # from top to bottom
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["dapt"]
+    assert texts(figure.legends[0].get_texts()) == ["dapt"]
 
 
 @styled
 def test_a_heat_map_has_a_text_in_every_cell():
     _, (axes,) = panels(1, 2)
     values = pd.DataFrame([[10, NAN], [90, 50]], columns=["u", "v"])
-    image = heat(axes, values, pd.DataFrame([["10", "none"], ["90", "50"]]), top=100)
-    assert set(texts(axes)) == {"10", "none", "90", "50"} and image.get_clim() == (0, 100)
+    image = heat_map(axes, values, pd.DataFrame([["10", "none"], ["90", "50"]]), top=100)
+    assert set(texts(axes.texts)) == {"10", "none", "90", "50"} and image.get_clim() == (0, 100)
 
 
 def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch):
@@ -103,3 +111,64 @@ def test_a_column_sets_the_width_of_the_figures_that_follow():
         use_column("double")
     with pytest.raises(ValueError, match="choose among single, double"):
         use_column("triple")
+
+
+def heights(axes) -> list[float]:
+    return [
+        round(bar.get_height(), 4)
+        for group in axes.containers
+        if hasattr(group, "patches")
+        for bar in group.patches
+    ]
+
+
+def test_bars_are_the_tables_cells():
+    table = table2(paper_rows())
+    figure, plotted = draw_bars(table)
+    assert heights(figure.axes[0]) == (100 * table.accuracy).round(4).tolist()
+    assert plotted is table and len(figure.legends[0].get_texts()) == 3
+    assert interval_ends(figure.axes[0], upright=True) == sorted(
+        (100 * table[["low", "high"]]).round(6).to_numpy().ravel()
+    )
+    both = pd.concat([table.assign(source="paper"), table.assign(source="this run")])
+    assert len(draw_bars(both, panel="source")[0].axes) == 2
+    assert len(draw_bars(table5(paper_rows()), "kind", "arm")[0].axes) == 3
+    pair = paper_table4()[:24]
+    figure, _ = draw_preferences(pair)
+    assert [len(heights(axes)) for axes in figure.axes] == [12, 12]
+    assert texts(figure.legends[0].get_texts())[0] == "base is better"
+
+
+def test_a_bar_of_unknown_height_is_a_dash_and_rounding_never_reverses_an_interval():
+    table = table2(paper_rows()).iloc[:2]
+    known = table.assign(accuracy=[0.25, None], low=[0.25 + 1e-17, None], high=[0.5, None])
+    axes = draw_bars(known)[0].axes[0]
+    assert interval_ends(axes, upright=True) == [25, 50]
+    assert [*filter(None, texts(axes.texts))] == ["–"]
+
+
+def test_an_arm_without_a_verdict_gives_an_empty_figure():
+    figure, _ = draw_bars(table2(paper_rows().iloc[:0]))
+    assert heights(figure.axes[0]) == []
+
+
+def test_forests_draw_every_known_interval_and_fill_what_differs():
+    rows = pd.concat(
+        [
+            rows_of("natural", base="0" * 12, dapt="1" * 11 + "0"),
+            rows_of("tabular", base="0" * 12, dapt="0" * 12),
+        ]
+    )
+    table = paired(rows)
+    axes = draw_paired(table)[0].axes[0]
+    known = table.dropna(subset="low_points")
+    assert interval_ends(axes) == sorted(
+        known[["low_points", "high_points"]].round(6).to_numpy().ravel()
+    )
+    hollow = [
+        y for line in axes.lines if line.get_markerfacecolor() == "white" for y in line.get_ydata()
+    ]
+    assert len(hollow) == (table[table.n > 0].differs == 0).sum()
+    seeds = spread(rows)
+    figure, _ = draw_seeds(seeds)
+    assert texts(figure.legends[0].get_texts()) == ["base", "raw text"]

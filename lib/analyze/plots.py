@@ -1,0 +1,341 @@
+"""Figures: style, panels, bars by structure, forests of estimates with intervals, heat maps."""
+
+import base64
+import html
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from IPython.display import HTML
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lib.analyze.format import DASH, as_csv, in_words, labelled
+from lib.analyze.stats import ALPHA
+from lib.core.arms import ALL, BASE
+from lib.core.errors import choices
+from lib.core.records import OUTCOMES
+from lib.core.store import replacing, result_path, write_text
+from lib.core.structures import STRUCTURES
+from lib.retention.records import label_of
+
+Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots
+Values = Sequence[float] | pd.Series
+
+COLUMNS = {"single": 3.35, "double": 6.3}  # inches: 8.5 cm, and the text width of an A4 page
+STYLE = mpl.rc_params_from_file(Path(__file__).with_name("study.mplstyle"), False, False)
+styled = mpl.rc_context(STYLE)  # decorates every function that draws
+_PANEL = 1.5  # inches that a panel needs for its name and labels
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
+_MARKERS = "os^DvPX<>"
+_POINTS = ("difference_points", "low_points", "high_points")
+_DARK = (
+    "<style>@media (prefers-color-scheme: dark) {svg {filter: invert(.92) hue-rotate(180deg)}}"
+    "</style><defs>"
+)
+
+
+def use_column(name: str) -> None:
+    """Draw the figures that follow as wide as one of COLUMNS. Raises ValueError for another."""
+    if name not in COLUMNS:
+        raise ValueError(f"column {name!r} is unknown; {choices(name, COLUMNS)}")
+    STYLE["figure.figsize"] = COLUMNS[name], 3
+
+
+def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
+    """Write a figure as PDF, SVG and PNG and its numbers as CSV; return the PNG's path."""
+    # without a date, equal numbers give equal files
+    stamps = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+    with mpl.rc_context(STYLE):
+        for ending, stamp in stamps.items():
+            with replacing(result_path(study, f"{name}.{ending}")) as temporary:
+                figure.savefig(temporary, format=ending, metadata=stamp)
+            figure.set_layout_engine(None)  # the axes stay where the first drawing put them
+    return write_text(result_path(study, f"{name}.csv"), as_csv(plotted)).with_suffix(".png")
+
+
+def show_figure(path: Path, alt: str) -> HTML:
+    """Display the figure saved at `path`, light or dark as the reader's system; `alt` describes it.
+
+    A caption of `alt` and the numbers of cases goes beside it, as <name>.txt.
+    """
+    n = pd.read_csv(path.with_suffix(".csv")).get("n", pd.Series(dtype=float)).dropna()
+    ends = dict.fromkeys(f"{end:.0f}" for end in (n.min(), n.max()))
+    sizes = f" n = {' to '.join(ends)}." if len(n) else ""
+    write_text(path.with_suffix(".txt"), f"{alt.rstrip('.')}.{sizes}\n")
+    svg = path.with_suffix(".svg").read_text(encoding="utf-8").replace("<defs>", _DARK, 1)
+    data = base64.b64encode(svg.encode()).decode()
+    return HTML(
+        f'<img src="data:image/svg+xml;base64,{data}" alt="{html.escape(alt)}" width="720">'
+    )
+
+
+def panels(
+    n: int, height: float, *, names: Iterable[str] = (), in_column: bool = False, **options
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of the column's width with n panels in a column, or in rows that they fit.
+
+    A row has `height` inches, a column 0.7 more. `names` appear above the panels; `options`
+    (sharex, …) go to `Figure.subplots`.
+    """
+    width, n = STYLE["figure.figsize"][0], max(1, n)
+    across = 1 if in_column else min(n, int(width / _PANEL))
+    rows = -(-n // across)
+    figure = Figure((width, 0.7 * in_column + rows * height), layout="constrained")
+    drawn = [*figure.subplots(rows, across, squeeze=False, **options).flat]
+    for unused in drawn[n:]:
+        unused.remove()
+    for axes, name in zip(drawn, names, strict=False):
+        axes.set_title(name)
+    return figure, drawn[:n]
+
+
+def panels_of(
+    table: pd.DataFrame, by: str, height: float, **options
+) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
+    """Return `panels`, one for each value of column `by`, each with its rows of `table`."""
+    parts = dict([*table.groupby(by, sort=False)]) if by else {"": table}
+    figure, drawn = panels(len(parts), height, names=map(in_words, parts), **options)
+    return figure, [*zip(drawn, parts.values(), strict=False)]
+
+
+def finish(figure: Figure, label: str = "") -> None:
+    """Draw the first panel's legend above the panels, and `label` below them."""
+    width = STYLE["figure.figsize"][0]
+    if label:
+        figure.supxlabel(textwrap.fill(label, int(16 * width)))
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    if labels:
+        inches = 0.45 + 0.06 * max(map(len, labels))  # of a label with its handle
+        across = min(max(1, int(width / inches)), len(labels))
+        figure.legend(handles, labels, loc="outside upper center", ncols=across)
+
+
+def marker(index: int) -> dict:
+    """Return the colour and marker of the points of series `index`."""
+    return {"color": f"C{index}", "marker": _MARKERS[index % len(_MARKERS)]}
+
+
+def offset(index: int, n: int, width: float = 0.8) -> float:
+    """Return the offset of series `index` from the centre of the slot shared by n series."""
+    return (index - (n - 1) / 2) * width / max(1, n)
+
+
+def intervals(
+    axes: Axes, x: Values, y: Values, low: Values, high: Values, *, upright: bool = False, **line
+) -> None:
+    """Draw horizontal or `upright` intervals around points; one with an unknown end is not drawn.
+
+    `line` styles them. An end that rounding moves past its point is drawn at the point.
+    """
+    middle = np.asarray(y if upright else x, float)
+    reach = np.clip([middle - np.asarray(low, float), np.asarray(high, float) - middle], 0, None)
+    reach[:, np.isnan(reach).any(axis=0)] = np.nan
+    look = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9} | line
+    axes.errorbar(x, y, **{"yerr" if upright else "xerr": reach}, **look)
+
+
+def forest(
+    axes: Axes,
+    y: Values,
+    estimate: Values,
+    low: Values,
+    high: Values,
+    *,
+    filled: bool | pd.Series = True,
+    label: str | None = None,
+    line: dict | None = None,
+    **look,
+) -> None:
+    """Draw a series of estimates with their intervals, one per row; hollow if not `filled`.
+
+    `look` styles the markers, `line` the intervals.
+    """
+    intervals(axes, estimate, y, low, high, **line or {})
+    edge = {"markeredgecolor": "black", "markeredgewidth": 0.6}
+    look = {"linestyle": "none", "markersize": 5, "zorder": 3} | edge | look
+    y, estimate, filled = np.array(y), np.array(estimate), np.full(len(y), filled, bool)
+    for here, color in ((filled, look["color"]), (~filled, "white")):
+        axes.plot(estimate[here], y[here], markerfacecolor=color, **look)
+    axes.plot([], [], label=label, **look)
+
+
+def name_rows(axes: Axes, names: Iterable[str], *, zero: bool = False) -> None:
+    """Label a panel's rows (at y = 0, 1, …) from top to bottom; with `zero`, draw a line at 0."""
+    if zero:
+        axes.axvline(0, color="0.5", linewidth=0.8, zorder=0)
+    width = int(7 * STYLE["figure.figsize"][0])  # of a name, in characters
+    texts = [textwrap.fill(name, width) for name in names]
+    axes.set_yticks(range(len(texts)), texts)
+    axes.set_ylim(max(1, len(texts)) - 0.5, -0.5)
+
+
+def heat_map(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float):
+    """Draw a heat map from 0 to `top` with text in every cell; return what a colour bar needs.
+
+    Cell (row, column) reaches from column to column + 1; a missing value keeps its text.
+    """
+    import seaborn
+
+    font = {"fontsize": 8, "linespacing": 0.95}
+    scale = {"cmap": "cividis", "vmin": 0, "vmax": top, "cbar": False}
+    seaborn.heatmap(values, annot=texts, fmt="", ax=axes, annot_kws=font, **scale)
+    for row, column in np.argwhere(values.isna().to_numpy()):
+        text = texts.iloc[row, column]
+        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", **font)
+    axes.tick_params(length=0, rotation=0)
+    return axes.collections[0]
+
+
+def _fill(index: int) -> dict:
+    return {"facecolor": f"C{index}", "hatch": _HATCHES[index % len(_HATCHES)]}
+
+
+@styled
+def draw_bars(
+    table: pd.DataFrame,
+    by: str = "arm",
+    panel: str = "",
+    value: str = "accuracy",
+    label: str = "Accuracy (%)",
+) -> Drawn:
+    """Draw a bar per structure and value of column `by`; a column `panel` separates panels."""
+    present = [name for name in (*STRUCTURES, ALL) if table.n[table.structure == name].sum()]
+    groups, places = table[by].unique(), np.arange(len(present))
+    figure, parts = panels_of(table, panel, 2.8, sharey=True)
+    for axes, part in parts:
+        for index, name in enumerate(groups):
+            cells = part[part[by] == name].set_index("structure").reindex(present)
+            height, low, high = (100 * cells[column] for column in (value, "low", "high"))
+            x = places + offset(index, len(groups))
+            axes.bar(x, height, 0.92 * 0.8 / len(groups), label=in_words(name), **_fill(index))
+            intervals(axes, x, height, low, high, upright=True)
+            for place in x[height.isna()]:  # unknown, not 0
+                axes.text(place, 0, DASH, ha="center", va="bottom")
+        ticks, n = [*map(in_words, present)], part.groupby("structure").n.max()
+        if len(parts) < 3:
+            ticks = [f"{in_words(name)}\n(n = {n[name]})" for name in present]
+        turned = {"rotation": 45, "ha": "right"} if len(parts) > 1 else {}
+        axes.set_xticks(places, ticks, **turned)
+    top = 105 * table[[value, "high"]].max(axis=None)  # there may be no interval
+    figure.axes[0].set(ylabel=label, ylim=(0, top if top > 0 else 100))
+    finish(figure)
+    return figure, table
+
+
+def draw_preferences(table4: pd.DataFrame) -> Drawn:
+    """Draw Table 4 of one pair of arms: one bar per outcome, one panel per criterion."""
+    row = table4.iloc[0]
+    names = [f"{in_words(arm)} is better" for arm in (row.first_arm, row.second_arm)]
+    labels = dict(zip(OUTCOMES, [*names, "tie"], strict=True))
+    shown = table4.assign(outcome=table4.outcome.map(labels))
+    return draw_bars(shown, "outcome", "criterion", "share", "Queries (%)")[0], table4
+
+
+@styled
+def draw_stacks(table: pd.DataFrame, label: str) -> Drawn:
+    """Draw counts: a horizontal bar per row of `table`, a part of it per column."""
+    named, left = labelled(table), 0
+    figure, (axes,) = panels(1, 0.9 + 0.24 * len(named))
+    for index, column in enumerate(named):
+        axes.barh(range(len(named)), named[column], left=left, label=column, **_fill(index))
+        left = left + named[column].to_numpy()
+    name_rows(axes, map(in_words, named.index))
+    finish(figure, label)
+    return figure, table.reset_index()
+
+
+@styled
+def draw_forest(
+    table: pd.DataFrame,
+    columns: tuple[str, str, str],
+    rows: str,
+    *,
+    label: str,
+    series: str = "",
+    panel: str = "",
+    filled: pd.Series | bool = True,
+) -> Figure:
+    """Draw `columns` (estimate, low, high) by `rows`, with a marker per `series`, hollow if not
+    `filled`.
+    """
+    table = labelled(table.assign(filled=filled, series=table[series] if series else ""))
+    names, groups = list(table[rows].unique()), table.series.unique()
+    height = 0.2 * max(1, len(names)) * (0.5 + 0.5 * max(1, len(groups))) + 0.3
+    figure, parts = panels_of(table, panel, height, in_column=True, sharex=True)
+    for axes, part in parts:
+        for index, group in enumerate(groups):
+            cells = part[part.series == group]
+            y = [names.index(name) + offset(index, len(groups)) for name in cells[rows]]
+            ends = (cells[column] for column in columns)
+            forest(axes, y, *ends, filled=cells.filled, label=group or None, **marker(index))
+        name_rows(axes, names, zero=True)
+        axes.locator_params(axis="x", nbins=int(2 * STYLE["figure.figsize"][0]))
+    finish(figure, label)
+    return figure
+
+
+def draw_paired(table: pd.DataFrame) -> Drawn:
+    """Draw paired differences, one panel per pair of arms; filled if the arms differ."""
+    shown = table[table.n > 0]
+    shown = shown.assign(pair=shown["second"] + " – " + shown["first"])
+    label = "Difference in accuracy (points); filled: Holm p ≤ 5%"
+    look = {"panel": "pair", "filled": shown.differs, "label": label}
+    return draw_forest(shown, _POINTS, "structure", **look), table
+
+
+def draw_seeds(table: pd.DataFrame) -> Drawn:
+    """Draw accuracy by structure, averaged over each arm's seeds."""
+    shown, columns = table[table.n > 0].copy(), ("mean", "low", "high")
+    shown[[*columns]] *= 100
+    look = {"series": "arm", "label": "Accuracy (%), 95% interval"}
+    return draw_forest(shown, columns, "structure", **look), table
+
+
+def draw_retention(table3: pd.DataFrame) -> Drawn:
+    """Draw paired differences from the base by task."""
+    shown = table3[table3.p.notna()][["arm", "task", "n", *_POINTS, "p_holm"]]
+    named = shown.assign(task=[f"{label_of(row.task)} (n = {row.n})" for row in shown.itertuples()])
+    label = f"Accuracy minus that of {BASE} (points); filled: Holm p ≤ 5%"
+    look = {"series": "arm", "filled": named.p_holm.le(ALPHA), "label": label}
+    return draw_forest(named, _POINTS, "task", **look), shown
+
+
+@styled
+def draw_loglik_curve(table: pd.DataFrame) -> Drawn:
+    """Draw log-likelihood against epoch, a panel per arm and a line per structure."""
+    figure, parts = panels_of(table, "arm", 2.5, sharey=True)
+    for axes, part in parts:
+        for index, name in enumerate(STRUCTURES):
+            line = part[part.structure == name]
+            look = {"markersize": 3.5, "label": in_words(name)} | marker(index)
+            axes.plot(line.epoch, line["mean"], **look)
+        axes.set(xlabel="Epoch")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    figure.axes[0].set(ylabel="Log-likelihood of the answer\n(nats per token)")
+    finish(figure)
+    return figure, table
+
+
+@styled
+def draw_training(epochs: pd.DataFrame) -> Drawn:
+    """Draw training and validation loss (left) and gradient norm (right) against epoch."""
+    figure, (left, right) = panels(2, 2.3)
+    lines = {
+        "loss": (left, "-o", "training"),
+        "validation_loss": (left, "--s", "validation"),
+        "gradient_norm": (right, "-o", None),
+    }
+    for index, (column, (axes, look, label)) in enumerate(lines.items()):
+        if column in epochs:
+            axes.plot(
+                epochs.epoch, epochs[column], look, label=label, color=f"C{index}", markersize=2.5
+            )
+    left.set(xlabel="Epoch", ylabel="Loss (nats per token)", yscale="log")
+    left.yaxis.set_minor_formatter("{x:g}")
+    right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
+    finish(figure)
+    return figure, epochs
