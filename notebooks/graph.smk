@@ -1,6 +1,6 @@
 # The main chain: documents, queries, segments; each arm's training, answers, verdicts; the tables,
 # and the evidence beyond them.
-from lib.analyze.agreement.sheet import labels_digest
+from lib.analyze.agreement import labels_digest
 
 prompted = rows("documents")
 

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from lib.analyze.agreement.sheet import Item
+from lib.analyze.agreement import Item
 from lib.analyze.metrics import f1
 from lib.analyze.tables import by_group, counted
 from lib.core.arms import ALL
@@ -354,8 +354,10 @@ def to_check(
                 for grid in [grids[ref.grid_id]]
             ]
             name, source = one.question_id, "\n".join([*places, *one.steps])
-            shown = (level, one.question, one.answer, source)
-            items.append(Item(name, name, "", level, "", one.passage_id, shown))
+            shown = {"structure": level, "question": one.question, "answer": one.answer}
+            items.append(
+                Item(name, name, "", level, "", one.passage_id, shown | {"source": source})
+            )
     return items
 
 

@@ -164,7 +164,7 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
 def test_a_person_checks_questions_on_a_sheet_that_says_where_the_answer_is():
     items = ratings.to_check(QUESTIONS, TEXTS.grids, 1, 1)
     assert [one.structure for one in items] == ["easy", "medium", "hard"]
-    assert "Net sales: Valves | 2023 = 85,200" in items[1].texts[-1]
+    assert "Net sales: Valves | 2023 = 85,200" in items[1].texts["source"]
     labels = {items[0].item: "right", items[1].item: "wrong level"}
     assert ratings.check_table(items, labels).label.tolist() == [*labels.values(), "unlabelled"]
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from lib.analyze.agreement.coefficients import (
     COEFFICIENTS,
     PERSON,
@@ -13,6 +12,7 @@ from lib.analyze.agreement.coefficients import (
     coefficients,
     paired_verdicts,
 )
+
 from lib.core.records import Query, Verdict
 
 

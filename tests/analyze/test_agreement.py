@@ -1,74 +1,65 @@
-"""The blinded sheet: what is drawn, what it hides, and what spreadsheets make of it."""
+"""Sheets: what is drawn, hidden and read. Agreement: tables by hand, intervals over documents."""
 
 import csv
 import io
 from collections import Counter
-from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.analyze.agreement.sheet import (
-    ANSWERS,
+from lib.analyze.agreement import (
+    COEFFICIENTS,
+    PERSON,
     QUESTIONS,
+    agreement,
+    clustered_coefficients,
+    coefficients,
     draw,
     items_of,
     labels_digest,
     labels_of,
+    paired_verdicts,
     questions_of,
     ratings,
     read_labels,
-    sheet_path,
     verdicts_of,
     weights,
 )
-from lib.core.errors import BadInput, BadStudy
+from lib.core.errors import BadInput
 from lib.core.records import Answer, Query, Verdict
 from lib.core.structures import STRUCTURES
+
+PLACE = {"source_reference": "", "start": 0, "end": 0, "block_type": "prose", "entity_count": None}
+STATES = {"c": "correct", "i": "incorrect", "u": "unscored"}
+
+
+def queries_of(structures: list[str]) -> list[Query]:
+    texts = [{"question": f"Which {n}?", "answer": f"{n}"} for n in range(len(structures))]
+    return [
+        Query(query_id=f"q{n}", document_id="d", structure=structure, **texts[n], **PLACE)
+        for n, structure in enumerate(structures)
+    ]
+
+
+def verdicts(judge: str, states: str, arm: str = "dapt") -> list[Verdict]:
+    return [
+        Verdict(query_id=f"q{n}", arm=arm, judge=judge, verdict=STATES[state], reason="")
+        for n, state in enumerate(states)
+    ]
 
 
 def study(n: int = 40, text: str = "answer {}"):
     """Return queries of three structures, two arms' answers, and verdicts (few are correct)."""
-    queries = [
-        Query(
-            query_id=f"q{number}",
-            document_id="d",
-            question=f"Which {number}?",
-            answer=f"{number}",
-            structure=[*STRUCTURES][number % 3],
-            source_reference="",
-            start=0,
-            end=0,
-            block_type="prose",
-            entity_count=None,
-        )
-        for number in range(n)
-    ]
+    queries = queries_of([[*STRUCTURES][number % 3] for number in range(n)])
     answers = [
-        Answer(
-            query_id=query.query_id,
-            arm=arm,
-            answer=text.format(query.query_id),
-            n_tokens=1,
-            truncated=False,
-        )
+        Answer(query_id=f"q{n}", arm=arm, answer=text.format(n), n_tokens=1, truncated=False)
         for arm in ("base", "dapt")
-        for query in queries
+        for n in range(len(queries))
     ]
-    verdicts = [
-        Verdict(
-            query_id=row.query_id,
-            arm=row.arm,
-            judge="scorer",
-            reason="",
-            verdict="correct"
-            if row.query_id.endswith(("1", "8")) and row.arm == "dapt"
-            else "incorrect",
-        )
-        for row in answers
-    ]
-    return queries, answers, verdicts
+    states = "".join("c" if number % 10 in (1, 8) else "i" for number in range(n))
+    return queries, answers, verdicts("scorer", "i" * n, "base") + verdicts("scorer", states)
 
 
 @pytest.fixture
@@ -83,10 +74,7 @@ def cells_of(path) -> list[list[str]]:
 
 def test_every_stratum_is_drawn_in_turn_and_the_same_seed_draws_the_same(items):
     drawn = draw(items, 36, seed=3)
-    counts, all_counts = (
-        Counter((item.structure, item.arm, item.verdict) for item in part)
-        for part in (drawn, items)
-    )
+    counts, all_counts = (Counter(item.stratum for item in part) for part in (drawn, items))
     assert len(drawn) == 36 == len({item.item for item in drawn})
     assert set(counts) == set(all_counts)
     assert all(
@@ -111,7 +99,9 @@ def test_the_sheet_shows_neither_arm_nor_judge_nor_verdict(items, tmp_path):
     path = tmp_path / "sheet.csv"
     assert labels_of(path, draw(items, 10, 1)) == {}
     header, *lines = cells_of(path)
-    assert header == ["item", *ANSWERS.shows, "label"] and len(lines) == 10
+    assert (
+        header == ["item", "question", "reference answer", "answer", "label"] and len(lines) == 10
+    )
     assert not any(line[-1] for line in lines)
     text = path.read_text(encoding="utf-8-sig").replace("incorrect", "")
     for word in ("dapt", "base", "scorer", "correct", "natural", "tabular"):
@@ -130,7 +120,7 @@ FORMULAS = ["=1+1", "+1", "-20 °C", "@SUM(A1)", " =cmd|'/c calc'!A0", "\tx", "\
 )
 def test_any_text_is_written_and_no_cell_starts_a_formula(tmp_path_factory, texts):
     items = [
-        replace(item, texts=(question, "1", text + "\x00\ud800"))
+        item._replace(texts={"question": question, "answer": text + "\x00\ud800"})
         for item, (question, text) in zip(items_of(*study(len(texts))), texts, strict=False)
     ]
     path = tmp_path_factory.mktemp("sheet") / "s.csv"
@@ -176,14 +166,6 @@ def test_an_invalid_sheet_names_item_and_remedy(text, message, tmp_path):
         read_labels(tmp_path / "s.csv")
 
 
-@pytest.mark.parametrize("sheet", ["labels.csv", "human/labels.xlsx", "human/../mine.csv", ""])
-def test_a_sheet_outside_the_folder_that_is_kept_is_refused(sheet, tmp_path, monkeypatch):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    with pytest.raises(BadStudy, match="make clean` keeps: write sheet as 'human/.*csv'"):
-        sheet_path("s", sheet)
-    assert sheet_path("s", "human/x.csv") == tmp_path / "data" / "s" / "human" / "x.csv"
-
-
 def test_the_digest_changes_with_labels_alone(tmp_path):
     path, found = tmp_path / "sheet.csv", []
     for text in (
@@ -201,7 +183,7 @@ def test_the_digest_changes_with_labels_alone(tmp_path):
 
 def test_a_label_is_a_verdict_that_stands_for_its_stratum(items):
     labels = {items[0].item: "unsure", items[2].item: "correct", "item-gone": "correct"}
-    assert [row.verdict for row in verdicts_of(items, labels, "person")] == ["unscored", "correct"]
+    assert [row.verdict for row in verdicts_of(items, labels)] == ["unscored", "correct"]
     sizes = Counter(item.stratum for item in items)
     assert list(weights(items, labels).values()) == [
         sizes[items[0].stratum],
@@ -218,7 +200,7 @@ def test_questions_are_rated_by_structure_with_their_denominators(tmp_path):
     items = questions_of(queries)
     assert labels_of(path, items, QUESTIONS) == {}
     header, *lines = cells_of(path)
-    assert header[1:-1] == [*QUESTIONS.shows] and len(lines) == 12
+    assert header[1:-1] == ["structure", "question", "answer", "source"] and len(lines) == 12
     text = path.read_text(encoding="utf-8-sig").replace(',""\n', ',"good"\n', 9)
     path.write_text(text.replace(',""\n', ',"poor"\n', 1))
     with pytest.raises(BadInput, match="label 'good' should be correct"):
@@ -229,3 +211,73 @@ def test_questions_are_rated_by_structure_with_their_denominators(tmp_path):
     assert set(table.n.xs("structure")) == {3, 4} and {*table.n.xs("all")} == {10}
     low, high = table.loc[("all", "all", "good"), ["low", "high"]]
     assert low < 0.9 < high
+
+
+def test_the_published_example_of_two_raters_and_three_categories():
+    """The two abstractors of K. L. Gwet's R package irrCAC, whose vignette prints the values."""
+    found = coefficients(np.array([[13, 0, 0], [0, 20, 7], [0, 4, 56]]))
+    assert found == pytest.approx({"agreement": 0.89, "kappa": 0.7964094, "ac1": 0.8493305})
+
+
+def test_with_a_rare_state_kappa_is_near_zero_and_ac1_is_not():
+    """By hand: a = 118/125; mean shares 245/250 and 5/250, so e = 2 × 0.98 × 0.02 for AC1."""
+    found = coefficients(np.array([[118, 5], [2, 0]]))
+    chance = 2 * (123 + 120) / 250 * (2 + 5) / 250
+    assert found["ac1"] == pytest.approx((0.944 - chance) / (1 - chance))
+    assert found["kappa"] < 0 < 0.9 < found["ac1"]
+
+
+@given(st.lists(st.lists(st.integers(0, 40), min_size=4, max_size=4), min_size=1, max_size=6))
+def test_values_are_in_their_intervals_and_no_interval_claims_certainty(counts):
+    found = clustered_coefficients(np.array(counts).reshape(-1, 2, 2))
+    for name in COEFFICIENTS:
+        low, high = found[f"{name}_low"], found[f"{name}_high"]
+        assert np.isnan(found[name]) or -1 - 1e-9 <= found[name] <= 1
+        assert np.isnan([low, high]).all() or low <= found[name] <= high and low < high
+
+
+def test_intervals_are_over_documents():
+    """Four equal answers per document add nothing to one, and one document has no interval."""
+    tables = np.array(
+        [[[1, 0], [0, 0]]] * 12
+        + [[[0, 0], [0, 1]]] * 6
+        + [[[0, 1], [0, 0]]] * 4
+        + [[[0, 0], [1, 0]]] * 2
+    )
+    once, alike = clustered_coefficients(tables), clustered_coefficients(4 * tables)
+    assert alike == pytest.approx(once) and once["kappa_low"] < once["kappa"] < once["kappa_high"]
+    one = clustered_coefficients(tables.sum(axis=0, keepdims=True))
+    assert one["kappa"] == pytest.approx(once["kappa"]) and np.isnan(one["agreement_low"])
+    assert np.isnan(list(clustered_coefficients(np.zeros((3, 2, 2))).values())).all()
+
+
+QUERIES = queries_of(["natural"] * 3 + ["tabular"] * 2)
+
+
+def test_unscored_is_counted_and_shown_and_is_in_no_coefficient():
+    judges = {"rules": verdicts("rules", "ciciu"), "m": verdicts("m", "ciiuu")}
+    rows = paired_verdicts(QUERIES, judges)
+    table = agreement(rows).set_index("structure")
+    assert list(table.index) == ["natural", "tabular", "all"]
+    total = table.loc["all"]
+    assert total[
+        ["n", "unscored_first", "unscored_second", "scored", "agreed", "lenient", "strict"]
+    ].tolist() == [5, 1, 2, 3, 2, 1, 0]
+    assert table.scored["tabular"] == 0 and np.isnan(table.agreement["tabular"])
+
+
+def test_every_pair_of_judges_has_its_arms_and_a_labelled_answer_its_weight():
+    judges = {
+        "rules": verdicts("rules", "cccci") + verdicts("rules", "iiiii", "base"),
+        "m": verdicts("m", "ccccc") + verdicts("m", "cccc", "base"),
+        PERSON: verdicts(PERSON, "ci"),
+    }
+    table = agreement(paired_verdicts(QUERIES, judges, {("q0", "dapt"): 3.0}))
+    table = (
+        table[table.structure == "all"]
+        .set_index(["first_judge", "second_judge", "arm"])
+        .sort_index()
+    )
+    assert table.n["rules", "m"].tolist() == [9, 4, 5] and table.agreed["rules", "m", "base"] == 0
+    person = table.loc["rules", PERSON, "all"]
+    assert (person.agreed, person.scored, person.agreement) == (1, 2, 0.75)  # 3 of 3 + 1

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from lib.analyze.agreement.sheet import items_of, read_labels
+from lib.analyze.agreement import items_of, read_labels
 from lib.annotate.questions import annotate
 from lib.core.records import Answer, Query
 from lib.core.store import BadInput, data_path, load, result_path, save
