@@ -88,6 +88,7 @@ def test_every_stratum_is_drawn_in_turn_and_the_same_seed_draws_the_same(items):
 
 
 def test_a_name_changes_with_whatever_a_label_depends_on(items):
+    assert items[0].item == "item-ebc46b02ae04"  # as on sheets that are filled in already
     other = items_of(*study(text="another {}"))
     assert not {item.item for item in items} & {item.item for item in other}
     assert {item.item for item in items_of(*study(20))} < {item.item for item in items}
