@@ -65,7 +65,7 @@ def rows_of(
                 f"out are not those of {len(about)} questions in asked.jsonl: run "
                 f"{made_by('answers', arm=arm)} and {made_by('verdicts', arm=arm)} again"
             )
-        rows = about.join(pd.DataFrame(scored(asked, replies)))
+        rows = about.join(pd.DataFrame([scored(one, given) for one in asked]))
         ids, is_out = rows.query_id, rows.query_id.isin(out)
         state = rows.error.where(rows.error != "", ANSWERED).mask(is_out, LEFT_OUT)
         correct = ids.map(verdict).map({"correct": 1.0, "incorrect": 0.0})

@@ -1,12 +1,12 @@
 """Writers of texts in eight languages over an abstract tree, and finders of the tasks' answers."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from itertools import accumulate, pairwise
 from random import Random
 
-from lib.structext.names import COLORS, NO_BOLD, NO_IMAGE
-from lib.structext.tree import SIZE, Item, Language, Setting, trail
+from lib.structext.names import COLORS, MEN, NO_BOLD, NO_IMAGE, WOMEN
+from lib.structext.tree import SIZE, Item, Setting, trail
 
 ERROR_SHARE = 0.8  # probability of an error at each node of a text with structural errors
 BIO = ("primeKey", "gender", "age", "name", "height", "weight", "color")
@@ -17,7 +17,7 @@ SALARIES = range(1000, 1_000_001)
 MOST_ADDED = 2  # nodes in the chain below a leaf of a corrected tree
 N_STARTS = 676  # first names of corrected trees; 26 make too few different texts of two nodes
 MARK_SHARE = 0.5  # share of paragraphs with bold text and, independently, share with an image
-_LATEX_HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")
+LATEX_HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")
 
 Person = dict[str, str | int]
 
@@ -35,20 +35,15 @@ class Tables:
         if setting.is_corrected:
             _balance(self.people, setting.number)
         n_women = sum(one["gender"] == GENDERS[0] for one in self.people)
-        women, men = names.women(n_women), names.men(len(keys) - n_women, n_women)
-        named = {GENDERS[0]: iter(women), GENDERS[1]: iter(men)}
+        women = iter(names.people(WOMEN, n_women))
+        men = iter(names.people(MEN, len(keys) - n_women, n_women))
         for one in self.people:
-            one["name"] = next(named[one["gender"]])
+            one["name"] = next(women if one["gender"] == GENDERS[0] else men)
+        rows = [{name: name for name in BIO + WORK}, *self.people]
         self.text = "\n\n".join(
-            "\n".join(
-                ",".join(row) for row in (columns, *(_cells(one, columns) for one in self.people))
-            )
+            "\n".join(",".join(str(row[name]) for name in columns) for row in rows)
             for columns in (BIO, WORK)
         )
-
-
-def _cells(one: Person, columns: Sequence[str]) -> list[str]:
-    return [str(one[name]) for name in columns]
 
 
 def _drawn(setting: Setting, key: str) -> Person:
@@ -169,14 +164,15 @@ def _node_path(document: Edges, rng: Random) -> Item:
 class Nested:
     """Nested nodes: node i has the attributes keys/values[starts[i]:starts[i + 1]].
 
-    There are `least` to SIZE × depth of them. Subclasses write a node with all below it.
+    There are 1 to SIZE × depth of them, in June 2024 also none. Subclasses write a node with all
+    below it.
     """
 
     before = ""  # the text before the first node
 
-    def __init__(self, setting: Setting, least: int = 1, avoided: Collection[str] = ()) -> None:
+    def __init__(self, setting: Setting, avoided: Collection[str] = ()) -> None:
         self.setting, self.tree = setting, setting.tree
-        span, n_nodes = range(least, SIZE * setting.depth + 1), len(self.tree.parent)
+        span, n_nodes = range(not setting.is_june, SIZE * setting.depth + 1), len(self.tree.parent)
         counts = setting.rng.choices(span, k=n_nodes)
         if not any(counts):
             counts[0] = 1  # one question needs an attribute in the text
@@ -208,7 +204,7 @@ class Objects(Nested):
 
     def __init__(self, setting: Setting) -> None:
         self.ids = setting.names.ids(len(setting.tree.parent))
-        super().__init__(setting, avoided=set(self.ids) if setting.is_corrected else ())
+        super().__init__(setting, set(self.ids) if setting.is_corrected else ())
 
     def excerpt(self, node: int) -> str:
         """Return an object as it is in the text, without whitespace around it.
@@ -261,8 +257,8 @@ class Tags(Nested):
     def __init__(self, setting: Setting) -> None:
         names, n_nodes = setting.names, len(setting.tree.parent)
         start = None if setting.is_corrected else 0
-        self.tags, self.words = names.tags(n_nodes, start), names.texts(n_nodes, start)
-        super().__init__(setting, 0 if setting.is_june else 1)
+        self.ids, self.words = names.tags(n_nodes, start), names.texts(n_nodes, start)
+        super().__init__(setting)
 
     def pair(self, key: str, value: str) -> str:
         """Return an attribute as it is in a tag."""
@@ -270,7 +266,7 @@ class Tags(Nested):
 
     def written(self, node: int, broken: Collection[int]) -> str:
         """Return a tag with its content; the tags in `broken` have no end."""
-        line, tag = "\n" + " " * self.tree.depth[node], self.tags[node]
+        line, tag = "\n" + " " * self.tree.depth[node], self.ids[node]
         start = f"{line}<{tag}{''.join(self.pairs[node])}>"
         return start + self.inner(node, broken) + ("" if node in broken else f"{line}</{tag}>")
 
@@ -279,7 +275,7 @@ class Tags(Nested):
         line = "\n" + " " * self.tree.depth[node]
         return "".join([*self.below(node, broken), f"{line} {self.words[node]}"])
 
-    def content(self, node: int) -> str:
+    def excerpt(self, node: int) -> str:
         """Return the content of a tag, stripped of whitespace.
 
         A faithful answer is re-indented as if it were the root's content.
@@ -288,7 +284,7 @@ class Tags(Nested):
         return (inner if self.setting.is_corrected else inner.replace(line, "\n")).strip()
 
 
-def _object(document: Objects, rng: Random) -> Item:
+def _excerpt(document: Objects | Tags, rng: Random) -> Item:
     node = rng.randrange(len(document.ids))
     return Item({"id": document.ids[node]}, document.excerpt(node))
 
@@ -312,14 +308,9 @@ def _path(document: Objects, rng: Random) -> Item:
     return Item({"value": document.values[attribute]}, f'obj{steps}["{document.keys[attribute]}"]')
 
 
-def _content(document: Tags, rng: Random) -> Item:
-    node = rng.randrange(len(document.tags))
-    return Item({"tag": document.tags[node]}, document.content(node))
-
-
 def _tag(document: Tags, rng: Random) -> Item:
     attribute = rng.randrange(len(document.values))
-    return Item({"value": document.values[attribute]}, document.tags[document.owner(attribute)])
+    return Item({"value": document.values[attribute]}, document.ids[document.owner(attribute)])
 
 
 # --- LaTeX, Markdown and Org: nested sections with bold text and images
@@ -398,7 +389,7 @@ def _part(document: Parts, rng: Random) -> Item:
     for level, above in enumerate(trail(tree.parent, node)[1:], 1):
         number = tree.rank[above] + 1
         if is_corrected and document.name == "latex":
-            steps.append(f"\\{_LATEX_HEADINGS[level - 1]} number {number}")
+            steps.append(f"\\{LATEX_HEADINGS[level - 1]} number {number}")
         elif is_corrected:
             steps.append(f"heading number {number} of level {level}")
         elif level < 4:  # faithful questions name at most three levels
@@ -409,47 +400,45 @@ def _part(document: Parts, rng: Random) -> Item:
 
 def _latex_heading(level: int, title: str, is_corrected: bool) -> str:
     place = level if is_corrected else min(max(level - 1, 1), 3)  # one level too high (fault 1)
-    return f"\\{_LATEX_HEADINGS[place - 1]}{{{title}}}"
+    return f"\\{LATEX_HEADINGS[place - 1]}{{{title}}}"
 
 
-def _document(deepest: int | None, *notation: object) -> Language:
+def _document(*notation: object) -> tuple:
     finders = (
         lambda document, rng: Item({}, document.listed(document.bold, NO_BOLD, rng)),
         _part,
         lambda document, rng: Item({}, document.listed(document.images, NO_IMAGE, rng)),
     )
-    return Language(lambda setting: Parts(setting, *notation), finders, deepest)
+    return lambda setting: Parts(setting, *notation), finders
 
 
 _OBJECTS = (
-    _object,
+    _excerpt,
     lambda document, rng: Item({}, document.ids[1]),
     _syntax,
     _path,
     lambda document, rng: Item({}, "\n\n".join(map(document.excerpt, document.tree.leaves))),
 )
 # To add a language, add a line here, tasks in records, and questions and hints in questions.yaml.
-PLUG_INS: dict[str, Language] = {
-    "csv": Language(Tables, (_cell, _paid_more, _of_gender, _join)),
-    "tree": Language(Edges, (lambda tree, rng: Item({}, str(max(tree.depth))), _depth, _node_path)),
-    "json": Language(_Json, _OBJECTS),
-    "yaml": Language(_Yaml, _OBJECTS),
-    "xml": Language(Tags, (_content, _tag, _syntax)),
+PLUG_INS = {  # language -> writer of a document with a field `text`, finders of its tasks' items
+    "csv": (Tables, (_cell, _paid_more, _of_gender, _join)),
+    "tree": (Edges, (lambda tree, rng: Item({}, str(max(tree.depth))), _depth, _node_path)),
+    "json": (_Json, _OBJECTS),
+    "yaml": (_Yaml, _OBJECTS),
+    "xml": (Tags, (_excerpt, _tag, _syntax)),
     "latex": _document(
-        5,
         "latex",
         _latex_heading,
         "\\textbf{{{}}}",
         "\\includegraphics[width=0.5\\textwidth]{{{}}}",
     ),
     "markdown": _document(
-        6,
         "markdown",
         lambda level, title, _: f"{'#' * level} {title}",
         "**{}**",
         '![alt]({} "hover text")',
     ),
     "org": _document(
-        None, "org", lambda level, title, _: f"{'*' * level} {title}", "*{}*", "[[file:{}]]"
+        "org", lambda level, title, _: f"{'*' * level} {title}", "*{}*", "[[file:{}]]"
     ),
 }

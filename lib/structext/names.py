@@ -8,7 +8,6 @@ break, so every format can hold it unquoted. The sentences are in questions.yaml
 import re
 from collections.abc import Collection, Sequence
 from datetime import date, timedelta
-from functools import partialmethod
 from random import Random
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
@@ -168,13 +167,12 @@ class Names:
         names = self.ids(count)
         return [name.replace("-", " ").capitalize() for name in names] if self.scenario else names
 
-    def _people(self, first_names: list[str], count: int, n_others: int = 0) -> list[str]:
+    def people(self, first_names: list[str], count: int, n_others: int = 0) -> list[str]:
+        """Name people; letters go on after those of `n_others`."""
         if not self.scenario:
             return count_in(ascii_lowercase, self._start(0) + n_others, count)
         rng = self._rng(first_names[0])
         return [f"{rng.choice(first_names)} {rng.choice(SURNAMES)}" for _ in range(count)]
-
-    women, men = partialmethod(_people, WOMEN), partialmethod(_people, MEN)
 
     def flaws(self, count: int) -> list[str]:
         """Name what follows a colon whose key is missing."""

@@ -41,8 +41,6 @@ TUNED = {
     "tuned-few-shot": ("few-shot", 2),
 }  # arm -> setting and shots
 OFFICIAL = "official"  # a suite of published samples, with the demonstrations in their files
-_LISTS = "latex.0 latex.2 markdown.0 markdown.2 org.0 org.2".split()
-_LONG = [*_LISTS, *"latex.1 markdown.1 org.1 json.0 json.4 yaml.0 yaml.4 xml.0".split()]
 
 
 class Prompted(Record):
@@ -79,11 +77,12 @@ def asked_in(
     (0: the suite's number).
     """
     known = (*SUITES, OFFICIAL, *SETTINGS)
-    unknown = [name for name in (*suites, *settings) if name not in known]
-    if unknown or not suites or not settings:
+    wrong = [one for one in (*suites, *settings) if one not in known]
+    wrong += [n for n in shots if n < 1]
+    if wrong or not suites or not settings:
         raise ValueError(
-            f"{unknown[0] if unknown else 'nothing'!r} cannot be asked: choose suites "
-            f"({', '.join((*SUITES, OFFICIAL))}) and settings ({', '.join(SETTINGS)})"
+            f"{wrong[0] if wrong else 'nothing'!r} cannot be asked: choose suites "
+            f"({', '.join((*SUITES, OFFICIAL))}), settings ({', '.join(SETTINGS)}), shots from 1"
         )
     each = [(setting, n) for setting in settings for n in (shots if setting in FEW_SHOT else [0])]
     for name in suites:
@@ -102,7 +101,7 @@ def _pool(dials: tuple, mode: str, seed: int, is_real: bool) -> list[Sample]:
     return [
         sample
         for depth, width in dials
-        for sample in generate(mode, None, depth, width, POOL, seed, is_real)
+        for sample in generate(mode, depth, width, POOL, seed, is_real)
     ]
 
 
@@ -140,10 +139,6 @@ def training_queries(arm: str, samples: Sequence[Sample], seed: int = 42) -> lis
 
     A sample is left out if its cell has too few other texts to demonstrate.
     """
-    if arm not in TUNED:
-        raise ValueError(
-            f"arm {arm!r} is not trained on StrucText-Eval: choose one of {', '.join(TUNED)}"
-        )
     setting, n_shots = TUNED[arm]
     texts = Counter(cell for cell, _ in {(one.cell, one.reference) for one in samples})
     kept = [sample for sample in samples if texts[sample.cell] > n_shots]
@@ -164,7 +159,7 @@ def prompts_for(
     samples: Sequence[Sample],
     setting: str,
     n_shots: int = 0,
-    pool: Sequence[Sample] | None = None,
+    pool: Sequence[Sample] = (),
     seed: int = 42,
     suite: str = "",
     *,
@@ -172,21 +167,12 @@ def prompts_for(
 ) -> list[Prompted]:
     """Return the prompt of each sample, in order, in one of SETTINGS.
 
-    Demonstrations are drawn from `pool` (default: `samples`), or are each sample's `own`, which
-    were published with it. Raises ValueError for an unknown setting, for a number of shots that it
-    does not allow, and as `demonstrations_for` does.
+    Demonstrations are drawn from `pool`, or are each sample's `own`, published with it. Raises
+    ValueError as `demonstrations_for` does.
     """
-    if setting not in SETTINGS:
-        raise ValueError(f"setting {setting!r} is unknown: choose one of {', '.join(SETTINGS)}")
-    is_few_shot = setting in FEW_SHOT
-    if is_few_shot != (n_shots > 0) or n_shots < 0:
-        allowed = "at least 1" if is_few_shot else "no demonstration: give 0"
-        raise ValueError(f"n_shots is {n_shots}, but {setting} shows {allowed}")
     shown, escape = [()] * len(samples), cache(_defused)  # a demonstration is shown many times
     if n_shots:
-        shown = own or demonstrations_for(
-            samples, samples if pool is None else pool, n_shots, seed, setting
-        )
+        shown = own or demonstrations_for(samples, pool, n_shots, seed, setting)
     return [
         Prompted(
             sample=sample,
@@ -232,12 +218,9 @@ def demonstrations_for(
 
 
 def as_queries(prompted: Sequence[Prompted]) -> list[Query]:
-    """Return `prompted` as queries to answer and judge; `context` is the complete prompt.
+    """Return `prompted` as queries; `context` is the complete prompt.
 
-    The judge needs only `question` and `answer`. All questions on a text share `document_id`. A
-    sample has no place in a document; `structure` is the closest of the study's three: tabular for
-    tables, entity-list for answers of several lines, natural for the rest. Lists of names also have
-    `entity_count`.
+    All questions on a text share `document_id`. A sample has no place in a document.
     """
     return [
         Query(
@@ -245,13 +228,10 @@ def as_queries(prompted: Sequence[Prompted]) -> list[Query]:
             document_id=one.sample.text_id,
             question=one.sample.question,
             answer=one.sample.answer,
-            structure=_structure(one.sample),
             source_reference="",
             start=0,
             end=0,
-            entity_count=(
-                len(one.sample.answer.splitlines()) if one.sample.task in _LISTS else None
-            ),
+            entity_count=None,
             block_type=one.sample.language,
             context=one.prompt,
         )
@@ -281,9 +261,3 @@ def _prompt(
 def _defused(text: str) -> str:
     split = escape_prompt_markup(text, TAGS)
     return split if BREAK_MARK in text else _ELEMENT.sub("", split)
-
-
-def _structure(sample: Sample) -> str:
-    if sample.language == "csv":
-        return "tabular"
-    return "entity-list" if sample.task in _LONG else "natural"

@@ -12,7 +12,7 @@ import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -22,7 +22,7 @@ from zlib import crc32
 
 from lib.core.errors import BadInput
 from lib.core.store import shown
-from lib.structext.generate import PLUG_INS
+from lib.structext.generate import LATEX_HEADINGS, PLUG_INS
 from lib.structext.names import HINTS, QUESTIONS, SCENARIOS, Names
 from lib.structext.records import LANGUAGES, MODES, TASKS, Sample
 from lib.structext.solve import task_of
@@ -57,7 +57,6 @@ class Text(NamedTuple):
 
 def generate(
     mode: str = "corrected",
-    tasks: Iterable[str] | None = None,
     depth: int = 1,
     width: int = 1,
     per_task: int = 1,
@@ -65,37 +64,27 @@ def generate(
     is_real: bool = False,
     is_june: bool = False,
 ) -> Iterator[Sample]:
-    """Make `per_task` samples of each of `tasks`, taking the tasks in turn.
+    """Yield `per_task` samples of each of the 29 tasks, taking the tasks in turn.
 
-    `tasks` default to the benchmark's 29; a language's name means all its tasks. With `is_real`,
-    names are words of scenarios instead of letters; with `is_june`, XML is as in v1. A corrected
-    text is made once: the number of one that occurred before is left out.
-    Raises ValueError for an unknown mode or task, a dial below 1, a text that would be too large,
-    and a depth for which a language has no headings; and while samples are made, if there are too
-    few different texts.
+    With `is_real`, names are words of scenarios; with `is_june`, XML is as in v1. Raises
+    ValueError for a wrong mode or dial; later, if there are too few different corrected texts.
     """
     if mode not in MODES or per_task < 1:
         raise ValueError(
             f"mode {mode!r}, per_task {per_task}: choose one of {', '.join(MODES)}, and at least 1"
         )
     layout(depth, width)
-    wanted = _wanted(tasks)
-    for language in wanted:
-        deepest = PLUG_INS[language].deepest
-        if mode == "corrected" and deepest and depth > deepest:
-            raise ValueError(
-                f"depth {depth}: {language} has headings for {deepest} levels only; "
-                f"leave {language} out, or give a depth of at most {deepest}"
-            )
-    texts = {
-        name: _texts(Text(mode, name, depth, width, seed, 0, is_june and name == "xml"))
-        for name in wanted
-    }
+    if mode == "corrected" and depth > len(LATEX_HEADINGS):
+        raise ValueError(f"depth {depth}: latex has headings for {len(LATEX_HEADINGS)} levels only")
+    texts = [
+        _texts(Text(mode, name, depth, width, seed, 0, is_june and name == "xml"))
+        for name in LANGUAGES
+    ]
     return (
         sample
         for _ in range(per_task)
-        for name, indices in wanted.items()
-        for sample in _samples_of(next(texts[name]), indices, is_real)
+        for each in texts
+        for sample in _samples_of(next(each), is_real)
     )
 
 
@@ -107,11 +96,11 @@ def suite(name: str, seed: int = 42, mode: str = "corrected", per_task: int = 0)
     """
     if name not in SUITES:
         raise ValueError(f"suite {name!r} is unknown: choose one of {', '.join(SUITES)}")
-    kind = {"is_real": name == "real-test", "is_june": name in V1}
+    kind = name == "real-test", name in V1
     return [
         sample
         for depth, width, most in SUITES[name]
-        for sample in generate(mode, None, depth, width, min(per_task or most, most), seed, **kind)
+        for sample in generate(mode, depth, width, min(per_task or most, most), seed, *kind)
     ]
 
 
@@ -126,22 +115,6 @@ def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
         (test if counts[sample.cell] * SPLIT[1] % sum(SPLIT) < SPLIT[1] else train).append(sample)
         counts[sample.cell] += 1
     return train, test
-
-
-def _wanted(tasks: Iterable[str] | None) -> dict[str, list[int]]:
-    names = {*TASKS} if tasks is None else {*tasks}
-    unknown = names.difference(TASKS, LANGUAGES)
-    if unknown or not names:
-        raise ValueError(
-            f"unknown tasks {', '.join(sorted(unknown)) or '(none were given)'}: "
-            f"choose languages ({', '.join(LANGUAGES)}) or tasks such as json.3"
-        )
-    wanted: dict[str, list[int]] = {}
-    for task in TASKS:
-        language, index = task.split(".")
-        if names & {task, language}:
-            wanted.setdefault(language, []).append(int(index))
-    return wanted
 
 
 def _texts(first: Text) -> Iterator[Text]:
@@ -176,15 +149,14 @@ def _written(text: Text, is_real: bool) -> tuple[Any, int]:
         turn,
         text.is_june,
     )
-    return PLUG_INS[text.language].write(setting), names_seed
+    return PLUG_INS[text.language][0](setting), names_seed
 
 
-def _samples_of(text: Text, indices: Iterable[int], is_real: bool) -> Iterator[Sample]:
+def _samples_of(text: Text, is_real: bool) -> Iterator[Sample]:
     language = text.language
     document, names_seed = _written(text, is_real)
-    for index in indices:
-        task = f"{language}.{index}"
-        item = PLUG_INS[language].finders[index](document, Random(names_seed + index + 1))
+    for index, find in enumerate(PLUG_INS[language][1]):
+        task, item = f"{language}.{index}", find(document, Random(names_seed + index + 1))
         yield Sample(
             id=f"{text.mode}-{task}-{'real-' * is_real}d{text.depth}-w{text.width}"
             f"{'-june' * text.is_june}-s{text.seed}-{text.number}",

@@ -1,15 +1,14 @@
 """StrucText-Eval as a task: prompts that fit, the final answer of a reply, its scores."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from itertools import zip_longest
 from typing import NamedTuple
 
 from lib.analyze.metrics import bleu, exact_match, rouge_l_with_steps
 from lib.core.records import Answer, Query, Rejected
 from lib.infer.prompts import lengths_of, token_counts
-from lib.judge.scorer import check_single_arm
-from lib.structext.prompts import REASONING, Prompted, as_queries
+from lib.structext.prompts import REASONING, Prompted
 from lib.structext.solve import solved
 from lib.tasks.task import Final, Room, Rows, Shown, Task
 
@@ -44,10 +43,7 @@ class Scored(NamedTuple):
 
 def score(answer: str, response: str | None) -> Scored:
     """Score a response; if it cannot be scored, every metric is 0 and `error` has the reason."""
-    answer, response = (
-        text.encode("utf-8", "replace").decode()  # unpaired surrogates become "?"
-        for text in (answer, response or "")
-    )
+    response = (response or "").encode("utf-8", "replace").decode()  # unpaired surrogates: "?"
     try:
         if not response.strip():
             raise ValueError("there is no response")
@@ -88,20 +84,13 @@ def final_answer(reply: str | None, setting: str) -> Final:
     return Final(text, "" if text else missing)
 
 
-def scored(prompted: Sequence[Prompted], answers: list[Answer]) -> list[Scored]:
-    """Return one score per question, in order; without an answer it is 0, and `error` says why.
-
-    Raises ValueError as `lib.judge.scorer.check_single_arm` does.
-    """
-    _, replies = check_single_arm(as_queries(prompted), answers)
-    rows = []
-    for one in prompted:
-        final = Final("", NO_ROW)
-        if one.query_id in replies:
-            final = final_answer(replies[one.query_id], one.setting)
-        row = score(one.sample.answer, final.text)
-        rows.append(row._replace(error=final.missing) if final.missing else row)
-    return rows
+def scored(one: Prompted, replies: Mapping[str, Answer]) -> Scored:
+    """Score the reply to a question; without an answer it is 0, and `error` says why."""
+    final = Final("", NO_ROW)
+    if row := replies.get(one.query_id):
+        final = final_answer(row.answer, one.setting)
+    found = score(one.sample.answer, final.text)
+    return found._replace(error=final.missing or found.error)
 
 
 def judged(queries: list[Query], answers: list[str]) -> list[tuple[str, str]]:

@@ -54,9 +54,6 @@ class Asked:
         return self.found[name]
 
 
-Reader = Callable[[Asked], str]
-
-
 def solve(language: str, question: str, reference: str) -> str:
     """Answer `question` about `reference`, a text in `language` (a key of QUESTIONS).
 
@@ -86,7 +83,7 @@ def solved(rows: Iterable[Sample]) -> Iterator[Solved]:
             yield Solved(id=row.id, answer="", error=str(error))
 
 
-def _understood(language: str, question: str) -> tuple[int, Reader, re.Match]:
+def _understood(language: str, question: str) -> tuple[int, Callable, re.Match]:
     asked = " ".join(question.split())
     for index, (read, *patterns) in enumerate(QUESTIONS.get(language, ())):
         for pattern in patterns:
@@ -194,15 +191,12 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
     made = Object(path, start, start + len(text[start:end].rstrip()))
     for key, item in node.value:
         inner = f'{path}["{key.value}"]'
-        if isinstance(item, yaml.MappingNode):
-            made.below.append(_from_yaml(item, inner, text))
-        elif isinstance(item, yaml.ScalarNode):
+        if isinstance(item, yaml.ScalarNode):
             made.fields[key.value] = item.value
         else:
             made.below += [
                 _from_yaml(part, f"{inner}[{number}]", text)
                 for number, part in enumerate(item.value)
-                if isinstance(part, yaml.MappingNode)
             ]
     return made
 
@@ -210,9 +204,7 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
 def _read_xml(asked: Asked) -> tuple[bytes, list[Tag]]:
     source = asked.text.lstrip().encode()
     parser = expat.ParserCreate("utf-8")
-    tags: list[Tag] = []
-    opened: list[Tag] = []
-    new: list[Tag] = []
+    tags, opened, new = [], [], []
 
     def here(*_: object) -> None:  # what follows a start tag is the beginning of its content
         if new:
@@ -284,15 +276,13 @@ def _with_value(asked: Asked) -> str:
 # --- documents: markdown-it reads Markdown, patterns LaTeX and Org
 
 
-@lru_cache(maxsize=1)
-def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark")
+_MARKDOWN = MarkdownIt("commonmark")
 
 
 def _markdown_headings(text: str) -> Headings:
     return [
         (int(token.tag[1:]), token.map[0])
-        for token in _markdown().parse(text)
+        for token in _MARKDOWN.parse(text)
         if token.type == "heading_open" and token.level == 0
     ]
 
@@ -305,7 +295,7 @@ def _headings(pattern: str, level: Callable[[str], int]) -> Callable[[str], Head
     ]
 
 
-HEADINGS: dict[str, Callable[[str], Headings]] = {
+HEADINGS = {
     "markdown": _markdown_headings,
     "latex": _headings(
         rf"\s*\\({'|'.join(LEVELS)})\*?\s*\{{", lambda command: LEVELS.index(command) + 1
@@ -361,7 +351,7 @@ def _section(asked: Asked) -> str:
 
 
 def _inline(text: str) -> list:
-    blocks = [token for token in _markdown().parse(text) if token.type == "inline"]
+    blocks = [token for token in _MARKDOWN.parse(text) if token.type == "inline"]
     return [part for token in blocks for part in token.children or []]
 
 
@@ -377,7 +367,7 @@ def _markdown_bold(text: str) -> list[str]:
     return found
 
 
-_BOLD: dict[str, Callable[[str], list[str]]] = {
+_BOLD = {
     "markdown": _markdown_bold,
     "latex": lambda text: re.findall(r"\\textbf\{([^{}]*)\}", text),
     "org": lambda text: [
@@ -387,7 +377,7 @@ _BOLD: dict[str, Callable[[str], list[str]]] = {
         for found in re.findall(r"\*([^*\s](?:[^*]*[^*\s])?)\*", line)
     ],
 }
-_IMAGES: dict[str, Callable[[str], list[str]]] = {
+_IMAGES = {
     "markdown": lambda text: [
         part.attrGet("src") for part in _inline(text) if part.type.startswith("image")
     ],
@@ -436,7 +426,7 @@ _DOCUMENT = [
     (_images, "Extract all included (image|figure) files|Which image files are included"),
 ]
 # In the order of the tasks: a reader, and patterns of the official wording and of ours
-QUESTIONS: dict[str, list[tuple]] = {
+QUESTIONS = {
     "csv": [
         (
             _cell,

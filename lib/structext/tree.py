@@ -1,9 +1,8 @@
-"""The abstract tree of a text, and what a language of the generator is."""
+"""The abstract tree of a text, the setting of a writer, and an item of a question."""
 
-from collections.abc import Callable
 from functools import lru_cache
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lib.structext.names import Names
 
@@ -76,11 +75,3 @@ class Item(NamedTuple):
     slots: dict[str, object]
     answer: str
     text: str | None = None
-
-
-class Language(NamedTuple):
-    """A plug-in. `write` makes a document with a field `text`; finders[i] answers task i."""
-
-    write: Callable[[Setting], Any]
-    finders: tuple[Callable[[Any, Random], Item], ...]
-    deepest: int | None = None  # levels below the root that it has headings for

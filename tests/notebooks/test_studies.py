@@ -80,8 +80,11 @@ def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     study = load_study("structext-official")
     folder = tmp_path / study.given("00_structext")["official"]
-    others = list(generate("faithful", ["csv", "tree"], per_task=2, seed=3))
-    for number, sample in enumerate(generate("faithful", ["csv", "tree"], per_task=3)):
+    others, samples = (
+        [one for one in generate("faithful", **dials) if one.language in ("csv", "tree")]
+        for dials in ({"per_task": 2, "seed": 3}, {"per_task": 3})
+    )
+    for number, sample in enumerate(samples):
         shots = [one for one in others if one.task == sample.task][: number // 7]
         row, *examples = [
             {"Question": one.question, "Answer": one.answer, "Reference": one.reference}

@@ -13,9 +13,11 @@ from lib.structext.score import final_answer, judged
 
 
 def ask(suite: str = "test", setting: str = "base", n_shots: int = 0, **dials) -> list[Prompted]:
-    dials = {"tasks": ["tree.1", "csv.0", "json.1"], "per_task": 2, "seed": 5} | dials
-    pool = list(generate(**dials | {"per_task": 6, "seed": 6})) if n_shots else None
-    return prompts_for(list(generate(**dials)), setting, n_shots, pool, suite=suite)
+    tasks = dials.pop("tasks", ["tree.1", "csv.0", "json.1"])
+    dials = {"per_task": 2, "seed": 5} | dials
+    both = generate(**dials), generate(**dials | {"per_task": 6, "seed": 6})
+    samples, pool = ([one for one in each if {one.task, one.language} & {*tasks}] for each in both)
+    return prompts_for(samples, setting, n_shots, pool, suite=suite)
 
 
 def right(one: Prompted) -> str:

@@ -137,7 +137,7 @@ def test_faithful_samples_have_those_faults_and_no_other():
     samples = [
         sample
         for depth, n in ((1, 8), (2, 6), (4, 1))
-        for sample in generate("faithful", None, depth, 1, n, 5)
+        for sample in generate("faithful", depth, 1, n, 5)
     ]
     assert set(map(fault_of, samples)) == {"", *FAULTS}
 

@@ -22,13 +22,13 @@ from lib.structext.prompts import (
     training_queries,
     training_samples,
 )
-from lib.structext.records import TASKS, Sample
+from lib.structext.records import Sample
 from lib.structext.samples import V1, generate, split, suite
 from lib.structext.score import TASK, final_answer
 from lib.tasks.task import Room
 
-SAMPLES = list(generate(tasks=TASKS, per_task=2))
-POOL = [one for depth in (1, 2) for one in generate(tasks=TASKS, depth=depth, per_task=12, seed=7)]
+SAMPLES = list(generate(per_task=2))
+POOL = [one for depth in (1, 2) for one in generate(depth=depth, per_task=12, seed=7)]
 
 
 def sample(**changes) -> Sample:
@@ -83,22 +83,6 @@ def test_a_prompt_has_text_and_question_verbatim_and_never_its_own_answer(settin
         assert ("between <answer> and </answer>" in one.prompt) == is_reasoning
 
 
-@pytest.mark.parametrize(
-    ("setting", "n_shots", "complaint"),
-    [
-        ("cot", 0, "unknown: choose one of base, self-cot"),
-        ("few-shot", 0, "at least 1"),
-        ("base", 2, "give 0"),
-        ("few-shot", -1, "at least 1"),
-        ("hint", -1, "give 0"),
-        ("few-shot", 7, "5 texts .* too few for 7"),
-    ],
-)
-def test_a_wrong_setting_or_number_of_shots_is_refused(setting, n_shots, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        asked(setting, n_shots)
-
-
 def test_demonstrations_are_of_the_same_cell_and_of_other_texts():
     others = [*numbered(3, task="tree.1"), *numbered(3, depth=2), *numbered(3, width=2)]
     twins = [
@@ -111,9 +95,10 @@ def test_demonstrations_are_of_the_same_cell_and_of_other_texts():
         # p0 has the sample's own text; "again" and p2 have the same
         assert set(one.demonstrations) <= {"again", "p1", "p2", "p3", "p4", "p5"}
         assert len({*one.demonstrations} - {"again", "p2"}) == 4
-    with pytest.raises(ValueError, match="tree.2 at depth 3, width 1: .* 0 texts"):
-        prompts_for([sample(depth=3)], "few-shot", 1, pool)
-    prompts = prompts_for(SAMPLES, "few-shot", 1)  # without a pool, from each other
+    for depth, n_shots, complaint in ((3, 1, "0 texts"), (1, 7, "5 texts .* too few for 7")):
+        with pytest.raises(ValueError, match=f"tree.2 at depth {depth}, width 1: .* {complaint}"):
+            prompts_for([sample(depth=depth)], "few-shot", n_shots, pool)
+    prompts = prompts_for(SAMPLES, "few-shot", 1, SAMPLES)
     assert all(one.demonstrations[0] != one.sample.id for one in prompts)
 
 
@@ -229,12 +214,17 @@ def test_each_suite_is_asked_in_each_setting_and_real_test_has_the_structures_of
 
 
 @pytest.mark.parametrize(
-    ("suites", "settings", "wrong"),
-    [(["tset"], ["base"], "'tset'"), (["test"], ["cot"], "'cot'"), ([], ["base"], "'nothing'")],
+    ("suites", "settings", "shots", "wrong"),
+    [
+        (["tset"], ["base"], [1], "'tset'"),
+        (["test"], ["cot"], [1], "'cot'"),
+        ([], ["base"], [1], "'nothing'"),
+        (["test"], ["few-shot"], [1, 0], "0"),
+    ],
 )
-def test_an_unknown_suite_or_setting_is_refused(suites, settings, wrong):
+def test_a_suite_setting_or_number_of_shots_that_is_none_is_refused(suites, settings, shots, wrong):
     with pytest.raises(ValueError, match=f"{wrong} cannot be asked: choose suites [(]test, "):
-        list(asked_in(suites, settings, [1]))
+        list(asked_in(suites, settings, shots))
 
 
 def test_no_text_that_is_tested_is_learned():
@@ -250,5 +240,3 @@ def test_no_text_that_is_tested_is_learned():
     assert {query.context.count("<answer>") for query in learned} == {3}
     # too few texts in a cell to show two others
     assert training_queries("tuned-few-shot", some_of(samples, 2)) == []
-    with pytest.raises(ValueError, match="'dapt' is not trained on StrucText-Eval"):
-        training_queries("dapt", [])

@@ -1,12 +1,13 @@
 """solve: on hand-worked texts, on any text, and compared with the generator."""
 
 import re
+from itertools import product
 
 import pytest
 
 from lib.core.errors import BadInput
 from lib.structext.names import QUESTIONS as OURS
-from lib.structext.records import LANGUAGES, TASKS
+from lib.structext.records import TASKS
 from lib.structext.samples import generate
 from lib.structext.solve import solve, task_of
 
@@ -227,24 +228,20 @@ def test_what_cannot_be_answered_says_why(language, question, reference, message
         solve(language, question, reference)
 
 
-@pytest.mark.parametrize("mode_is_real", [False, True])
 @pytest.mark.parametrize(
-    ("depth", "width", "per_task", "languages"),
+    ("depth", "width", "per_task"),
     [
-        *((1, width, 4, LANGUAGES) for width in (1, 2, 3)),
-        *((2, width, 3, LANGUAGES) for width in (1, 2, 3)),
-        *((3, width, 1, LANGUAGES) for width in (1, 2)),
-        (4, 1, 1, LANGUAGES),
-        (4, 3, 1, ("csv", "tree")),
+        *((1, n, 4) for n in (1, 2, 3)),
+        *((2, n, 3) for n in (1, 2, 3)),
+        (3, 1, 1),
+        (3, 2, 1),
+        (4, 1, 1),
     ],
 )
-def test_the_solver_gives_the_generators_answer_to_every_task(
-    depth, width, per_task, languages, mode_is_real
-):
-    tasks = [task for task in TASKS if task.split(".")[0] in languages]
-    for seed in (7, 8):
-        samples = list(generate("corrected", tasks, depth, width, per_task, seed, mode_is_real))
-        assert [one.task for one in samples[: len(tasks)]] == tasks
+def test_the_solver_gives_the_generators_answer_to_every_task(depth, width, per_task):
+    for seed, is_real in product((7, 8), (False, True)):
+        samples = list(generate("corrected", depth, width, per_task, seed, is_real))
+        assert [one.task for one in samples[: len(TASKS)]] == [*TASKS]
         for one in samples:
             assert task_of(one.language, one.question) == one.task
             assert solve(one.language, one.question, one.reference) == one.answer, one.id

@@ -18,7 +18,6 @@ from lib.core.store import REPOSITORY, load, save
 from lib.infer.prompts import GenerationConfig
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.structext.prompts import Prompted, as_queries, prompts_for
-from lib.structext.records import TASKS
 from lib.structext.samples import generate
 from lib.structext.score import NO_ANSWER
 from lib.structext.score import TASK as STRUCTEXT
@@ -69,7 +68,7 @@ def judged(task, queries, replies, rows) -> tuple[list[Answer], dict[str, str], 
 
 
 def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_arm(source):
-    (sample,) = generate(tasks=["tree.0"])
+    sample = next(one for one in generate() if one.task == "tree.0")
     asked = [
         Prompted(
             sample=sample.model_copy(update={"id": f"q{n}", "reference": "word " * n}),
@@ -101,11 +100,11 @@ def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_ar
 
 
 def test_structext_is_judged_by_its_final_answer_and_says_why_there_is_none():
-    samples = list(generate(tasks=TASKS, per_task=3))
+    samples = list(generate(per_task=3))
     asked = [
         one
         for setting, n_shots in (("base", 0), ("self-cot", 0), ("few-shot", 1))
-        for one in prompts_for(samples, setting, n_shots)
+        for one in prompts_for(samples, setting, n_shots, samples)
     ]
     one = next(row for row in asked if row.setting == "self-cot" and row.sample.task == "csv.0")
     plain, shots = (row for row in asked if row.sample == one.sample and row != one)
