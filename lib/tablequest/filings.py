@@ -98,17 +98,15 @@ def _level(text: str) -> tuple:
     return (rank,) if rank < 3 else (3, text.isupper())
 
 
-def cut_passages(
-    filing_id: str, blocks: Iterable[PageBlock], max_words: int = MAX_WORDS
-) -> list[Passage]:
+def cut_passages(filing_id: str, blocks: Iterable[PageBlock]) -> list[Passage]:
     """Return the passages of a filing; each grid is in exactly one, with text of its section.
 
-    Tables of a part, item or note share a passage of at most `max_words`, or one table with its
+    Tables of a part, item or note share a passage of at most MAX_WORDS, or one table with its
     introduction, if that is longer. Text without a table is left out.
     """
     chunks: list[list[PageBlock]] = [[]]
     atom: list[PageBlock] = []  # what introduces a table or text stays with it
-    room = max_words
+    room = MAX_WORDS
     for block in blocks:
         if atom and atom[-1].kind != "heading" and (atom[-1].grid_id or not block.grid_id):
             chunks[-1] += atom
@@ -117,7 +115,7 @@ def cut_passages(
         atom.append(block)
         if block.starts_unit or _n_words(atom) > room and chunks[-1]:
             chunks.append([])
-            room = max_words
+            room = MAX_WORDS
     chunks[-1] += atom
     found = [
         (chunk, paths)
@@ -188,9 +186,7 @@ class ReadFiling(NamedTuple):
     not_understood: list[Rejected]
 
 
-def read_filings(
-    folder: Path, max_passage_words: int = MAX_WORDS, tags: bool = True
-) -> tuple[list[ReadFiling], list[Rejected]]:
+def read_filings(folder: Path, tags: bool = True) -> tuple[list[ReadFiling], list[Rejected]]:
     """Read the files with ENDINGS below `folder`, or the file that it names; list the others.
 
     Raises BadInput with every file's reason if none is a filing.
@@ -204,7 +200,7 @@ def read_filings(
             if key in found:
                 twin = found[key].filing.path
                 raise BadInput(f"its name makes the same id as {twin}: rename one")
-            found[key] = read_filing(path, name, max_passage_words, tags)
+            found[key] = read_filing(path, name, tags)
         except BadInput as error:
             rejected.append(Rejected(document_id=key, item=name, reason=str(error)))
     if not found:
@@ -213,9 +209,7 @@ def read_filings(
     return [*found.values()], rejected
 
 
-def read_filing(
-    path: Path, name: str = "", max_passage_words: int = MAX_WORDS, tags: bool = True
-) -> ReadFiling:
+def read_filing(path: Path, name: str = "", tags: bool = True) -> ReadFiling:
     """Read the filing at `path`, called `name`; with `tags`, tagged cells from inline XBRL.
 
     Raises BadInput if it is not a filing, or none of its tables holds a number.
@@ -230,9 +224,7 @@ def read_filing(
         raise BadInput(f"none of its {filing.n_tables} tables holds labelled numbers")
     texts = {grid.grid_id: as_markdown(grid) for grid in grids}
     blocks = [block._replace(text=texts.get(block.grid_id, block.text)) for block in reading.blocks]
-    return ReadFiling(
-        filing, grids, cut_passages(filing.filing_id, blocks, max_passage_words), reading.left_out
-    )
+    return ReadFiling(filing, grids, cut_passages(filing.filing_id, blocks), reading.left_out)
 
 
 class _Table(NamedTuple):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 
 import numpy as np
@@ -416,6 +416,8 @@ def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
 def _tables(path: Path) -> list[tuple[str, str]]:
     # with the paragraphs that name the table ("Table 2"), else those under its heading
     blocks = parse(path.read_text(encoding="utf-8-sig"))
+    sections = accumulate(block.kind == "heading" for block in blocks)
+    section = dict(zip(blocks, sections, strict=True))
     prose = [block for block in blocks if block.kind in ("prose", "list")]
     found = []
     for place, table in enumerate(blocks):
@@ -426,7 +428,7 @@ def _tables(path: Path) -> list[tuple[str, str]]:
         chunks = [
             one.text
             for one in prose
-            if (re.search(rf"\b{name[0]}\b", one.text) if name else one.headings == table.headings)
+            if (re.search(rf"\b{name[0]}\b", one.text) if name else section[one] == section[table])
         ]
         found.append(("\n".join(chunks), table.text))
     return found

@@ -13,7 +13,6 @@ from lib.analyze.agreement import Item
 from lib.analyze.metrics import f1
 from lib.analyze.tables import by_group, counted
 from lib.core.arms import ALL
-from lib.core.errors import BadInput
 from lib.core.prompts import BREAK_MARK, prompt_template
 from lib.core.records import Answer, Query, Record, Verdict
 from lib.judge.llm_judge import Both, Choice, ask_in_both_orders, compare_pairs
@@ -371,11 +370,9 @@ def rating_table(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.D
     """Return COLUMNS, a row per level ("all" last) and arm, in points of ELO's scale.
 
     ELO takes the matches in the order given; low to high is Bradley–Terry's 95% interval over
-    passages, each drawn with all its matches. Raises BadInput if `baseline` has no match.
+    passages, each drawn with all its matches.
     """
     arms = list(dict.fromkeys(arm for one in matches for arm in (one.first_arm, one.second_arm)))
-    if arms and baseline not in arms:
-        raise BadInput(f"the baseline {baseline!r} has no match; there are {', '.join(arms)}")
     rows, random = [], np.random.default_rng(seed)
     for level in (*LEVELS, ALL):
         cell = [one for one in matches if level in (one.level, ALL) and one.verdict != "unscored"]

@@ -223,18 +223,15 @@ class _Units:
         self.coin = max(filter(_is_coin, set().union(*self.printed)), default="")
         self.most = [max((abs(one.value) for one in column), default=0.0) for column in numbers]
         self.first = [next((one.unit for one in column if one.value), "%") for column in numbers]
-        price = "Share price" if self.coin else r"\g<0>"
-        lowest = [re.sub(r"^(?:High|Low)\b", price, _lowest(heads)) for heads in layout.heads]
+        lowest = [*map(_lowest, layout.heads)]
         self.named = [_COIN_ABOVE.findall(low) for low in lowest]
         self.meanings = [
             meaning(low)
             or ("" if low != "Price" and re.search(_MONEY, low, re.I) else meaning(name))
             for low, name in zip(lowest, layout.columns, strict=True)
         ]
-        self.is_of_shares = (
-            "share" in self.meanings
-            or "shares" not in self.meanings
-            and any(meaning(line.label.rpartition(": ")[2]) == "share" for line in layout.lines)
+        self.is_of_shares = any(
+            meaning(line.label.rpartition(": ")[2]) == "share" for line in layout.lines
         )
         self.above = " ".join((context.caption, *layout.titles))
 
@@ -268,23 +265,16 @@ class _Units:
     def _scale(self, unit: str, line: Line, column: int, text: str) -> tuple[float, str]:
         own = read_note(unit_note_in(line.label))
         for note, where in ((own, "note"), (self.of_column[column], "note"), *self.notes):
-            if where != "note" and (
-                not (unit or self.coin) or self.named[column] or re.search(r"\.\d\d", text)
-            ):
+            if where != "note" and (not (unit or self.coin) or re.search(r"\.\d\d", text)):
                 break  # it prints no money, or cents
-            if where == "majority" and (
-                unit == "shares" and not self.coin or max(self.most) >= 1e6
-            ):
+            if where == "majority" and max(self.most) >= 1e6:
                 break  # it prints whole units
             if (
                 unit == "shares"
                 and not note.shares
-                and (
-                    note.coin
-                    or where != "note"
-                    and self.most[column] >= 1e4
-                    and (self.meanings[column] or not self.coin)
-                )
+                and where != "note"
+                and self.most[column] >= 1e4
+                and (self.meanings[column] or not self.coin)
             ):
                 continue  # of dollars, or whole shares
             if scale := unit == "shares" and note.shares or note.money:
@@ -293,16 +283,14 @@ class _Units:
 
     def _by_label(self, number: Number, text: str, label: str, column: int) -> str:
         own, *groups = label.split(": ")[::-1]
-        has_cents = "." in text or not re.search(r"\d,\d{3}|\d{4}", text)
+        has_cents = not re.search(r"\d,\d{3}|\d{4}", text)
         if (unit := self.meanings[column]) and (unit != "share" or has_cents):
             return "shares" if unit == "done" else unit
         has_money = self.coin
         for part in (own, *groups):
             unit = meaning(part)
             is_money = (
-                unit in ("share", "done")
-                and "umerator" in label
-                or unit == "done"
+                unit == "done"
                 and has_money
                 and not self.is_of_shares
                 or unit == "shares"
@@ -329,9 +317,7 @@ class _Units:
         printed = self.printed[column]
         if len(printed) == 1 and (printed != {"%"} or self.first[column] in printed):
             return min(printed)
-        if not self.coin and re.search(
-            r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I
-        ):
+        if re.search(r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
         return self.coin or (first.coin or "$" if first.money and first == self.note else "")
 

@@ -52,7 +52,7 @@ def test_a_real_filing_is_read_with_its_tags_nearly_all_without_and_each_grid_is
     found = measured(path)
     assert found["covered"] == found["right"] == found["tagged"] > 200
     assert min(found["untagged value"], found["unit"]) >= 0.97 * found["tagged"]
-    read = read_filing(path, max_passage_words=800)
+    read = read_filing(path)
     placed = [grid_id for passage in read.passages for grid_id in passage.grid_ids]
     assert placed == [grid.grid_id for grid in read.grids]
     assert len(read.grids) + len(read.not_understood) >= read.filing.n_tables
