@@ -158,7 +158,7 @@ def _trace(
     spans = [span and (query.start + span[0], query.start + span[1]) for span in found]
     start = min((span[0] for span in spans if span), default=query.start)
     end = max((span[1] for span in spans if span), default=query.end)
-    holding = [one for one in segments if one.start < end and start < one.end]
+    holding = _overlapping(segments, start, end)
     ids = [one.segment_id for one in holding]
     reasons = [] if is_raw else [rewrites[one].dropped for one in ids if rewrites[one].dropped]
     if is_raw:
@@ -195,7 +195,7 @@ def _trace(
 
 
 def _in_raw_text(span: Span, text: str, holding: list[Segment], trained: Trained) -> tuple:
-    own = [one for one in holding if one.start < span[1] and span[0] < one.end]
+    own = _overlapping(holding, *span)
     places = {trained.corpus.places.get(one.segment_id, (None,))[0] for one in own}
     pieces = None
     if len(places) == 1 and None not in places:
@@ -215,17 +215,14 @@ def _in_rewrites(
 
 
 def _reached(query: Query, segments: list[Segment], blocks: list[Block]) -> list[str]:
-    spans = [
-        query,
-        *(
-            item
-            for block in blocks
-            for item in block.items
-            if item.start < query.end and query.start < item.end
-        ),
-    ]
-    start, end = min(span.start for span in spans), max(span.end for span in spans)
-    return [one.segment_id for one in segments if one.start < end and start < one.end]
+    items = _overlapping([item for block in blocks for item in block.items], query.start, query.end)
+    start = min(span.start for span in (query, *items))
+    end = max(span.end for span in (query, *items))
+    return [one.segment_id for one in _overlapping(segments, start, end)]
+
+
+def _overlapping(spans: list, start: int, end: int) -> list:
+    return [one for one in spans if one.start < end and start < one.end]
 
 
 def nearest(item: str, text: str, question: str) -> Span | None:
@@ -311,32 +308,23 @@ def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFram
     )
     split = table5(rows.assign(kind=np.where(rows.lost_at == "", *sides)), sides)
     for side in sides:
-        own = split.loc[split.kind == side, COUNTS].reset_index(drop=True)
-        table = table.join(own.add_suffix(f"_{side}"))
+        counts = split.loc[split.kind == side, COUNTS].reset_index(drop=True)
+        table = table.join(counts.add_suffix(f"_{side}"))
     return table
 
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `ledger_table` with one row per arm and structure."""
-    return pd.DataFrame(
-        [
-            {
-                "trained arm": row["trained arm"],
-                "structure": row.structure,
-                "n": row.n,
-                **{f"after {stage}": row[stage] for stage in STAGES[:-1]},
-                "in training": fraction(row.block, row.n, row.low, row.high, digits=1),
-                **{
-                    f"correct, {where} training": fraction(
-                        row[f"correct_{key}"],
-                        row[f"n_{key}"],
-                        row[f"low_{key}"],
-                        row[f"high_{key}"],
-                        digits=1,
-                    )
-                    for key, where in (("in", "in"), ("out", "not in"))
-                },
-            }
-            for _, row in table.iterrows()
-        ]
+    shares = {
+        "in training": ["block", "n", "low", "high"],
+        "correct, in training": ["correct_in", "n_in", "low_in", "high_in"],
+        "correct, not in training": ["correct_out", "n_out", "low_out", "high_out"],
+    }
+    text = table[["trained arm", "structure", "n", *STAGES[:-1]]]
+    text = text.rename(columns={stage: f"after {stage}" for stage in STAGES})
+    return text.assign(
+        **{
+            name: [fraction(*row, digits=1) for row in table[columns].itertuples(index=False)]
+            for name, columns in shares.items()
+        }
     )

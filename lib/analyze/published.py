@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from lib.analyze.format import DASH, with_error
@@ -36,13 +35,13 @@ def paper_rows() -> pd.DataFrame:
 
     Each arm has its own query ids, so a paired test of two arms finds nothing to pair.
     """
-    cells = published_cells(5).rename(columns={"what": "kind"})
-    rows = cells.loc[cells.index.repeat(cells.n.astype(int))]
-    number = rows.groupby(["arm", "structure", "kind"]).cumcount()
-    ids = rows.arm + "-" + rows.structure + "-" + rows.kind + "-" + number.astype(str)
-    verdict = np.where(number < rows.value, "correct", "incorrect")
-    rows = rows.assign(query_id=ids, verdict=verdict, reason="published").reset_index(drop=True)
-    return rows[["arm", "query_id", "structure", "kind", "verdict", "reason"]]
+    rows = [
+        (cell.arm, f"{cell.arm}-{cell.structure}-{cell.what}-{number}", cell.structure, cell.what)
+        + ("correct" if number < cell.value else "incorrect", "published")
+        for cell in published_cells(5).itertuples()
+        for number in range(int(cell.n))
+    ]
+    return pd.DataFrame(rows, columns="arm query_id structure kind verdict reason".split())
 
 
 def paper_table1() -> pd.DataFrame:

@@ -9,23 +9,10 @@ from lib.core.errors import BadInput
 from lib.core.store import made_by
 from lib.retention.records import Retention, RetentionItem
 
-TABLE3 = [
-    "arm",
-    "task",
-    "n",
-    "chance",
-    "correct",
-    "accuracy",
-    "stderr",
-    "only_base",
-    "only_arm",
-    "difference_points",
-    "se_points",
-    "low_points",
-    "high_points",
-    "p",
-    "p_holm",
-]
+TABLE3 = (
+    "arm task n chance correct accuracy stderr only_base only_arm difference_points se_points "
+    "low_points high_points p p_holm"
+).split()
 
 
 def table3(arms: list[Retention]) -> pd.DataFrame:
@@ -42,11 +29,8 @@ def table3(arms: list[Retention]) -> pd.DataFrame:
         for task in measured[name].tasks
     ]
     table = pd.DataFrame(rows, columns=TABLE3)
-    table = table.astype(
-        dict.fromkeys(
-            ("chance", "accuracy", "stderr", "difference_points", "se_points", "p"), float
-        )
-    )
+    floats = "chance accuracy stderr difference_points se_points p".split()
+    table = table.astype(dict.fromkeys(floats, float))
     return table.assign(p_holm=holm(table.p))
 
 

@@ -27,14 +27,11 @@ def curve(rows: pd.DataFrame) -> pd.DataFrame:
     Shares are in percent.
     """
     keys = ["arm", "is_named", "structure", "exposures"]
-    each = rows.groupby([*keys, "base"])[list(MEASURES)].mean()
-    each[["answered", "stored"]] *= 100
-    found = []
-    for cell, values in each.groupby(level=keys):
-        found += [
-            dict(zip(keys, cell, strict=True)) | {"measure": name} | over_units(values[name])
-            for name in MEASURES
-        ]
+    found = [
+        dict(zip(keys, cell, strict=True)) | {"measure": name} | over_units(values[name])
+        for cell, values in _scaled(rows.groupby([*keys, "base"])).groupby(level=keys)
+        for name in MEASURES
+    ]
     return pd.DataFrame(found).drop(columns=["p", "p_flips"])
 
 

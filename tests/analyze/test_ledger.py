@@ -17,7 +17,7 @@ from lib.analyze.tables import joined
 from lib.annotate.questions import annotate
 from lib.core.arms import corpus_of
 from lib.core.errors import BadInput
-from lib.core.records import Document, Normalized, Query, Segment, Verdict
+from lib.core.records import Document, Normalized, Segment
 from lib.core.store import write_json
 from lib.judge.scorer import split_items
 from lib.lab.bases import train_tokenizer
@@ -26,6 +26,7 @@ from lib.lab.records import make_products, make_records
 from lib.normalize.rewrite import normalize
 from lib.normalize.segment import segment
 from lib.train.corpus import pack, read_corpus, split
+from tests.analyze.test_tables import query, verdicts
 
 DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5, public=False)
 TOKENIZER = train_tokenizer([document.text for document in DOCUMENTS], 400)
@@ -77,26 +78,6 @@ def test_an_answer_in_training_is_in_a_piece_of_a_block_and_a_lost_one_in_none(
     assert {"", "split"} < {row.lost_at for row in ledger}
 
 
-def query(**changes) -> Query:
-    return Query(
-        **(
-            {
-                "query_id": "q",
-                "document_id": "d",
-                "question": "What are the tools of Corvane?",
-                "answer": "drill",
-                "structure": "natural",
-                "source_reference": "",
-                "start": 0,
-                "end": 0,
-                "entity_count": None,
-                "block_type": "prose",
-            }
-            | changes
-        )
-    )
-
-
 TEXT = (
     "# Corvane\n\n- drill\n- hex key\n\nThe case of Corvane stands in the house, and after a "
     "fall in voltage it restarts\nafter 30 s. It has a red door.\n"
@@ -106,6 +87,7 @@ SENTENCES = {  # of a rewrite, by where each begins in TEXT
     TEXT.index("The case"): TEXT[TEXT.index("The case") : TEXT.index(" It has")],
     TEXT.index("It has"): "It has a red door.",
 }
+ASKED = {"question": "What are the tools of Corvane?", "answer": "drill"}
 TOOLS = {
     "answer": "drill\nhex key",
     "structure": "entity-list",
@@ -160,7 +142,9 @@ def row_of(
         rewrites[0] = rewrites[0].model_copy(update={"text": rewritten, "dropped": dropped})
     corpus = read_corpus("", corpus_of(arm), segments, rewrites, held_out)
     trained = Trained(corpus, TOKENIZER, block_size, "document", corpus_of(arm))
-    return make_ledger([query(**asked)], [document], segments, rewrites, {arm: trained})[0]
+    return make_ledger(
+        [query("q", **ASKED | asked)], [document], segments, rewrites, {arm: trained}
+    )[0]
 
 
 @pytest.mark.parametrize(
@@ -239,20 +223,8 @@ def test_the_table_adds_up_to_the_ledger():
     segments, normalized, trained = prepared(60, "dapt-n", "document", 48)
     ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {"dapt-n": trained})
     reached = sum(row.lost_at == "" for row in ledger)
-    verdicts = joined(
-        QUERIES,
-        [
-            Verdict(
-                query_id=row.query_id,
-                arm="dapt-n",
-                judge="scorer",
-                reason="",
-                verdict="incorrect" if row.lost_at else "correct",
-            )
-            for row in ledger
-        ],
-    )
-    table = ledger_table(ledger, verdicts)
+    states = {row.query_id: "incorrect" if row.lost_at else "correct" for row in ledger}
+    table = ledger_table(ledger, joined(QUERIES, verdicts("dapt-n", states)))
     assert (table[list(STAGES)].diff(axis=1).iloc[:, 1:] <= 0).all(axis=None)
     row = table.set_index("structure").loc["all"]
     assert (row.n, row.block, row.correct_in, row.n_in) == (108, reached, reached, reached)

@@ -21,8 +21,9 @@ from lib.analyze.stats import (
 )
 from lib.analyze.tables import table2
 from lib.core.arms import ARMS
-from lib.core.records import Fact, Query
+from lib.core.records import Fact
 from lib.core.structures import STRUCTURES
+from tests.analyze.test_tables import query
 
 SEEDS = {"dapt": "1100000000", "daptAt2": "1110000000", "daptAt3": "1111000000"}
 STATES = {"1": "correct", "0": "incorrect", "-": "unscored"}
@@ -48,62 +49,32 @@ def rows_of(structure: str = "natural", per_cluster: int = 1, **arms: str) -> pd
     )
 
 
-def query(query_id: str, document_id: str, start: int = 0, end: int = 5) -> Query:
-    return Query(
-        query_id=query_id,
-        document_id=document_id,
-        question="q",
-        answer="a",
-        structure="natural",
-        source_reference="",
-        start=start,
-        end=end,
-        entity_count=None,
-        block_type="prose",
-    )
-
-
-def fact(entity: str, document_id: str, start: int, end: int) -> Fact:
-    return Fact(
-        fact_id=f"{document_id}/{start}",
-        entity=entity,
-        attribute="port",
-        value=["1"],
-        structure="natural",
-        document_id=document_id,
-        start=start,
-        end=end,
-        public=False,
-    )
-
-
 def natural(table: pd.DataFrame) -> pd.Series:
     return table.set_index("structure").loc["natural"]
 
 
 def test_a_cluster_is_the_product_in_all_its_documents_else_the_document():
+    known = {"attribute": "port", "value": ["1"], "structure": "natural", "public": False}
+    places = [
+        ("Pump", "d1", 0, 5),
+        ("Pump", "d2", 0, 5),
+        ("Valve", "d2", 6, 9),
+        ("Fan", "d4", 0, 5),
+    ]
     facts = [
-        fact("Pump", "d1", 0, 5),
-        fact("Pump", "d2", 0, 5),
-        fact("Valve", "d2", 6, 9),
-        fact("Fan", "d4", 0, 5),
+        Fact(fact_id=str(at), entity=entity, document_id=document, start=at, end=end, **known)
+        for entity, document, at, end in places
     ]
-    queries = [
-        query("a", "d1"),
-        query("b", "d2"),
-        query("c", "d2", 6, 9),
-        query("d", "d2", 5, 6),
-        query("e", "d3"),
-        query("f", "d4", 7, 9),
+    cases = [
+        ("a", "d1", 0, 5, "Pump"),
+        ("b", "d2", 0, 5, "Pump"),
+        ("c", "d2", 6, 9, "Valve"),
+        ("d", "d2", 5, 6, "d2"),
+        ("e", "d3", 0, 5, "d3"),
+        ("f", "d4", 7, 9, "Fan"),
     ]
-    assert clusters_of(queries, facts) == {
-        "a": "Pump",
-        "b": "Pump",
-        "c": "Valve",
-        "d": "d2",
-        "e": "d3",
-        "f": "Fan",
-    }
+    queries = [query(name, document_id=of, start=at, end=end) for name, of, at, end, _ in cases]
+    assert list(clusters_of(queries, facts).values()) == [cluster for *_, cluster in cases]
     assert set(clusters_of(queries).values()) == {"d1", "d2", "d3", "d4"}
     rows = add_clusters(pd.DataFrame({"query_id": ["c", "a"]}), queries, facts)
     assert list(rows.cluster) == ["Valve", "Pump"]

@@ -20,27 +20,17 @@ from lib.analyze.tables import (
 from lib.core.records import Answer, Query, Verdict
 
 
-def query(
-    query_id: str,
-    structure: str = "natural",
-    answer: str = "Oslo",
-    question: str = "Where?",
-    **fields,
-) -> Query:
-    entities = len(answer.splitlines()) if structure == "entity-list" else None
-    return Query(
-        query_id=query_id,
-        document_id="d",
-        question=question,
-        answer=answer,
-        structure=structure,
-        source_reference="",
-        start=0,
-        end=0,
-        block_type="prose",
-        entity_count=entities,
-        **fields,
-    )
+def query(query_id: str, structure: str = "natural", answer: str = "Oslo", **fields) -> Query:
+    known = {
+        "document_id": "d",
+        "question": "Where?",
+        "source_reference": "",
+        "start": 0,
+        "end": 0,
+        "block_type": "prose",
+        "entity_count": len(answer.splitlines()) if structure == "entity-list" else None,
+    }
+    return Query(query_id=query_id, structure=structure, answer=answer, **known | fields)
 
 
 def verdicts(arm: str, states: dict[str, str]) -> list[Verdict]:
@@ -121,10 +111,10 @@ def test_verdicts_that_do_not_cover_the_queries_are_refused():
 def test_words_and_entities_are_counted_by_hand():
     table = table1(
         [
-            query("a", "natural", "4 GB", "How much memory has it?"),
+            query("a", "natural", "4 GB", question="How much memory has it?"),
             query("b"),
-            query("c", "entity-list", "Linux\nQNX\nWindows Server", "Which are they?"),
-            query("d", "entity-list", "Red Hat Linux", "Which one is it?"),
+            query("c", "entity-list", "Linux\nQNX\nWindows Server", question="Which are they?"),
+            query("d", "entity-list", "Red Hat Linux", question="Which one is it?"),
         ]
     )
     by_structure = table.set_index("structure")

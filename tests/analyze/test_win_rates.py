@@ -10,46 +10,18 @@ from lib.core.arms import ALL
 from lib.core.records import Query
 from lib.core.structures import STRUCTURES
 from lib.judge.llm_judge import CRITERIA, Preference, compare_pairs
+from tests.analyze.test_tables import query
 
 PAPER = paper_table4()[COLUMNS]
 
 
-def query(query_id: str, structure: str) -> Query:
-    return Query(
-        query_id=query_id,
-        document_id=f"of {query_id}",
-        question="Which?\nOne.",
-        answer="a\nb",
-        structure=structure,
-        source_reference="",
-        start=0,
-        end=0,
-        block_type="prose",
-        entity_count=None,
-    )
-
-
 def preference(
-    query_id: str,
-    pair,
-    criterion: str,
-    as_first: str,
-    as_second: str | None = None,
-    **fields: object,
+    query_id: str, pair, criterion: str, as_first: str, as_second: str = "", **fields: object
 ) -> Preference:
     both = ((as_first, ""), (as_second or as_first, ""))
     (compared,) = compare_pairs([("one", "other")], lambda _: [both])
-    return Preference(
-        **{
-            "query_id": query_id,
-            "first_arm": pair[0],
-            "second_arm": pair[1],
-            "judge": "m",
-            "criterion": criterion,
-        }
-        | compared
-        | fields
-    )
+    names = {"first_arm": pair[0], "second_arm": pair[1], "criterion": criterion, "judge": "m"}
+    return Preference(**names | compared | fields, query_id=query_id)
 
 
 def of_paper(pair: tuple[str, str]) -> tuple[list[Query], list[Preference]]:
@@ -59,7 +31,7 @@ def of_paper(pair: tuple[str, str]) -> tuple[list[Query], list[Preference]]:
     for structure in STRUCTURES:
         cells = own[own.structure == structure]
         ids = [f"{structure}-{number}" for number in range(cells.n.iloc[0])]
-        queries += [query(query_id, structure) for query_id in ids]
+        queries += [query(name, structure, document_id=name) for name in ids]
         for criterion in CRITERIA:
             counts = cells[cells.criterion == criterion]
             outcomes = counts.outcome.repeat(counts["count"])
@@ -103,7 +75,7 @@ ROWS = [
     preference("q3", PAIR, CRITERIA[0], "tie", is_asked=False),
     *(preference(f"q{number}", PAIR, CRITERIA[1], "tie") for number in range(4)),
 ]
-QUERIES = [query(f"q{number}", "natural") for number in range(4)]
+QUERIES = [query(name, document_id=name) for name in ("q0", "q1", "q2", "q3")]
 
 
 def test_flips_are_counted_over_pairs_that_were_asked_and_scored_in_both_orders():
