@@ -141,10 +141,18 @@ def load(
     return read_records(path, kind or ARTIFACTS[name].kind or Record, made_by(name, **keys))
 
 
-def save(study: str, name: str, rows: Iterable[Record], **keys: object) -> Path:
-    """Write the rows of an artifact of `study` and print its path and number of rows."""
-    rows = list(rows)
-    path = write_records(artifact_path(study, name, **keys), rows)
+def save(
+    study: str, name: str, rows: Iterable[Record], *, optional: bool = False, **keys: object
+) -> Path:
+    """Write the rows of an artifact of `study` and print its path and number of rows.
+
+    An `optional` one without rows has no file, so that none of an earlier run remains.
+    """
+    rows, path = list(rows), artifact_path(study, name, **keys)
+    if optional and not rows:
+        path.unlink(missing_ok=True)
+        return path
+    write_records(path, rows)
     print(f"{shown(path)}: {len(rows)} rows")
     return path
 

@@ -179,7 +179,7 @@ def test_the_exposure_study_writes_its_files(root):
     )
     sizes = pd.read_csv(figures / "more" / "sizes.csv")
     assert sizes.groupby("parameters").n.max().tolist()[1:] == [3] and len(sizes) == 4
-    assert (pd.read_csv(figures / "more" / "scale.csv").bases == 5).all()
+    assert pd.read_csv(figures / "more" / "scale.csv").n.isin([2, 3]).all()
 
 
 def test_a_laboratory_draws_the_curve_of_its_own_base(root):
