@@ -12,7 +12,7 @@ from lib.core.store import REPOSITORY
 from tests.size import code, tokens
 
 # Ceilings in tokens of code, a little above what there is. Lower them with every deletion.
-MOST_TOKENS = {"lib": 154_000, "tests": 121_000, "notebooks": 16_000, "rules": 2_400}
+MOST_TOKENS = {"lib": 150_500, "tests": 119_500, "notebooks": 16_000, "rules": 2_400}
 MOST_PER_LINE, MOST_README, LEAST_LINES, LONGEST_TEXT = 8.0, 150, 40, 300
 MOST_LONG_TEXTS = 4_000  # characters in literals that are longer: vocabularies
 

@@ -19,7 +19,7 @@ from lib.llm.request import Reply
 from tests.conftest import run_cells, table
 
 
-def test_names_of_structures_are_in_two_files_of_lib():
+def test_names_of_structures_are_in_one_file_of_lib():
     names = {structure.name for structure in STRUCTURES.values()}
     found = {
         path.relative_to(REPOSITORY)
@@ -27,10 +27,7 @@ def test_names_of_structures_are_in_two_files_of_lib():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and node.value in names
     }
-    assert sorted(map(str, found)) == [
-        "lib/core/structures.py",
-        "lib/structext/prompts.py",
-    ]
+    assert sorted(map(str, found)) == ["lib/core/structures.py"]
 
 
 def test_a_models_pair_about_code_has_its_structure(code):
