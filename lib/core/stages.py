@@ -22,7 +22,7 @@ from lib.core.records import (
 SYSTEMS = {
     "spark": "lib.tasks.spark",
     "structext": "lib.structext.score",
-    "tablequest": "lib.tablequest.task",
+    "tablequest": "lib.tablequest.answers",
 }
 
 

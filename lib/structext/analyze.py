@@ -11,20 +11,32 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from lib.analyze import export
-from lib.analyze.format import in_points, number, percent
+from lib.analyze.format import estimate, in_points, number, percent
 from lib.analyze.metrics import rouge_l
+from lib.analyze.plots import (
+    finish,
+    forest,
+    heat_map,
+    marker,
+    name_rows,
+    offset,
+    panels,
+    panels_of,
+    styled,
+)
 from lib.analyze.stats import cluster_interval
 from lib.analyze.tables import by_group
 from lib.core.arms import ALL
 from lib.core.records import Answer, Rejected, Verdict
 from lib.core.store import figures_path, made_by, write_text
 from lib.judge.scorer import judge
+from lib.structext.names import BLIND, LANGUAGES, TASKS, Sample
 from lib.structext.prompts import FEW_SHOT, OFFICIAL, REASONING, SETTINGS, Prompted, as_queries
-from lib.structext.records import BLIND, LANGUAGES, TASKS, Sample
 from lib.structext.samples import SUITES
 from lib.structext.score import LEAST_ROUGE, NO_ROW, Scored, judged, score, scored
 
@@ -40,6 +52,13 @@ ABOUT = {"language", "task", "depth", "width", "question", "answer"}
 COUNTED = ("left_out", "failed", "no_answer", "truncated")
 DIFFERENCE = ("n", "texts", "first", "second", *("difference_points", "low_points", "high_points"))
 Constants = dict[tuple[str, int], str]  # (task, depth) -> answer
+THIN = {"elinewidth": 0.7, "capsize": 1.5}  # for many closely spaced intervals
+SCORE = "ROUGE-L, 0 below 0.75 (%)"
+LABELS = {
+    "rouge_score": SCORE,
+    JUDGE: "Correct according to the judge (%)",
+    "difference_points": "Real-Test compared with Test, ROUGE-L, 0 below 0.75 (points)",
+}
 
 
 def rows_of(
@@ -329,3 +348,47 @@ def failures(rows: pd.DataFrame) -> pd.DataFrame:
     wrong = rows[(rows.rouge_score == 0) & ~rows.left_out & (rows.arm != BLIND)]
     first = wrong.groupby(["arm", "language", "state"], observed=True).head(1)
     return first[["arm", "prompt", "task", "state", "question", "answer", "reply"]].fillna("")
+
+
+@styled
+def draw_groups(
+    table: pd.DataFrame, by: str, measure: str = "rouge_score"
+) -> tuple[Figure, pd.DataFrame]:
+    """Draw a key of LABELS by group of `by` and arm, one panel per suite; also return `table`."""
+    scale = 1 if measure.endswith("_points") else 100
+    groups, arms = list(table[by].unique()), list(table.arm.unique())
+    height = 0.8 + len(groups) * (0.1 + 0.07 * len(arms))
+    panel = "suite" if "suite" in table else ""
+    figure, parts = panels_of(table, panel, height, sharex=True, sharey=True)
+    for axes, cells in parts:
+        for index, arm in enumerate(arms):
+            own = cells[cells.arm == arm]
+            y = [groups.index(name) + offset(index, len(arms), 0.72) for name in own[by]]
+            value, *ends = (scale * own[name] for name in (measure, *INTERVALS[measure]))
+            look = {"color": "0.65", "marker": "d"} if arm == BLIND else marker(index)
+            look |= {"filled": ends[0].notna(), "label": arm, "line": THIN, "markersize": 4.5}
+            forest(axes, y, value, *ends, **look)
+    names = [f"{TASKS[name]} {name}" if by == "task" else name for name in groups]
+    name_rows(figure.axes[0], names, zero=scale == 1)
+    finish(figure, LABELS[measure])
+    return figure, table
+
+
+@styled
+def draw_heat(table: pd.DataFrame, arms: Sequence[str]) -> tuple[Figure, pd.DataFrame]:
+    """Draw mean score and SD over tasks by depth and width, a panel per arm; return what is drawn.
+
+    The figure shows the suite with the most cells; a cell without questions asked has dashes.
+    """
+    cells = table.groupby("suite").size()
+    plotted = table[(table.suite == cells[::-1].idxmax()) & table.arm.isin(arms)]
+    figure, drawn = panels(len(arms), 0.9 + 0.5 * plotted.depth.nunique(), sharey=True, names=arms)
+    for axes, arm in zip(drawn, arms, strict=False):
+        own = plotted[(plotted.arm == arm)].set_index(["depth", "width"])
+        own = 100 * own[["rouge_score", "sd_tasks"]].where(own.left_out < own.n)
+        texts = own.rouge_score.map(estimate) + "\nSD " + own.sd_tasks.map(estimate)
+        image = heat_map(axes, own.rouge_score.unstack(), texts.unstack().fillna("–"), top=100)
+        axes.set(xlabel="Width", ylabel="Depth" if axes is drawn[0] else "")
+    if arms:
+        figure.colorbar(image, ax=drawn, shrink=0.9, label=SCORE)
+    return figure, plotted

@@ -1,12 +1,84 @@
 """Writers of texts in eight languages over an abstract tree, and finders of the tasks' answers."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from random import Random
+from typing import NamedTuple
 
-from lib.structext.names import COLORS, MEN, NO_BOLD, NO_IMAGE, WOMEN
-from lib.structext.tree import SIZE, Item, Setting, trail
+from lib.structext.names import COLORS, MEN, NO_BOLD, NO_IMAGE, WOMEN, Names
+
+SIZE = 6  # most attributes of a node, and words of a paragraph, at depth 1; times depth
+MOST_LEAVES = 2_000_000  # about 2 GB of text; a larger request is taken for a typing error
+
+
+class Layout(NamedTuple):
+    """A complete tree in pre-order; each list has one entry per node, the root first."""
+
+    parent: list[int]  # the root's is -1
+    depth: list[int]  # edges from the root
+    rank: list[int]  # position among its siblings, from 0
+    last: list[int]  # the last node of its subtree
+    children: list[list[int]]
+
+    @property
+    def leaves(self) -> list[int]:
+        """Nodes without children, in order."""
+        return [node for node, below in enumerate(self.children) if not below]
+
+
+def trail(parent: list[int], node: int) -> list[int]:
+    """Return the nodes from the root to `node`, both included, by each node's parent."""
+    return [*trail(parent, parent[node]), node] if node >= 0 else []
+
+
+@lru_cache(maxsize=32)
+def layout(depth: int, width: int) -> Layout:
+    """Return the tree with `depth` levels below the root and depth × width children per node.
+
+    Raises ValueError if a dial is below 1 or the tree would have more than MOST_LEAVES.
+    """
+    branching = depth * width
+    if min(depth, width) < 1 or min(branching, MOST_LEAVES + 1) ** min(depth, 21) > MOST_LEAVES:
+        raise ValueError(
+            f"depth {depth}, width {width}: each must be at least 1 (1, 1 is a root and a leaf), "
+            f"with at most {MOST_LEAVES:,} leaves; give other dials"
+        )
+    tree = Layout([], [], [], [], [])
+
+    def grow(parent: int, level: int, rank: int) -> int:
+        node = len(tree.parent)
+        for column, value in zip(tree, (parent, level, rank, node, []), strict=True):
+            column.append(value)
+        for place in range(branching if level < depth else 0):
+            tree.children[node].append(grow(node, level + 1, place))
+        tree.last[node] = len(tree.parent) - 1
+        return node
+
+    grow(-1, 0, 0)
+    return tree
+
+
+class Setting(NamedTuple):
+    """The input of a writer of texts. `tree` and `rng` decide the structure, `names` fill it."""
+
+    tree: Layout
+    depth: int
+    is_corrected: bool
+    rng: Random
+    names: Names
+    number: int  # the sample's number within its kind; its remainders balance the labels
+    is_june: bool = False  # XML as in June 2024 (v1), where a tag may have no attribute
+
+
+class Item(NamedTuple):
+    """A question's slots, its answer, and its text if that differs from the document's."""
+
+    slots: dict[str, object]
+    answer: str
+    text: str | None = None
+
 
 ERROR_SHARE = 0.8  # probability of an error at each node of a text with structural errors
 BIO = ("primeKey", "gender", "age", "name", "height", "weight", "color")
@@ -323,11 +395,9 @@ class Parts:
     size × depth words in all. bold[i] and images[i] are "" if the paragraph has none.
     """
 
-    def __init__(
-        self, setting: Setting, name: str, heading: Callable[..., str], bold: str, image: str
-    ) -> None:
+    def __init__(self, setting: Setting, mark: str, bold: str, image: str) -> None:
         tree, rng, names = setting.tree, setting.rng, setting.names
-        self.setting, self.name, self.marks = setting, name, (bold, image)
+        self.setting, self.mark = setting, mark
         draws = [[rng.random() for _ in range(4)] for _ in tree.parent]
         marked = [[draw[kind] < MARK_SHARE for draw in draws] for kind in (0, 1)]
         texts = [iter(names.bold(sum(marked[0]))), iter(names.images(sum(marked[1])))]
@@ -335,39 +405,37 @@ class Parts:
             [next(text) if is_marked else "" for is_marked in each]
             for text, each in zip(texts, marked, strict=True)
         )
-        self.words = names.texts(len(draws))
-        self.body = names.body(SIZE * setting.depth - 1)
-        paragraph = self._between if setting.is_corrected else self._within
+        words, body = names.texts(len(draws)), names.body(SIZE * setting.depth - 1)
         self.heads = []
         for node, title in enumerate(names.headings(len(draws))):
-            if depth := tree.depth[node]:
-                title = heading(depth, title, setting.is_corrected)
-            self.heads.append(f"{title}\n{paragraph(node, draws[node][2:])}")
+            marks = [
+                pattern.format(text) if text else ""
+                for pattern, text in ((bold, self.bold[node]), (image, self.images[node]))
+            ]
+            paragraph = self._paragraph([words[node], *body], marks, draws[node][2:])
+            self.heads.append(f"{self._heading(tree.depth[node], title)}\n{paragraph}")
         self.text = "\n".join(self.heads)
 
-    def _between(self, node: int, at: list[float]) -> str:
-        words = [self.words[node], *self.body]
-        pieces = zip(at, self.marks, (self.bold[node], self.images[node]), strict=True)
-        marks = [
-            (int(place * (len(words) + 1)), mark.format(text))
-            for place, mark, text in pieces
-            if text
-        ]
-        for place, mark in sorted(marks, reverse=True):
-            words.insert(place, mark)
-        return " ".join(words)
+    def _heading(self, level: int, title: str) -> str:
+        if not level:
+            return title
+        if self.mark:
+            return f"{self.mark * level} {title}"
+        place = level if self.setting.is_corrected else min(max(level - 1, 1), 3)  # fault 1
+        return f"\\{LATEX_HEADINGS[place - 1]}{{{title}}}"
 
-    def _within(self, node: int, at: list[float]) -> str:
-        text, bold, image = " ".join([self.words[node], *self.body]), self.bold[node], ""
+    def _paragraph(self, words: list[str], marks: list[str], at: list[float]) -> str:
+        if self.setting.is_corrected:
+            pairs = zip(at, marks, strict=True)
+            places = [(int(place * (len(words) + 1)), mark) for place, mark in pairs if mark]
+            for place, mark in sorted(places, reverse=True):
+                words.insert(place, mark)
+            return " ".join(words)
+        text, (bold, image) = " ".join(words), marks
         first, second = (int(place * len(text)) for place in at)
-        if self.images[node]:  # without `file:`, Org's image is a link (fault 11)
-            image = self.marks[1].replace("file:", "").format(self.images[node])
-        else:
-            second = first
-        if bold:
-            bold = self.marks[0].format(bold)
-        else:
-            first = second
+        second = second if image else first
+        first = first if bold else second
+        image = image.replace("file:", "")  # without it, Org's image is a link (fault 11)
         return f"{text[:first]}{bold}{text[first:second]}{image}{text[second:]}"
 
     def listed(self, marks: list[str], none: str, rng: Random) -> str:
@@ -388,7 +456,7 @@ def _part(document: Parts, rng: Random) -> Item:
     steps = []
     for level, above in enumerate(trail(tree.parent, node)[1:], 1):
         number = tree.rank[above] + 1
-        if is_corrected and document.name == "latex":
+        if is_corrected and not document.mark:
             steps.append(f"\\{LATEX_HEADINGS[level - 1]} number {number}")
         elif is_corrected:
             steps.append(f"heading number {number} of level {level}")
@@ -398,18 +466,13 @@ def _part(document: Parts, rng: Random) -> Item:
     return Item({"place": " under ".join(steps[::-1])}, excerpt)
 
 
-def _latex_heading(level: int, title: str, is_corrected: bool) -> str:
-    place = level if is_corrected else min(max(level - 1, 1), 3)  # one level too high (fault 1)
-    return f"\\{LATEX_HEADINGS[place - 1]}{{{title}}}"
-
-
-def _document(*notation: object) -> tuple:
+def _document(mark: str, bold: str, image: str) -> tuple:
     finders = (
         lambda document, rng: Item({}, document.listed(document.bold, NO_BOLD, rng)),
         _part,
         lambda document, rng: Item({}, document.listed(document.images, NO_IMAGE, rng)),
     )
-    return lambda setting: Parts(setting, *notation), finders
+    return lambda setting: Parts(setting, mark, bold, image), finders
 
 
 _OBJECTS = (
@@ -419,26 +482,14 @@ _OBJECTS = (
     _path,
     lambda document, rng: Item({}, "\n\n".join(map(document.excerpt, document.tree.leaves))),
 )
-# To add a language, add a line here, tasks in records, and questions and hints in questions.yaml.
+# To add a language, add a line here, tasks in names, and questions and hints in questions.yaml.
 PLUG_INS = {  # language -> writer of a document with a field `text`, finders of its tasks' items
     "csv": (Tables, (_cell, _paid_more, _of_gender, _join)),
     "tree": (Edges, (lambda tree, rng: Item({}, str(max(tree.depth))), _depth, _node_path)),
     "json": (_Json, _OBJECTS),
     "yaml": (_Yaml, _OBJECTS),
     "xml": (Tags, (_excerpt, _tag, _syntax)),
-    "latex": _document(
-        "latex",
-        _latex_heading,
-        "\\textbf{{{}}}",
-        "\\includegraphics[width=0.5\\textwidth]{{{}}}",
-    ),
-    "markdown": _document(
-        "markdown",
-        lambda level, title, _: f"{'#' * level} {title}",
-        "**{}**",
-        '![alt]({} "hover text")',
-    ),
-    "org": _document(
-        "org", lambda level, title, _: f"{'*' * level} {title}", "*{}*", "[[file:{}]]"
-    ),
+    "latex": _document("", "\\textbf{{{}}}", "\\includegraphics[width=0.5\\textwidth]{{{}}}"),
+    "markdown": _document("#", "**{}**", '![alt]({} "hover text")'),
+    "org": _document("*", "*{}*", "[[file:{}]]"),
 }

@@ -1,4 +1,4 @@
-"""The words of texts and questions: letters without meaning, 32 scenarios, the tasks' wording.
+"""Samples, languages and tasks of StrucText-Eval, and the words of its texts and questions.
 
 A sample of Real-Test is a sample of Test with other names and the same nesting, order, counts and
 relations. No name contains a quotation mark, bracket, brace, asterisk, angle bracket, comma or line
@@ -14,8 +14,52 @@ from typing import NamedTuple
 
 import yaml
 
+from lib.core.records import Record
 from lib.core.store import package_file
-from lib.structext.records import MODES, TASKS
+
+# The benchmark's languages, in its order
+LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
+MODES = ("corrected", "faithful")
+BLIND = "blind"  # the arm that reads nothing, the floor of every study
+
+_OBJECTS = ("TextRetrieval", "PathWalk", "Syntax", "PathCompose", "TextRetrieval")
+_KINDS = {
+    "csv": ("TextRetrieval", "Statistics", "Statistics", "Join"),
+    "tree": ("Tree.Height", "Node.Depth", "PathCompose"),
+    "json": _OBJECTS,
+    "yaml": _OBJECTS,
+    "xml": ("TextRetrieval", "TextRetrieval", "Syntax"),
+} | dict.fromkeys(LANGUAGES[5:], ("TextRetrieval", "PathWalk", "TextRetrieval"))
+TASKS = {  # 29 tasks, such as "json.3", -> kind
+    f"{language}.{index}": kind
+    for language, kinds in _KINDS.items()
+    for index, kind in enumerate(kinds)
+}
+
+
+class Sample(Record):
+    """A question about a structured text, with the generator's answer."""
+
+    id: str
+    language: str
+    task: str  # language and position, such as "json.3"
+    depth: int
+    width: int
+    question: str
+    reference: str  # the structured text
+    answer: str
+    hint: str  # how to find the answer, as text; the same for all samples of a task
+
+    @property
+    def text_id(self) -> str:
+        """Return an id that all questions on a text share; every official sample has its own."""
+        return self.id.replace(f"-{self.task}-", f"-{self.language}-", 1)
+
+    @property
+    def cell(self) -> tuple[str, int, int]:
+        """Return task, depth and width."""
+        return self.task, self.depth, self.width
+
 
 _TEXTS = yaml.safe_load(package_file("structext/vocabularies.yaml").read_text("utf-8"))
 WORDS, WOMEN, MEN, SURNAMES, TOWNS, VERBS = (

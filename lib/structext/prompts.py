@@ -17,8 +17,7 @@ from random import Random
 from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template
 from lib.core.records import Query, Record
 from lib.core.store import output_root
-from lib.structext.names import HINTS
-from lib.structext.records import Sample
+from lib.structext.names import HINTS, Sample
 from lib.structext.samples import SUITES, V1, generate, load_official, split, suite
 
 FEW_SHOT = ("few-shot", "simple-few-shot")

@@ -10,7 +10,7 @@ from lib.analyze.tables import by_group
 from lib.core.arms import ALL
 from lib.core.store import package_file
 from lib.structext.analyze import JUDGE
-from lib.structext.records import BLIND, LANGUAGES, TASKS
+from lib.structext.names import BLIND, LANGUAGES, TASKS
 from lib.structext.samples import V1
 from lib.structext.score import METRICS
 

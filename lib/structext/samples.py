@@ -22,11 +22,18 @@ from zlib import crc32
 
 from lib.core.errors import BadInput
 from lib.core.store import shown
-from lib.structext.generate import LATEX_HEADINGS, PLUG_INS
-from lib.structext.names import HINTS, QUESTIONS, SCENARIOS, Names
-from lib.structext.records import LANGUAGES, MODES, TASKS, Sample
+from lib.structext.generate import LATEX_HEADINGS, PLUG_INS, SIZE, Setting, layout
+from lib.structext.names import (
+    HINTS,
+    LANGUAGES,
+    MODES,
+    QUESTIONS,
+    SCENARIOS,
+    TASKS,
+    Names,
+    Sample,
+)
 from lib.structext.solve import task_of
-from lib.structext.tree import SIZE, Setting, layout
 
 # Suite -> (depth, width, samples of each of the 29 tasks); add a line for your own. From v2,
 # section 4. Depths 1 and 2 stand for v1's halves, whose lengths they were not chosen by.

@@ -18,8 +18,7 @@ from markdown_it import MarkdownIt
 
 from lib.core.errors import BadInput
 from lib.core.records import Record
-from lib.structext.names import NO_BOLD, NO_IMAGE
-from lib.structext.records import Sample
+from lib.structext.names import NO_BOLD, NO_IMAGE, Sample
 
 KEY = "primeKey"
 LEVELS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")  # LaTeX article

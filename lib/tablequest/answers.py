@@ -1,59 +1,43 @@
-"""Prompts with a passage, answers in JSON, verdicts on figures, failure modes, word metrics."""
+"""TableQuest as a task: prompts with a passage, JSON replies, verdicts on figures, word metrics."""
 
-import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
-from lib.core.errors import BadInput, BadStudy
-from lib.core.prompts import escape_prompt_markup, objects_in, prompt_template
-from lib.core.records import Query, Rejected
+from lib.core.errors import BadInput, BadStudy, Stopped
+from lib.core.prompts import prompt_template
+from lib.core.records import Answer, Query, Rejected, Verdict
 from lib.infer.prompts import lengths_of
+from lib.judge.scorer import judge
+from lib.llm.calls import Calls
 from lib.tablequest.cells import POINTS, SCALE_WORDS, Amount, amounts
-from lib.tablequest.records import Block, Filing, Grid, Passage, TableQuestion, Texts
-from lib.tasks.task import Room, Shown
+from lib.tablequest.questions import (
+    FORMS,
+    ask_by_model,
+    escape_slots,
+    last_object,
+    serialized,
+    source_of,
+)
+from lib.tablequest.records import (
+    Filing,
+    Grid,
+    Passage,
+    TableQuestion,
+    Texts,
+    by_id,
+    texts_by_id,
+)
+from lib.tasks.task import Asked, Room, Rows, Shown, Task
 
 # The last ones are the passage's own, because their markup is escaped
 _START, _END = "<passage>\n", "\n</passage>"
 MOST_SHOTS = 2
 NO_REPLY, NO_ANSWER = "there is no reply", "the answer is empty"
 NO_JSON = "no JSON with an answer in the reply"
-
-
-def _as_json(grid: Grid, _: Block) -> str:
-    rows = (("", *grid.columns), *grid.lines)
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    return "[" + ",\n ".join(lines) + "]"
-
-
-FORMS: dict[str, Callable[[Grid, Block], str]] = {
-    "html": lambda grid, _: grid.html,
-    "markdown": lambda _, block: block.text,
-    "json": _as_json,
-}
-
-
-def serialized(
-    passage: Passage, grids: Mapping[str, Grid], form: str, titles: Mapping[str, str] | None = None
-) -> str:
-    """Return the passage's blocks, separated by blank lines, each table in `form` (FORMS).
-
-    A caption and unit note that nothing else says, and `titles` by grid_id, precede a table.
-    """
-    prose = "\n".join(block.text for block in passage.blocks if not block.grid_id)
-    parts = []
-    for block in passage.blocks:
-        if not block.grid_id:
-            parts.append("# " * (block.kind == "heading") + block.text)
-            continue
-        grid = grids[block.grid_id]
-        table = FORMS[form](grid, block)
-        above = [text for text in (grid.caption, grid.unit_note) if text not in prose + table]
-        parts += [(titles or {}).get(grid.grid_id, ""), *above, table]
-    return "\n\n".join(part for part in parts if part.strip())
 
 
 def as_queries(
@@ -92,75 +76,17 @@ def as_queries(
 
 def _prompt(question: str, passage: str, filing: Filing) -> str:
     raw = {"question": question, "passage": passage, "source": source_of(filing)}
-    slots = defused_slots("passage|question", **raw)
+    slots = escape_slots("passage|question", **raw)
     return prompt_template("tablequest/answer").render(**slots, is_split=slots != raw)
 
 
-def defused_slots(tags: str, **texts: str) -> dict[str, str]:
-    """Return the slots of a prompt, each escaped for `tags` (see lib.core.prompts)."""
-    return {name: escape_prompt_markup(text, tags) for name, text in texts.items()}
-
-
-def source_of(filing: Filing) -> str:
-    """Describe a passage's source, as in "the 10-K of Apple Inc. for September 28, 2024"."""
-    period = f" for {filing.period}" if filing.period else ""
-    return f"the {filing.form} of {filing.company}{period}"
-
-
-def with_shots(queries: Sequence[Query], shots: int) -> list[Query]:
-    """Return the queries with `shots` worked examples, written by hand, before the passage.
-
-    Their tables have the query's form. Raises ValueError beyond MOST_SHOTS.
-    """
-    if not 0 < shots <= MOST_SHOTS:
-        raise ValueError(f"shots is {shots}: there are {MOST_SHOTS} examples")
-    prompt = prompt_template("tablequest/shots")
-    return [
-        query.model_copy(
-            update={
-                "context": query.context.replace(
-                    _START, prompt.render(form=form_of(query.query_id), shots=shots) + _START
-                )
-            }
-        )
-        for query in queries
-    ]
-
-
-def cut_to_fit(queries: Sequence[Query], room: Room) -> Shown:
-    """Return the queries with passages that lost their end, word by word, to fit the window.
-
-    A query is left out only if no word of its passage would remain.
-    """
-    most, kept, cut, left_out = room.window - room.reply, [], [], []
-    lengths = lengths_of([query.context for query in queries], room.tokenizer, room.style)
-    for query, length in zip(queries, lengths, strict=True):
-        if length <= most:
-            kept.append(query)
-        elif short := _shortened(query, room, most):
-            kept.append(short)
-            cut.append(short)
-        else:
-            left_out.append(
-                Rejected(
-                    document_id=query.document_id,
-                    item=query.query_id,
-                    reason=f"{length:,} tokens and {room.reply:,} for the reply do not fit in "
-                    f"{room.window:,}",
-                )
-            )
-    return Shown(kept, cut, left_out)
-
-
 def _shortened(query: Query, room: Room, most: int) -> Query | None:
-    start = query.context.rindex(_START) + len(_START)
-    end = query.context.rindex(_END)
-    ends = [
-        gap.start() for gap in re.finditer(r"(?<=\S)\s", query.context[:end]) if gap.start() > start
-    ][:most]  # a word has a token or more
+    head, start, rest = query.context.rpartition(_START)
+    passage, end, tail = rest.rpartition(_END)
+    ends = [gap.start() for gap in re.finditer(r"(?<=\S)\s", passage)][:most]
 
-    def up_to(place: int) -> str:
-        return query.context[:place] + query.context[end:]
+    def up_to(place: int) -> str:  # a word has a token or more
+        return f"{head}{start}{passage[:place]}{end}{tail}"
 
     n_fit = bisect_right(
         ends, most, key=lambda place: lengths_of([up_to(place)], room.tokenizer, room.style)[0]
@@ -179,11 +105,11 @@ def form_of(query_id: str) -> str:
 
 
 class Final(NamedTuple):
-    """A reply's answer and the steps before it, or why there is none; `text` or `missing` is ""."""
+    """A reply's answer, or why there is none, and the steps before it; see lib.tasks.task.Final."""
 
     text: str
-    steps: tuple[str, ...]
     missing: str
+    steps: tuple[str, ...] = ()
 
 
 def read_reply(reply: str | None) -> Final:
@@ -195,15 +121,9 @@ def read_reply(reply: str | None) -> Final:
     found = last_object(text, "answer")
     answer = _text(found.get("answer"))
     if not found or answer and text.endswith(answer):
-        return Final("", (), NO_JSON if text else NO_REPLY)
+        return Final("", NO_JSON if text else NO_REPLY)
     steps = filter(None, _text(found.get("steps")).splitlines())
-    return Final(answer, tuple(steps), "" if answer else NO_ANSWER)
-
-
-def last_object(text: str, *keys: str) -> dict:
-    """Return the last JSON object in a reply that has one of `keys`, in lower case, or {}."""
-    found = (one for one in objects_in(text)[::-1] if one.keys() & {*keys})
-    return next(found, {})
+    return Final(answer, "" if answer else NO_ANSWER, tuple(steps))
 
 
 def _text(value: object) -> str:
@@ -290,7 +210,8 @@ def failure(question: TableQuestion, final: Final, texts: Texts, is_truncated: b
         for power in _POWERS
     }
     if question.level == "medium":
-        used = [abs(cell.exact) in said for cell in question.cells_in(texts.grids)]
+        refs = question.cells.values()
+        used = [abs(texts.grids[ref.grid_id].cell(ref).exact) in said for ref in refs]
         return "wrong arithmetic" if all(used) else "wrong cell" if any(used) else "other"
     others = {
         abs(cell.exact)
@@ -326,3 +247,105 @@ def bert_scores(references: Sequence[str], answers: Sequence[str], model: str) -
             "'.[bertscore]'`, or leave `bertscore_model` empty"
         ) from error
     return score(list(answers), list(references), model_type=model)[2].tolist()
+
+
+class TableQuest(Task):
+    """Questions of three levels on annual reports; see lib.tasks.task.Task."""
+
+    texts = {"filings": Filing, "grids": Grid, "passages": Passage}
+    groups, cluster = ("level", "form"), "passage"
+    needs = {"questions": TableQuestion, "passages": Passage, "grids": Grid}
+
+    def ask(
+        self,
+        texts: Rows,
+        annotator: str,
+        calls: Calls,
+        *,
+        max_queries: int = 80,
+        forms: Sequence[str] = ("html",),
+        seed: int = 42,
+        **_: object,
+    ) -> Asked:
+        """Return at most `max_queries` questions of each level, in each of `forms`."""
+        if max_queries < 1:
+            raise ValueError(f"max_queries is {max_queries}: ask for at least 1 of each level")
+        read = texts_by_id(texts)
+        try:
+            questions, rejected = ask_by_model(read, annotator, calls, max_queries, seed)
+        except Stopped as error:
+            if annotator != "shipped":
+                raise
+            raise BadInput(
+                "the shipped questions are about data/filings: for other reports, set `annotator` "
+                f"to a model's id in the study's file ({error})"
+            ) from error
+        queries = as_queries(questions, read, forms)
+        return Asked(queries, rejected, {"questions": questions})
+
+    def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
+        """Return the queries with `shots` examples, written by hand, before the passage.
+
+        Their tables have the query's form. Raises ValueError beyond MOST_SHOTS.
+        """
+        if not 0 < shots <= MOST_SHOTS:
+            raise ValueError(f"shots is {shots}: there are {MOST_SHOTS} examples")
+        prompt = prompt_template("tablequest/shots")
+        found = []
+        for query in queries:
+            examples = prompt.render(form=form_of(query.query_id), shots=shots)
+            context = query.context.replace(_START, examples + _START)
+            found.append(query.model_copy(update={"context": context}))
+        return found
+
+    def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
+        """Cut the end of a passage that does not fit, word by word, as the paper does.
+
+        A query is left out only if no word of its passage would remain.
+        """
+        most, shown = room.window - room.reply, Shown([], [], [])
+        lengths = lengths_of([query.context for query in queries], room.tokenizer, room.style)
+        for query, length in zip(queries, lengths, strict=True):
+            if length <= most:
+                shown.queries.append(query)
+            elif short := _shortened(query, room, most):
+                shown.queries.append(short)
+                shown.cut.append(short)
+            else:
+                reason = (
+                    f"{length:,} tokens and {room.reply:,} for the reply do not fit in "
+                    f"{room.window:,}"
+                )
+                row = {"document_id": query.document_id, "item": query.query_id}
+                shown.too_long.append(Rejected(**row, reason=reason))
+        return shown
+
+    def final(self, query: Query, reply: str) -> Final:
+        """Read the JSON of a reply."""
+        return read_reply(reply)
+
+    def verdicts(self, queries: list[Query], answers: list[Answer], rows: Rows) -> list[Verdict]:
+        """Judge figures with sign, scale and unit; hard answers are unscored."""
+        asked = by_id(rows["questions"])
+
+        def decide(queries: list[Query], texts: list[str]) -> list[tuple[str, str]]:
+            names = [question_id_of(query.query_id) for query in queries]
+            return [judged(asked[name], text) for name, text in zip(names, texts, strict=True)]
+
+        return judge(queries, answers, decide)
+
+    def replies(self, queries: list[Query], rows: Rows) -> dict[str, str]:
+        """Return the constant baseline, which says the same to every query."""
+        return dict.fromkeys((query.query_id for query in queries), '{"steps": [], "answer": "0"}')
+
+    def about(self, query: Query, rows: Rows) -> dict[str, object]:
+        """Return the question's level, the tables' form and the passage."""
+        question = by_id(rows["questions"])[question_id_of(query.query_id)]
+        return {
+            "level": question.level,
+            "passage": question.passage_id,
+            "form": form_of(query.query_id),
+        }
+
+
+TASK = TableQuest()

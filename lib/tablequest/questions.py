@@ -1,34 +1,27 @@
-"""Questions by a model in three rounds, their checks and filter; recall on papers (Appendix F)."""
+"""A passage as prompts show it; questions on it by a model in three rounds, checks and filter."""
 
 import ast
+import json
 import math
 import operator
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import accumulate, chain
-from pathlib import Path
+from itertools import chain
 
-import numpy as np
-import pandas as pd
-from jinja2 import Template
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lib.analyze.metrics import words_in
-from lib.analyze.tables import by_group
-from lib.core.errors import BadInput, BadReply
-from lib.core.prompts import prompt_template
+from lib.core.errors import BadReply
+from lib.core.prompts import escape_prompt_markup, objects_in, prompt_template
 from lib.core.records import Rejected
-from lib.documents.markdown import parse
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from lib.tablequest.answers import defused_slots, last_object, read_reply, serialized, source_of
-from lib.tablequest.cells import POINTS, Amount, amounts, words_of
+from lib.tablequest.cells import POINTS, amounts, words_of
 from lib.tablequest.records import (
     LEVELS,
+    Block,
     Cell,
     CellRef,
     Filing,
@@ -53,6 +46,56 @@ _POINTS = re.compile(
     r"|\b(?:in|from|of|the following) (?:this |the )?(?:passage|excerpt|table)\b(?! of)",
     re.I,
 )
+
+
+def _as_json(grid: Grid, _: Block) -> str:
+    rows = (("", *grid.columns), *grid.lines)
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    return "[" + ",\n ".join(lines) + "]"
+
+
+FORMS: dict[str, Callable[[Grid, Block], str]] = {
+    "html": lambda grid, _: grid.html,
+    "markdown": lambda _, block: block.text,
+    "json": _as_json,
+}
+
+
+def serialized(
+    passage: Passage, grids: Mapping[str, Grid], form: str, titles: Mapping[str, str] | None = None
+) -> str:
+    """Return the passage's blocks, separated by blank lines, each table in `form` (FORMS).
+
+    A caption and unit note that nothing else says, and `titles` by grid_id, precede a table.
+    """
+    prose = "\n".join(block.text for block in passage.blocks if not block.grid_id)
+    parts = []
+    for block in passage.blocks:
+        if not block.grid_id:
+            parts.append("# " * (block.kind == "heading") + block.text)
+            continue
+        grid = grids[block.grid_id]
+        table = FORMS[form](grid, block)
+        above = [text for text in (grid.caption, grid.unit_note) if text not in prose + table]
+        parts += [(titles or {}).get(grid.grid_id, ""), *above, table]
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def escape_slots(tags: str, **texts: str) -> dict[str, str]:
+    """Return the slots of a prompt, each escaped for `tags` (see lib.core.prompts)."""
+    return {name: escape_prompt_markup(text, tags) for name, text in texts.items()}
+
+
+def source_of(filing: Filing) -> str:
+    """Describe a passage's source, as in "the 10-K of Apple Inc. for September 28, 2024"."""
+    period = f" for {filing.period}" if filing.period else ""
+    return f"the {filing.form} of {filing.company}{period}"
+
+
+def last_object(text: str, *keys: str) -> dict:
+    """Return the last JSON object in a reply that has one of `keys`, in lower case, or {}."""
+    found = (one for one in objects_in(text)[::-1] if one.keys() & {*keys})
+    return next(found, {})
 
 
 def evaluate(expression: str, values: Mapping[str, float]) -> float:
@@ -110,18 +153,14 @@ def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[f
         raise BadReply(f"the expression {expression!r} mixes amounts with plain numbers")
     if figure.unit not in ("", unit.split("/")[0]):
         raise BadReply(f"the answer is in {figure.unit}, its cells give {unit or 'no unit'}")
-    if not is_rounding(figure, in_whole_units(value, scale)):
+    wanted = in_whole_units(value, scale)
+    if abs(figure.value - wanted) > figure.step / 2 + abs(wanted) / 10**9:
         raise BadReply(
             f"the answer says {figure.text}, but {expression} gives {value:,.6g} {unit}"
             f" × {scale:,.0f}".removesuffix(" × 1")
         )
     is_points = unit == "%" and len(cells) > 1 and "point" in answer
     return value, POINTS if is_points else unit, scale
-
-
-def is_rounding(amount: Amount, wanted: Fraction) -> bool:
-    """Return whether `amount` is `wanted`, in whole units, rounded to the digits that it has."""
-    return abs(amount.value - wanted) <= amount.step / 2 + abs(wanted) / 10**9
 
 
 def fault_of(question: TableQuestion, grids: Mapping[str, Grid], company: str) -> str:
@@ -228,7 +267,7 @@ def filtered(
         Request.ask(
             prompt.render(
                 level=one.level,
-                **defused_slots(
+                **escape_slots(
                     _TAGS,
                     passage=serialized(texts.passages[one.passage_id], texts.grids, "markdown"),
                     question=one.question,
@@ -240,12 +279,14 @@ def filtered(
         )
         for one in questions
     ]
-    faults = [*map(_filter_fault, complete(requests, model, calls))]
-    return [one for one, fault in zip(questions, faults, strict=True) if not fault], [
-        Rejected(document_id=one.filing_id, item=one.question, reason=f"{fault} ({model})")
-        for one, fault in zip(questions, faults, strict=True)
-        if fault
-    ]
+    kept, rejected = [], []
+    for one, reply in zip(questions, complete(requests, model, calls), strict=True):
+        if fault := _filter_fault(reply):
+            reason = f"{fault} ({model})"
+            rejected.append(Rejected(document_id=one.filing_id, item=one.question, reason=reason))
+        else:
+            kept.append(one)
+    return kept, rejected
 
 
 def _filter_fault(reply: Reply) -> str:
@@ -265,10 +306,9 @@ def _rounds(
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     questions, rejected = [], []
     for level in LEVELS:
-        asked = [(chat, _request(chat, level)) for chat in chats]
-        replies = complete([request for _, request in asked], model, calls)
-        chats = []
-        for (chat, request), reply in zip(asked, replies, strict=True):
+        requests, going = [_request(chat, level) for chat in chats], []
+        replies = complete(requests, model, calls)
+        for chat, request, reply in zip(chats, requests, replies, strict=True):
             try:
                 chat.last = read_pair(reply, level, chat, [*before, *questions])
             except BadReply as error:  # ends the chat
@@ -279,13 +319,14 @@ def _rounds(
             else:
                 chat.messages = (*request.messages, ("assistant", reply.text))
                 questions.append(chat.last)
-                chats.append(chat)
+                going.append(chat)
+        chats = going
     return questions, rejected
 
 
 def _request(chat: Chat, level: Level) -> Request:
     if pair := chat.last:
-        slots = defused_slots(_TAGS, question=pair.question, answer=pair.answer)
+        slots = escape_slots(_TAGS, question=pair.question, answer=pair.answer)
         task = _ROUNDS[level].render(**slots)
         return Request((*chat.messages, ("user", task)), _MAX_TOKENS)
     shown = serialized(
@@ -295,7 +336,7 @@ def _request(chat: Chat, level: Level) -> Request:
         {grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()},
     )
     table, row = chat.focus
-    slots = defused_slots(_TAGS, source=source_of(chat.filing), row=row, passage=shown)
+    slots = escape_slots(_TAGS, source=source_of(chat.filing), row=row, passage=shown)
     return Request.ask(_ROUNDS[level].render(table=table, **slots), max_tokens=_MAX_TOKENS)
 
 
@@ -371,93 +412,6 @@ def _chats(texts: Texts, seed: int) -> list[Chat]:
         chance.shuffle(rows)
         filing = texts.filings[passage.filing_id]
         for at, row in enumerate(rows):
-            chats.append(
-                (
-                    at,
-                    chance.random(),
-                    Chat(f"{passage.passage_id}-m{at}", filing, passage, own, row),
-                )
-            )
+            chat = Chat(f"{passage.passage_id}-m{at}", filing, passage, own, row)
+            chats.append((at, chance.random(), chat))
     return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn
-
-
-def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:
-    """Ask `model` for a question with its sentence per table, and the answer from the table alone.
-
-    Columns paper, question, sentence, answer, recall, missing (why there is no recall). Raises
-    BadInput without a table in a Markdown file, and as `complete` does.
-    """
-    tables = [
-        (path.stem, *found) for path in sorted(folder.rglob("*.md")) for found in _tables(path)
-    ]
-    if not tables:
-        raise BadInput(f"no table in a Markdown file (*.md) below {folder}: put papers there")
-    cite, answer = prompt_template("tablequest/cite"), prompt_template("tablequest/from_table")
-    requests = [_paper_request(cite, paper, table, text=text) for paper, text, table in tables]
-    asked = [
-        {"question": "", "sentence": ""} | last_object(reply.text or "", "question")
-        for reply in complete(requests, model, calls)
-    ]
-    requests = [
-        _paper_request(answer, paper, table, question=str(one["question"]))
-        for one, (paper, _, table) in zip(asked, tables, strict=True)
-    ]
-    replies = complete(requests, model, calls)
-    return pd.DataFrame([_row(*one) for one in zip(tables, asked, replies, strict=True)])
-
-
-def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean recall, its 95% interval over papers, and how many tables have none."""
-    why = rows.missing[rows.missing != ""].value_counts()
-    table = by_group(rows.assign(tables=len(rows)), ["tables"], "recall", "paper")
-    return table.rename(columns={"mean": "recall"}).assign(**why)
-
-
-def _tables(path: Path) -> list[tuple[str, str]]:
-    # with the paragraphs that name the table ("Table 2"), else those under its heading
-    blocks = parse(path.read_text(encoding="utf-8-sig"))
-    sections = accumulate(block.kind == "heading" for block in blocks)
-    section = dict(zip(blocks, sections, strict=True))
-    prose = [block for block in blocks if block.kind in ("prose", "list")]
-    found = []
-    for place, table in enumerate(blocks):
-        if table.kind != "table":
-            continue
-        around = " ".join(one.text for one in blocks[max(0, place - 1) : place + 2] if one in prose)
-        name = re.search(r"\bTable\s+\d+", around)
-        chunks = [
-            one.text
-            for one in prose
-            if (re.search(rf"\b{name[0]}\b", one.text) if name else section[one] == section[table])
-        ]
-        found.append(("\n".join(chunks), table.text))
-    return found
-
-
-def _paper_request(prompt: Template, paper: str, table: str, **texts: str) -> Request:
-    return Request.ask(
-        prompt.render(**defused_slots("text|table|question", source=paper, table=table, **texts))
-    )
-
-
-def _row(table: tuple, asked: dict, reply: Reply) -> dict:
-    paper, text, _ = table
-    question, sentence = str(asked["question"]), str(asked["sentence"])
-    final = read_reply(reply.text)
-    known, tokens = words_in(sentence), words_in(final.text)
-    missing = (
-        "no question"
-        if not question
-        else "its sentence is not in the text"
-        if not known or " ".join(sentence.split()) not in " ".join(text.split())
-        else final.missing or ("" if tokens else "no answer from the table")
-    )
-    recall = np.nan if missing else np.mean([token in known for token in tokens])
-    return {
-        "paper": paper,
-        "question": question,
-        "sentence": sentence,
-        "answer": final.text,
-        "recall": recall,
-        "missing": missing,
-    }

@@ -1,20 +1,24 @@
-"""Pairwise verdicts, grades (Appendix C), ratings and the tables of 06_tablequest."""
+"""Pairwise verdicts, ratings, grades (Appendix C), recall (F) and the tables of 06_tablequest."""
 
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from jinja2 import Template
 
 from lib.analyze.agreement import Item
-from lib.analyze.metrics import f1
+from lib.analyze.metrics import f1, words_in
 from lib.analyze.tables import by_group, counted
 from lib.core.arms import ALL
+from lib.core.errors import BadInput
 from lib.core.prompts import BREAK_MARK, prompt_template
 from lib.core.records import Answer, Query, Record, Verdict
+from lib.documents.markdown import parse
 from lib.judge.llm_judge import Both, Choice, ask_in_both_orders, compare_pairs
 from lib.judge.scorer import Decision
 from lib.llm.calls import Calls
@@ -24,16 +28,14 @@ from lib.tablequest.answers import (
     WORD_METRICS,
     Final,
     bert_scores,
-    defused_slots,
     failure,
     form_of,
     judged,
-    last_object,
     question_id_of,
     read_reply,
-    serialized,
     word_scores,
 )
+from lib.tablequest.questions import escape_slots, last_object, serialized
 from lib.tablequest.records import LEVELS, Grid, Level, TableQuestion, Texts, by_id
 
 FAULTS = ("none", "empty", "misread number", "wrong calculation", "incomplete", "other")
@@ -154,7 +156,7 @@ def by_model(model: str, calls: Calls, texts: Mapping[str, str]) -> Decide:
 
 def _slots(question: TableQuestion, texts: Mapping[str, str], **finals: Final) -> dict[str, str]:
     answers = {name: as_text(final.steps, final.text) for name, final in finals.items()}
-    slots = defused_slots(
+    slots = escape_slots(
         _TAGS,
         question=question.question,
         **answers,
@@ -313,17 +315,18 @@ def length_table(
     `count` maps texts to lengths; `cut` has the truncated queries of each arm.
     """
     levels = {one.question_id: one.level for one in questions}
-    names = pd.Series([one.query_id for one in queries])
-    lengths = pd.Series(count([one.context for one in queries]))
-    by = [names.map(question_id_of).map(levels).rename("level"), names.map(form_of).rename("form")]
-    short = pd.DataFrame(
-        {
-            f"truncated_{arm}": names.isin([one.query_id for one in queries])
-            for arm, queries in cut.items()
-        }
-    )
-    table = lengths.groupby(by, sort=False).agg(n="size", median="median", longest="max")
-    return table.join(short.groupby(by, sort=False).sum()).reset_index()
+    names = [one.query_id for one in queries]
+    short = {f"truncated_{arm}": {one.query_id for one in found} for arm, found in cut.items()}
+    columns = {
+        "level": [levels[question_id_of(name)] for name in names],
+        "form": map(form_of, names),
+        "length": count([one.context for one in queries]),
+        **{column: [name in ids for name in names] for column, ids in short.items()},
+    }
+    shown = {"n": "size", "median": "median", "longest": "max"}
+    table = pd.DataFrame(columns).groupby(["level", "form"], sort=False)
+    named = {name: ("length", how) for name, how in shown.items()}
+    return table.agg(**named, **{name: (name, "sum") for name in short}).reset_index()
 
 
 def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
@@ -378,26 +381,18 @@ def rating_table(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.D
         cell = [one for one in matches if level in (one.level, ALL) and one.verdict != "unscored"]
         if not cell:
             continue
-        wins = _wins(cell, arms)
+        wins, base = _wins(cell, arms), arms.index(baseline)
         weights = random.multinomial(len(wins), np.full(len(wins), 1 / len(wins)), _RESAMPLES)
-        base = arms.index(baseline)
-        table = pd.DataFrame(
-            {
-                "level": level,
-                "arm": arms,
-                "elo": elo(cell, arms, baseline),
-                "bradley_terry": bradley_terry(wins.sum(0), base),
-            }
-        )
         resampled = bradley_terry(np.tensordot(weights, wins, 1), base)
         ends = np.quantile(resampled, (0.025, 0.975), axis=0)  # of one value in all, none is known
-        table["low"], table["high"] = np.where(np.ptp(ends, axis=0) > 1e-6, ends, np.nan)
-        table["n"] = (wins + wins.swapaxes(1, 2)).sum((0, 2)).astype(int)
-        rows.append(table)
-    return pd.concat(rows)[COLUMNS] if rows else pd.DataFrame(columns=COLUMNS)
+        low, high = np.where(np.ptp(ends, axis=0) > 1e-6, ends, np.nan)
+        n = (wins + wins.swapaxes(1, 2)).sum((0, 2)).astype(int)
+        rated = elo(cell, arms, baseline), bradley_terry(wins.sum(0), base)
+        rows += [(level, *row) for row in zip(arms, n, *rated, low, high, strict=True)]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def elo(matches: Sequence[Match], arms: Sequence[str], baseline: str) -> np.ndarray:
+def elo(matches: Sequence[Match], arms: Sequence[str], baseline: str) -> list[float]:
     """Return the ratings of `arms` after the matches in order; the baseline's stays at START."""
     rating = dict.fromkeys(arms, START)
     for match in matches:
@@ -406,7 +401,7 @@ def elo(matches: Sequence[Match], arms: Sequence[str], baseline: str) -> np.ndar
         change = K * (_SCORES[match.verdict] - expected)
         rating[one] += change * (one != baseline)
         rating[other] -= change * (other != baseline)
-    return np.array([*rating.values()])
+    return [*rating.values()]
 
 
 def bradley_terry(wins: np.ndarray, base: int) -> np.ndarray:
@@ -414,9 +409,9 @@ def bradley_terry(wins: np.ndarray, base: int) -> np.ndarray:
 
     The iteration is Hunter's (2004, Annals of Statistics 32:384-406).
     """
-    met = (wins + np.swapaxes(wins, -1, -2)) > 0
-    wins = wins + 0.5 * met
     games = wins + np.swapaxes(wins, -1, -2)
+    met = games > 0
+    wins, games = wins + 0.5 * met, games + met
     strength = np.ones(wins.shape[:-1])
     for _ in range(_ITERATIONS):
         pairs = games / (strength[..., :, None] + strength[..., None, :])
@@ -433,3 +428,64 @@ def _wins(matches: Sequence[Match], arms: Sequence[str]) -> np.ndarray:
         wins[place][pair] += _SCORES[one.verdict]
         wins[place][pair[::-1]] += 1 - _SCORES[one.verdict]
     return wins
+
+
+def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:
+    """Ask `model` for a question with its sentence per table, and the answer from the table alone.
+
+    Columns paper, question, sentence, answer, recall, missing (why there is no recall). Raises
+    BadInput without a table in a Markdown file, and as `complete` does.
+    """
+    rows = [row for path in sorted(folder.rglob("*.md")) for row in _tables(path)]
+    if not rows:
+        raise BadInput(f"no table in a Markdown file (*.md) below {folder}: put papers there")
+
+    def replies(prompt: Template, *slots: str) -> Iterator[tuple[dict, Reply]]:
+        shown = [{slot: row[slot] for slot in ("source", "table", *slots)} for row in rows]
+        escaped = [escape_slots("text|table|question", **one) for one in shown]
+        asked = [Request.ask(prompt.render(**one)) for one in escaped]
+        return zip(rows, complete(asked, model, calls), strict=True)
+
+    for row, reply in replies(prompt_template("tablequest/cite"), "text"):
+        found = last_object(reply.text or "", "question")
+        row |= {name: str(found.get(name, "")) for name in ("question", "sentence")}
+    for row, reply in replies(prompt_template("tablequest/from_table"), "question"):
+        row |= _recall(row, read_reply(reply.text))
+    columns = ["paper", "question", "sentence", "answer", "recall", "missing"]
+    return pd.DataFrame(rows).rename(columns={"source": "paper"})[columns]
+
+
+def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean recall, its 95% interval over papers, and how many tables have none."""
+    why = rows.missing[rows.missing != ""].value_counts()
+    table = by_group(rows.assign(tables=len(rows)), ["tables"], "recall", "paper")
+    return table.rename(columns={"mean": "recall"}).assign(**why)
+
+
+def _tables(path: Path) -> Iterator[dict[str, str]]:
+    # with the paragraphs that name the table ("Table 2"), else those under its heading
+    blocks = parse(path.read_text(encoding="utf-8-sig"))
+    sections = [*accumulate(block.kind == "heading" for block in blocks)]
+    prose = [(at, block.text) for at, block in enumerate(blocks) if block.kind in ("prose", "list")]
+    for place, table in enumerate(blocks):
+        if table.kind == "table":
+            around = " ".join(text for at, text in prose if abs(at - place) == 1)
+            name = re.search(r"\bTable\s+\d+", around)
+            chunks = [
+                text
+                for at, text in prose
+                if (re.search(rf"\b{name[0]}\b", text) if name else sections[at] == sections[place])
+            ]
+            yield {"source": path.stem, "text": "\n".join(chunks), "table": table.text}
+
+
+def _recall(row: dict[str, str], final: Final) -> dict[str, object]:
+    known, tokens = words_in(row["sentence"]), words_in(final.text)
+    sentence, text = (" ".join(row[name].split()) for name in ("sentence", "text"))
+    missing = final.missing or ("" if tokens else "no answer from the table")
+    if not known or sentence not in text:
+        missing = "its sentence is not in the text"
+    if not row["question"]:
+        missing = "no question"
+    recall = np.nan if missing else np.mean([token in known for token in tokens])
+    return {"answer": final.text, "recall": recall, "missing": missing}

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, get_args
 
 from lib.core.records import Record
 from lib.core.stages import KINDS
 
-R = TypeVar("R", bound=Record)
-
 Level = Literal["easy", "medium", "hard"]
-LEVELS: tuple[Level, ...] = ("easy", "medium", "hard")
+LEVELS: tuple[Level, ...] = get_args(Level)
 ENDINGS = KINDS["tablequest"].endings  # of filings
 
 
@@ -126,17 +124,13 @@ class TableQuestion(Record):
         """Return the fields that a row about an answer to it shares with it."""
         return {"question_id": self.question_id, "passage_id": self.passage_id, "level": self.level}
 
-    def cells_in(self, grids: Mapping[str, Grid]) -> list[Cell]:
-        """Return the question's cells; `grids` are by grid_id."""
-        return [grids[ref.grid_id].cell(ref) for ref in self.cells.values()]
-
 
 def in_whole_units(value: float, scale: float) -> Fraction:
     """Return value × scale exactly, taking both in their shortest decimal notation."""
     return Fraction(str(value)) * Fraction(str(scale))
 
 
-def by_id(rows: Iterable[R]) -> dict[str, R]:
+def by_id(rows: Iterable[Record]) -> dict:
     """Index rows by their first field, which is their id."""
     return {next(iter(row))[1]: row for row in rows}
 

@@ -4,8 +4,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from lib.analyze.plots import marker
-from lib.structext.analyze import heat, real_and_test, summary, with_all
-from lib.structext.figures import draw_groups, draw_heat
+from lib.structext.analyze import draw_groups, draw_heat, heat, real_and_test, summary, with_all
 from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
 
 HARD = [one for depth in (1, 2) for one in ask("test-hard", depth=depth, width=2)]

@@ -9,8 +9,8 @@ import pytest
 
 from lib.core.errors import BadInput
 from lib.core.store import REPOSITORY
+from lib.structext.names import TASKS, Sample
 from lib.structext.prompts import asked_in
-from lib.structext.records import TASKS, Sample
 from lib.structext.samples import generate, load_official
 from lib.structext.solve import HEADINGS, Headings, ordinals, section, solve
 

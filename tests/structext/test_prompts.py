@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lib.core.prompts import BREAK_MARK, escape_prompt_markup
 from lib.infer.prompts import MARGIN
-from lib.structext.names import HINTS
+from lib.structext.names import HINTS, Sample
 from lib.structext.prompts import (
     FEW_SHOT,
     REASONING,
@@ -22,7 +22,6 @@ from lib.structext.prompts import (
     training_queries,
     training_samples,
 )
-from lib.structext.records import Sample
 from lib.structext.samples import V1, generate, split, suite
 from lib.structext.score import TASK, final_answer
 from lib.tasks.task import Room

@@ -9,6 +9,7 @@ from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.store import REPOSITORY, package_file
 from lib.structext.analyze import constant, learned, shown
+from lib.structext.names import LANGUAGES, TASKS
 from lib.structext.prompts import training_samples
 from lib.structext.published import (
     FLOORS,
@@ -16,7 +17,6 @@ from lib.structext.published import (
     beside_paper,
     paper_scores,
 )
-from lib.structext.records import LANGUAGES, TASKS
 from lib.structext.samples import suite as generated
 from lib.structext.score import score
 from tests.structext.replied import ask, by_number, of_arms, right, wrong

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.store import REPOSITORY
-from lib.structext.records import Sample
+from lib.structext.names import Sample
 from lib.structext.samples import SUITES, generate, split, suite
 
 DIALS = {"depth": st.integers(1, 3), "width": st.integers(1, 2), "seed": st.integers(0, 10_000)}

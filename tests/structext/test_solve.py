@@ -7,7 +7,7 @@ import pytest
 
 from lib.core.errors import BadInput
 from lib.structext.names import QUESTIONS as OURS
-from lib.structext.records import TASKS
+from lib.structext.names import TASKS
 from lib.structext.samples import generate
 from lib.structext.solve import solve, task_of
 

@@ -10,15 +10,14 @@ from lib.tablequest.answers import (
     NO_ANSWER,
     NO_JSON,
     NO_REPLY,
+    TASK,
     as_queries,
-    cut_to_fit,
     failure,
     judged,
     read_reply,
-    serialized,
     word_scores,
 )
-from lib.tablequest.task import TASK
+from lib.tablequest.questions import serialized
 from lib.tasks.task import Room
 from tests.played_model import outside
 from tests.tablequest.alm import EASY, GROWTH, HARD, LOSS, PASSAGE, QUESTIONS, TABLES, TEXTS
@@ -46,12 +45,12 @@ def test_each_form_holds_every_label_and_value_and_the_note():
 
 
 def test_a_passage_loses_its_end_where_the_window_is_small():
-    assert cut_to_fit(QUERIES[:2], room(5_000)).cut == []
-    short = cut_to_fit(QUERIES[:2], room(240))
+    assert TASK.fit(QUERIES[:2], {}, room(5_000)).cut == []
+    short = TASK.fit(QUERIES[:2], {}, room(240))
     assert len(short.cut) == 2 and not short.too_long
     assert all(EASY.question in one.context for one in short.queries)
     assert all(len(one.context.split()) <= 230 - 16 for one in short.queries)
-    too_long = cut_to_fit(QUERIES[:2], room(100)).too_long
+    too_long = TASK.fit(QUERIES[:2], {}, room(100)).too_long
     assert [row.item for row in too_long] == ["q1:html", "q1:markdown"]
 
 
@@ -64,7 +63,7 @@ def test_a_few_shot_prompt_shows_solved_examples_in_its_form_and_cutting_keeps_t
         assert cells[few.query_id.partition(":")[2]] in examples
         replies = re.findall(r"^JSON:\n(.+)", examples, re.M)
         assert [read_reply(one).text for one in replies] == ["$410 million", "-8.0%"]
-    short = cut_to_fit(shown[:1], room(380)).cut[0].context
+    short = TASK.fit(shown[:1], {}, room(380)).cut[0].context
     assert EASY.question in short and short.count("JSON:\n{") == 2
     assert len(short.split()) <= 370 - 16 < len(shown[0].context.split())
     with pytest.raises(ValueError, match="shots is 3: there are 2"):

@@ -10,8 +10,8 @@ import pytest
 from lib.core.errors import BadInput, BadReply
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
+from lib.tablequest.answers import TASK
 from lib.tablequest.questions import Chat, ask_by_model, read_pair
-from lib.tablequest.task import TASK
 from tests.conftest import rows
 from tests.llm_server import Server
 from tests.played_model import outside

@@ -12,10 +12,8 @@ from lib.core.errors import BadInput
 from lib.core.records import Answer
 from lib.llm.calls import Calls
 from lib.tablequest import ratings
-from lib.tablequest.answers import as_queries
-from lib.tablequest.questions import faithfulness, recall_table
+from lib.tablequest.answers import TASK, as_queries
 from lib.tablequest.ratings import START, K, Match, bradley_terry, matches, rating_table
-from lib.tablequest.task import TASK
 from tests.played_model import outside, played, within
 from tests.tablequest.alm import DATA, QUESTIONS, TEXTS
 
@@ -175,12 +173,12 @@ def test_a_model_cites_a_sentence_and_answers_from_the_table_alone(monkeypatch, 
         return json.dumps({"question": "Which?", "sentence": CITED if has_text else "In 3 hours."})
 
     with played(reply_to, monkeypatch) as prompts:
-        rows = faithfulness(PAPERS, MODEL, calls)
+        rows = ratings.faithfulness(PAPERS, MODEL, calls)
     assert rows.recall[0] == 0.75 and rows.missing[1] == "its sentence is not in the text"
     answering = [prompt for prompt in prompts if within(prompt, "question")]
     assert len(prompts) == 4 and not any("The other is" in prompt for prompt in answering)
-    assert recall_table(rows).iloc[0][["tables", "n", "recall"]].tolist() == [2, 1, 0.75]
+    assert ratings.recall_table(rows).iloc[0][["tables", "n", "recall"]].tolist() == [2, 1, 0.75]
     many = pd.DataFrame({"paper": [*"abcd"] * 10, "recall": [0, 1] * 20, "missing": ""})
-    assert recall_table(many).recall[0] == 0.5
+    assert ratings.recall_table(many).recall[0] == 0.5
     with pytest.raises(BadInput, match="put papers there"):
-        faithfulness(PAPERS / "none", "any", calls)
+        ratings.faithfulness(PAPERS / "none", "any", calls)
