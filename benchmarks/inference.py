@@ -27,8 +27,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.annotate.questions import annotate
-from lib.core.records import Query
-from lib.core.text import listed
+from lib.core.records import Query, listed
 from lib.infer.generate import generate_greedy, in_batches, load
 from lib.infer.loglik import after_question, token_scores
 from lib.infer.prompts import STOPS, before_stop, encoded, prompt_for

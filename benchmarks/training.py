@@ -33,7 +33,7 @@ from transformers import (
     TrainingArguments,
 )
 
-from lib.core.text import listed
+from lib.core.records import listed
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.records import make_products, make_records
 from lib.train.attention import fastest_attention

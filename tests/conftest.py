@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lib.core.process import collect_seldom
+from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY
-from lib.core.structures import STRUCTURES
 from lib.lab.records import WRITERS
 from lib.run.config import load_study, notebook_path
 from lib.run.study import announce
@@ -114,7 +114,7 @@ DOES = {
         '    write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)'
     ],
     "06_analyze": [
-        "import zlib\nfrom lib.core.text import listed",
+        "import zlib\nfrom lib.core.records import listed",
         'paths = [require_artifact(study, "verdicts", judge=judge, arm=arm) for arm in arms]',
         "sums = [zlib.crc32(path.read_bytes()) for path in paths]\n"
         'lines = [f"{arm},all,1,{one},0,1.0\\n" for arm, one in zip(arms, sums)]\n'

@@ -19,10 +19,8 @@ from scipy.special import stdtrit
 from lib.analyze.format import as_csv
 from lib.analyze.tables import by_group
 from lib.core.arms import ALL, sorted_arms
-from lib.core.errors import BadInput
-from lib.core.records import Answer, Query, Verdict
-from lib.core.store import shown, write_text
-from lib.core.structures import STRUCTURES
+from lib.core.records import STRUCTURES, Answer, Query, Verdict
+from lib.core.store import BadInput, shown, write_text
 
 ANSWERS = ("correct", "incorrect", "unsure")  # the labels of a sheet
 QUESTIONS = ("good", "poor", "wrong")

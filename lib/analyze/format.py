@@ -5,7 +5,7 @@ import re
 import pandas as pd
 
 from lib.core.arms import arm_label
-from lib.core.structures import structure_label
+from lib.core.records import structure_label
 
 DASH = "–"  # an unknown value
 _ESTIMATES = ("estimate", "mean", "difference", "odds_ratio")  # whose ends are low and high

@@ -14,9 +14,8 @@ import pandas as pd
 from lib.analyze.format import fraction
 from lib.analyze.tables import COUNTS, table2, table5
 from lib.core.arms import REWRITTEN, corpus_of
-from lib.core.errors import BadInput
 from lib.core.records import Document, Normalized, Query, Record, Segment
-from lib.core.store import artifact_path, made_by, require_path, shown
+from lib.core.store import BadInput, artifact_path, made_by, require_path, shown
 from lib.core.values import solid, tokens
 from lib.documents.markdown import Block, parse
 from lib.infer.prompts import beginning, tokenizer_of

@@ -5,8 +5,7 @@ import pandas as pd
 
 from lib.analyze.stats import cluster_interval, cluster_mean, holm, t_test
 from lib.core.arms import ALL, BASE, is_trained, sorted_arms, split_arm
-from lib.core.records import Loss, Query, Score
-from lib.core.structures import STRUCTURES
+from lib.core.records import STRUCTURES, Loss, Query, Score
 
 WAYS = ("question", "cloze")  # after the question; after the record's own words
 ONE_SEED = "one seed: no interval over retraining"

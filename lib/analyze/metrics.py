@@ -14,7 +14,7 @@ from collections import Counter
 
 from sacrebleu.metrics import BLEU
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 
 _BLEU = BLEU(effective_order=True)  # as sacrebleu advises for a single sentence
 

@@ -16,10 +16,8 @@ from matplotlib.figure import Figure
 from lib.analyze.format import DASH, as_csv, in_words, labelled
 from lib.analyze.stats import ALPHA
 from lib.core.arms import ALL, BASE
-from lib.core.errors import choices
-from lib.core.records import OUTCOMES
-from lib.core.store import replacing, result_path, write_text
-from lib.core.structures import STRUCTURES
+from lib.core.records import OUTCOMES, STRUCTURES
+from lib.core.store import choices, replacing, result_path, write_text
 from lib.retention.records import label_of
 
 Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots

@@ -5,8 +5,7 @@ import pandas as pd
 
 from lib.analyze.stats import holm, t_over
 from lib.core.arms import BASE, sorted_arms
-from lib.core.errors import BadInput
-from lib.core.store import made_by
+from lib.core.store import BadInput, made_by
 from lib.retention.records import Retention, RetentionItem
 
 TABLE3 = (

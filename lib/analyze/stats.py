@@ -8,8 +8,7 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit  # scipy.stats takes five times as long to import
 
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
-from lib.core.records import Fact, Query
-from lib.core.structures import STRUCTURES, prose
+from lib.core.records import STRUCTURES, Fact, Query, prose
 
 ALPHA = 0.05  # two-sided
 ROUNDING = 1e-9  # a smaller standard error or sum counts as 0

@@ -7,11 +7,8 @@ import pandas as pd
 from lib.analyze.format import fraction, number, one_line, percent
 from lib.analyze.stats import LEAST_CLUSTERS, TOO_FEW, share_interval, wilson
 from lib.core.arms import ALL, ARMS, BASE, arm_label, sorted_arms
-from lib.core.errors import BadInput
-from lib.core.records import Answer, Query, Verdict
-from lib.core.store import made_by
-from lib.core.structures import STRUCTURES, structure_label
-from lib.core.text import listed
+from lib.core.records import STRUCTURES, Answer, Query, Verdict, listed, structure_label
+from lib.core.store import BadInput, made_by
 from lib.core.values import is_numeric
 
 KINDS = ("numeric", "non-numeric")

@@ -8,9 +8,8 @@ import pandas as pd
 from lib.analyze.format import fraction
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import crossed
-from lib.core.errors import BadInput
 from lib.core.records import OUTCOMES, Query
-from lib.core.store import made_by
+from lib.core.store import BadInput, made_by
 from lib.judge.llm_judge import CRITERIA, Preference
 
 _KEYS = ["first_arm", "second_arm", "structure", "criterion"]

@@ -13,11 +13,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from lib.annotate.grounding import Place, missing_number, places
 from lib.annotate.questions import Candidate, Proposals, Propose
-from lib.core.errors import BadReply, model_named
-from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template
-from lib.core.records import Document, Rejected
-from lib.core.structures import STRUCTURES, structure_of
-from lib.core.text import casefold_words
+from lib.core.prompts import BREAK_MARK, casefold_words, escape_prompt_markup, prompt_template
+from lib.core.records import STRUCTURES, Document, Rejected, structure_of
+from lib.core.store import BadReply, model_named
 from lib.documents.language import UNKNOWN
 from lib.documents.markdown import Block, block_at, parse
 from lib.llm.calls import Calls

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lib.core.records import Document, Grounding, Query, Rejected
-from lib.core.structures import STRUCTURES, prose, structure_of
-from lib.core.text import casefold_words, words
+from lib.core.prompts import casefold_words, words
+from lib.core.records import STRUCTURES, Document, Grounding, Query, Rejected, prose, structure_of
 from lib.documents.markdown import sentences
 
 MAX_SAME_ANSWERS = 3  # questions of a document

@@ -6,8 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from lib.core.errors import BadInput
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadInput
 
 _FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # folder, extension
 

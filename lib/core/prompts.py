@@ -1,4 +1,4 @@
-"""Templates in prompts/*.md, markup that untrusted text may not have there, JSON in replies."""
+"""Templates in prompts/*.md, markup that text may not have there, JSON and words of replies."""
 
 import html
 import re
@@ -69,6 +69,10 @@ _MARKS = "|".join(
         r"(?:unused|extra_id_|reserved\w*?_)\d+)\s*+>)",
         r"\[(?=/?(?:inst|system_prompt|available_tools|tool_\w+)\])",
     )
+)
+_MARKUP = re.compile(  # link targets and HTML tags
+    r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\]\[[^\]\n]*\]|"
+    r"</?[a-zA-Z][^>]*>"
 )
 
 
@@ -141,3 +145,13 @@ def _seen(character: str) -> str:
         for letter in visible
     ]
     return "".join(latin).casefold().translate(_LOOKALIKES)
+
+
+def words(text: str) -> list[str]:
+    """Return the words and numbers of Markdown in lower case, without link targets and tags."""
+    return re.findall(r"[^\W_]+", _MARKUP.sub(" ", text).lower())
+
+
+def casefold_words(text: str) -> str:
+    """Join the words of Markdown in lower case, to compare two questions or two answers."""
+    return " ".join(words(text))

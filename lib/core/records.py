@@ -1,5 +1,7 @@
-"""The typed records between two stages: one row type per file (lib.core.stages)."""
+"""The typed rows of the files between two stages (lib.core.stages), and the structures of facts."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -54,7 +56,7 @@ class Query(Record):
     document_id: str
     question: str
     answer: str  # an entity list has one entity per line
-    structure: str = ""  # its name (lib.core.structures), "" if the task has none
+    structure: str = ""  # one of STRUCTURES, "" if the task has none
     source_reference: str  # verbatim: document.text[start:end]
     start: int
     end: int
@@ -161,3 +163,51 @@ class Fact(Record):
     start: int
     end: int
     public: bool  # public facts are for pretraining, private ones for DAPT
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A structure of facts; models' names for it are compared without case and punctuation."""
+
+    name: str  # in files and tables: the code of the paper
+    label: str  # in figures
+    kind: str  # of the parsed blocks that are its own (lib.documents.markdown.Block)
+    called: tuple[str, ...] = ()  # other names that models use
+    has_entities: bool = False  # an answer can be several entities, one per line
+
+
+_PROSE_NAMES = ("natural language", "natural text", "text", "paragraph", "sentence", "narrative")
+_LIST_NAMES = ("entity list", "entities", "bullet list", "enumeration")
+
+# By name, in the order of tables; the first is the one that the others are compared with.
+STRUCTURES = {
+    one.name: one
+    for one in (
+        Structure("natural", "prose", "prose", ("natural", *_PROSE_NAMES)),
+        Structure("entity-list", "list", "list", _LIST_NAMES, has_entities=True),
+        Structure("tabular", "table", "table", ("tabular", "table row", "row", "cell")),
+    )
+}
+
+
+def structure_of(kind: str) -> Structure | None:
+    """The structure of a kind of block; None if no question is asked about such blocks."""
+    return next((one for one in STRUCTURES.values() if one.kind == kind), None)
+
+
+def prose() -> str:
+    """The name of the first structure."""
+    return next(iter(STRUCTURES))
+
+
+def structure_label(name: str) -> str:
+    """The label of a structure; any other `name` is returned unchanged."""
+    return STRUCTURES[name].label if name in STRUCTURES else name
+
+
+def listed(items: Sequence[str], word: str = "and") -> str:
+    """Join items in English: "a", "a and b", "a, b and c"; semicolons if an item has a comma."""
+    if len(items) < 2:
+        return "".join(items)
+    comma = "; " if any("," in item for item in items) else ", "
+    return f"{comma.join(items[:-1])}{comma.rstrip(', ')} {word} {items[-1]}"

@@ -16,7 +16,7 @@ from itertools import groupby, zip_longest
 from multiprocessing import get_context
 from operator import itemgetter
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 
 # Limits of a conversion
 MAX_SECONDS = 60  # for a file, and as many again for each MB

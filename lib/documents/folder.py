@@ -12,10 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lib.core.errors import BadInput
-from lib.core.records import Document, Rejected
-from lib.core.store import write_text
-from lib.core.text import listed
+from lib.core.records import Document, Rejected, listed
+from lib.core.store import BadInput, write_text
 from lib.documents import docx, html, office, pdf
 from lib.documents.convert import Converted, Worker
 from lib.documents.language import language_of

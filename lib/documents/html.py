@@ -5,7 +5,7 @@ import re
 from itertools import product
 from urllib.parse import unquote
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 from lib.documents.convert import (
     Converted,
     Piece,

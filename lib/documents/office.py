@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby, zip_longest
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 from lib.documents.convert import (
     Converted,
     Piece,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import inf
 from statistics import median
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 from lib.documents.convert import Converted, write_markdown
 from lib.documents.pdf_layout import (
     Grid,

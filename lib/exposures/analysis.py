@@ -9,7 +9,7 @@ from scipy.special import expit, xlog1py, xlogy
 
 from lib.analyze.format import estimate, p_value
 from lib.analyze.stats import ALPHA, LEAST_FLIPS, holm, over_units
-from lib.core.structures import STRUCTURES, prose, structure_of
+from lib.core.records import STRUCTURES, prose, structure_of
 from lib.exposures.arms import RAW
 from lib.lab.records import ATTRIBUTES
 

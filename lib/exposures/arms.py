@@ -4,12 +4,10 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from lib.core.errors import choices
-from lib.core.records import Document, Fact, Segment
-from lib.core.structures import STRUCTURES
-from lib.core.text import laid
+from lib.core.records import STRUCTURES, Document, Fact, Segment
+from lib.core.store import choices
 from lib.lab.facts import rewrite_facts, sentence_of
-from lib.lab.records import Product, make_records, paraphrases
+from lib.lab.records import Product, laid, make_records, paraphrases
 
 N_PARAPHRASES = 8
 REGIME = ("learning_rate", "public_text_share")  # what a study can vary between runs

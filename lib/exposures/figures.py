@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from lib.analyze import plots
 from lib.analyze.stats import over_units
-from lib.core.structures import STRUCTURES, structure_label
+from lib.core.records import STRUCTURES, structure_label
 from lib.exposures import analysis
 from lib.exposures.analysis import NAMING
 from lib.exposures.arms import RAW

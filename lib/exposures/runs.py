@@ -17,10 +17,8 @@ import numpy as np
 import pandas as pd
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.core.errors import BadInput
-from lib.core.records import Document, Fact
-from lib.core.store import made_by, replacing, shown
-from lib.core.text import listed
+from lib.core.records import Document, Fact, listed
+from lib.core.store import BadInput, made_by, replacing, shown
 from lib.exposures.arms import Written, texts_at
 from lib.infer.generate import generate_greedy, load
 from lib.infer.loglik import Likelihood, likelihood, overlapping, token_scores

@@ -9,8 +9,7 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.core.records import Document, Loss, Query, Score
-from lib.core.text import listed
+from lib.core.records import Document, Loss, Query, Score, listed
 from lib.infer.prompts import PLAIN, beginning, encode, encoded, is_chat
 
 _COLUMNS = ("loglik", "tokens", "argmax")

@@ -20,10 +20,8 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from lib.core.errors import BadInput
-from lib.core.records import Document, Fact
-from lib.core.store import output_root, shown, write_text
-from lib.core.text import listed
+from lib.core.records import Document, Fact, listed
+from lib.core.store import BadInput, output_root, shown, write_text
 from lib.infer.prompts import prompt_for
 from lib.lab.facts import question
 from lib.lab.records import Product, public_records

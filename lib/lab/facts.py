@@ -6,10 +6,17 @@ from itertools import groupby
 from typing import NamedTuple
 
 from lib.annotate.questions import Candidate, Propose
-from lib.core.records import Document, Fact, Normalized, Rejected, Segment
-from lib.core.structures import STRUCTURES, prose
-from lib.core.text import capitalised, listed
-from lib.lab.records import PHRASES, paraphrases
+from lib.core.records import (
+    STRUCTURES,
+    Document,
+    Fact,
+    Normalized,
+    Rejected,
+    Segment,
+    listed,
+    prose,
+)
+from lib.lab.records import PHRASES, capitalised, paraphrases
 from lib.normalize.segment import ELSEWHERE, Draft, Rewrite, Strategy, pair_text
 
 NO_FACT = "no fact is in this segment"

@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lib.core.records import Document, Fact
-from lib.core.structures import STRUCTURES, structure_of
-from lib.core.text import Body, capitalised, is_plural, laid, listed, pipe_row
+from lib.core.records import STRUCTURES, Document, Fact, listed, structure_of
 
 
 def _pool(items: str) -> tuple[str, ...]:
@@ -127,6 +125,7 @@ _NOTICES = (
 )
 
 Section = tuple[list[int], str]  # indices of ATTRIBUTES, and their structure
+Body = tuple[str, list[tuple[int, int]]]  # a section's text, and the span of each of its facts
 
 
 class Statement(NamedTuple):
@@ -240,6 +239,28 @@ def _statement(
     return Statement(subject, value, f"The {subject} {are} {listed(value)}.")
 
 
+def laid(
+    pieces: Sequence[str], before: str = "", between: str | Sequence[str] = "\n", after: str = ""
+) -> Body:
+    """Join `pieces` with `between` (a string, or one per gap); return the text and their spans."""
+    gaps = [between] * (len(pieces) - 1) if isinstance(between, str) else between
+    text, spans = before, []
+    for piece, gap in zip(pieces, [*gaps, after], strict=True):
+        spans.append((len(text), len(text) + len(piece)))
+        text += piece + gap
+    return text, spans
+
+
+def pipe_row(cells: Sequence[str]) -> str:
+    """Return a row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def capitalised(words: str) -> str:
+    """Capitalize the first letter, as at the start of a sentence, bullet or cell."""
+    return words[:1].upper() + words[1:]
+
+
 def sentences(facts: Sequence[Statement], header: Sequence[str]) -> Body:
     """Write facts as a paragraph."""
     return laid([fact.sentence for fact in facts], between=" ")
@@ -267,7 +288,7 @@ WRITERS = {"prose": sentences, "list": bullets, "table": table_rows}
 
 
 def _worded(wording: str, name: str, label: str, value: list[str]) -> str:
-    are = "are" if value[1:] or is_plural(label) else "is"
+    are = "are" if value[1:] or label.endswith("s") else "is"
     return capitalised(wording.format(name=name, label=label, value=listed(value), are=are))
 
 

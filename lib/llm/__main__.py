@@ -7,8 +7,16 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from lib.core.errors import BadInput, Stopped
-from lib.core.store import REPOSITORY, data_path, output_root, require_path, shown, write_text
+from lib.core.store import (
+    REPOSITORY,
+    BadInput,
+    Stopped,
+    data_path,
+    output_root,
+    require_path,
+    shown,
+    write_text,
+)
 from lib.llm.cache import Cache, Entry
 from lib.llm.request import key_of
 from lib.llm.response import UNREADABLE, read_response

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Collection
 
-from lib.core.errors import Stopped
+from lib.core.store import Stopped
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls, dollars
 from lib.llm.prices import Price, cost_usd, price_of

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from uuid import uuid4
 
-from lib.core.errors import BadInput, Stopped
-from lib.core.store import shown
+from lib.core.store import BadInput, Stopped, shown
 from lib.llm.request import Request
 
 _VERSION = 2

@@ -10,8 +10,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 
-from lib.core.errors import Stopped
-from lib.core.store import shown
+from lib.core.store import Stopped, shown
 from lib.llm.batch import Batches
 from lib.llm.budget import Budget, check_price, plan
 from lib.llm.cache import Cache

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from lib.core.errors import BadReply
+from lib.core.store import BadReply
 from lib.llm.budget import Budget
 from lib.llm.cache import Entry
 from lib.llm.endpoint import Endpoint

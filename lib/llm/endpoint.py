@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from lib.core.errors import BadStudy
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadStudy
 
 if TYPE_CHECKING:
     import aiohttp

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lib.core.errors import BadInput
-from lib.core.store import package_file, shown
+from lib.core.store import BadInput, package_file, shown
 
 TABLE = package_file("llm/prices.csv")
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Literal
 
-from lib.core.errors import BadReply
+from lib.core.store import BadReply
 from lib.llm.request import Reply
 
 _COMPLETE = ("stop", "eos", "eos_token", "end_turn", "stop_sequence")

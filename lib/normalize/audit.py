@@ -10,8 +10,15 @@ from html import unescape
 
 import pandas as pd
 
-from lib.core.records import Augmented, Document, Normalized, Record, Segment
-from lib.core.structures import STRUCTURES, structure_of
+from lib.core.records import (
+    STRUCTURES,
+    Augmented,
+    Document,
+    Normalized,
+    Record,
+    Segment,
+    structure_of,
+)
 from lib.core.values import tokens
 from lib.documents.markdown import parse, untagged
 

@@ -12,10 +12,15 @@ import pandas as pd
 
 from lib.annotate.llm_annotator import read_reply
 from lib.annotate.questions import violation
-from lib.core.errors import model_named
-from lib.core.prompts import BREAK_MARK, deconfuse, escape_prompt_markup, prompt_template
+from lib.core.prompts import (
+    BREAK_MARK,
+    casefold_words,
+    deconfuse,
+    escape_prompt_markup,
+    prompt_template,
+)
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
-from lib.core.text import casefold_words
+from lib.core.store import model_named
 from lib.documents.language import UNKNOWN
 from lib.documents.markdown import parse
 from lib.llm.calls import Calls

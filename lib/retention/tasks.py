@@ -12,9 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from lib.core.records import Document, Fact
+from lib.core.records import Document, Fact, listed
 from lib.core.store import REPOSITORY, made_by, model_source, read_records, write_text
-from lib.core.text import listed
 from lib.infer.prompts import prompt_for
 from lib.lab.facts import question
 from lib.retention.records import LAB

@@ -21,10 +21,9 @@ from pydantic import (
 )
 
 from lib.core.arms import AUGMENTED, BASE, RAW, corpus_of, is_trained, split_arm
-from lib.core.errors import BadStudy, choices, explained, model_named
+from lib.core.records import listed
 from lib.core.stages import CURVE, KINDS, STAGES, Kind
-from lib.core.store import REPOSITORY, result_path
-from lib.core.text import listed
+from lib.core.store import REPOSITORY, BadStudy, choices, explained, model_named, result_path
 from lib.documents.folder import SUFFIXES, list_files
 from lib.llm.calls import SETTINGS, settings_of
 

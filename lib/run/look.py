@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.core.errors import BadInput
-from lib.core.store import REPOSITORY, shown
-from lib.core.structures import STRUCTURES, structure_of
+from lib.core.records import STRUCTURES, structure_of
+from lib.core.store import REPOSITORY, BadInput, shown
 from lib.documents.folder import Reading, read_folder
 from lib.documents.markdown import parse
 from lib.llm.prices import cost_usd, price_of

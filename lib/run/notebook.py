@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 from threading import Event
 
 from lib.core import process
-from lib.core.errors import BadStudy, Stopped
-from lib.core.store import REPOSITORY, data_path, shown, write_json
+from lib.core.store import REPOSITORY, BadStudy, Stopped, data_path, shown, write_json
 from lib.run.config import check, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine
 

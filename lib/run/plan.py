@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.core.errors import BadInput, BadStudy
-from lib.core.store import model_source
+from lib.core.store import BadInput, BadStudy, model_source
 from lib.documents.folder import Reading, read_folder
 from lib.llm.request import counter
 from lib.run.config import Study, load_study

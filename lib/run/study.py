@@ -15,11 +15,13 @@ from typing import TextIO
 import yaml
 
 from lib.core.arms import BASE
-from lib.core.errors import BadInput, BadStudy, Stopped
 from lib.core.process import be_parent, die_with_parent
 from lib.core.stages import STAGES
 from lib.core.store import (
     REPOSITORY,
+    BadInput,
+    BadStudy,
+    Stopped,
     data_path,
     figures_path,
     load,

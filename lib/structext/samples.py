@@ -20,8 +20,7 @@ from random import Random
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from lib.core.errors import BadInput
-from lib.core.store import shown
+from lib.core.store import BadInput, shown
 from lib.structext.generate import LATEX_HEADINGS, PLUG_INS, SIZE, Setting, layout
 from lib.structext.names import (
     HINTS,

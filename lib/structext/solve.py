@@ -16,8 +16,8 @@ from xml.parsers import expat
 import yaml
 from markdown_it import MarkdownIt
 
-from lib.core.errors import BadInput
 from lib.core.records import Record
+from lib.core.store import BadInput
 from lib.structext.names import NO_BOLD, NO_IMAGE, Sample
 
 KEY = "primeKey"

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
-from lib.core.errors import BadInput, BadStudy, Stopped
 from lib.core.prompts import prompt_template
 from lib.core.records import Answer, Query, Rejected, Verdict
+from lib.core.store import BadInput, BadStudy, Stopped
 from lib.infer.prompts import lengths_of
 from lib.judge.scorer import judge
 from lib.llm.calls import Calls

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
 
-from lib.core.errors import BadInput
 from lib.core.records import Document, Rejected
+from lib.core.store import BadInput
 from lib.documents.folder import list_files, read_bytes
 from lib.tablequest.cells import (
     REPORTED,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from lib.core.text import pipe_row
 from lib.tablequest.cells import MARK, YEAR, Placed, is_only_note, unit_note_in, words_of
 from lib.tablequest.records import Grid
 
@@ -90,7 +89,8 @@ def layouts_of(rows: Sequence[Row]) -> list[Layout]:
 def as_markdown(grid: Grid) -> str:
     """Return a Markdown table with complete labels and the values as printed."""
     rows = [("", *grid.columns), ("---",) * (len(grid.columns) + 1), *grid.lines]
-    return "\n".join(pipe_row([re.sub(r"([\\|])", r"\\\1", text) for text in row]) for row in rows)
+    escaped = ([re.sub(r"([\\|])", r"\\\1", text) for text in row] for row in rows)
+    return "\n".join(f"| {' | '.join(row)} |" for row in escaped)
 
 
 def _layout(rows: Sequence[Row], left: int) -> Layout | None:

@@ -12,9 +12,9 @@ from itertools import chain
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lib.core.errors import BadReply
 from lib.core.prompts import escape_prompt_markup, objects_in, prompt_template
 from lib.core.records import Rejected
+from lib.core.store import BadReply
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request

@@ -15,9 +15,9 @@ from lib.analyze.agreement import Item
 from lib.analyze.metrics import f1, words_in
 from lib.analyze.tables import by_group, counted
 from lib.core.arms import ALL
-from lib.core.errors import BadInput
 from lib.core.prompts import BREAK_MARK, prompt_template
 from lib.core.records import Answer, Query, Record, Verdict
+from lib.core.store import BadInput
 from lib.documents.markdown import parse
 from lib.judge.llm_judge import Both, Choice, ask_in_both_orders, compare_pairs
 from lib.judge.scorer import Decision

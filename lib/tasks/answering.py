@@ -6,9 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from lib.core.arms import ALL, BASE, is_trained
-from lib.core.errors import BadInput, choices
 from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
-from lib.core.store import artifact_path, made_by, model_source, require_path
+from lib.core.store import BadInput, artifact_path, choices, made_by, model_source, require_path
 from lib.documents.markdown import block_at, parse
 from lib.infer.endpoint import answer_over_endpoint
 from lib.infer.prompts import GenerationConfig, context_length, prompt_for, tokenizer_of

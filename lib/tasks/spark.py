@@ -2,8 +2,7 @@
 
 from lib.annotate.llm_annotator import llm_annotator
 from lib.annotate.questions import annotate, draw
-from lib.core.records import Document
-from lib.core.structures import structure_of
+from lib.core.records import Document, structure_of
 from lib.judge.scorer import score
 from lib.lab.facts import ask_facts
 from lib.llm.calls import Calls

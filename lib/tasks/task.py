@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
-from lib.core.errors import BadInput
 from lib.core.records import Answer, Document, Query, Record, Rejected, Verdict
 from lib.core.stages import SYSTEMS
-from lib.core.store import load
+from lib.core.store import BadInput, load
 from lib.judge.scorer import Decide, judge
 from lib.llm.calls import Calls
 

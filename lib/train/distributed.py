@@ -24,8 +24,7 @@ from lib.core.process import VARIABLE, be_parent, collect_seldom, die_with_paren
 if __name__ == "__main__":
     collect_seldom()  # before the imports that take seconds
 
-from lib.core.errors import Stopped
-from lib.core.store import REPOSITORY, write_json, write_text
+from lib.core.store import REPOSITORY, Stopped, write_json, write_text
 
 if TYPE_CHECKING:  # an agent starts in half the time without
     from lib.train.config import TrainConfig

@@ -24,9 +24,8 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
-from lib.core.errors import BadInput
+from lib.core.store import BadInput, save, shown, write_json
 from lib.core.store import load as load_rows
-from lib.core.store import save, shown, write_json
 from lib.infer.generate import load
 from lib.infer.loglik import score
 from lib.train.attention import fastest_attention

@@ -27,9 +27,8 @@ from lib.analyze.agreement import (
     verdicts_of,
     weights,
 )
-from lib.core.errors import BadInput
-from lib.core.records import Answer, Query, Verdict
-from lib.core.structures import STRUCTURES
+from lib.core.records import STRUCTURES, Answer, Query, Verdict
+from lib.core.store import BadInput
 
 PLACE = {"source_reference": "", "start": 0, "end": 0, "block_type": "prose", "entity_count": None}
 STATES = {"c": "correct", "i": "incorrect", "u": "unscored"}

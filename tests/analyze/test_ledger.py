@@ -16,9 +16,8 @@ from lib.analyze.ledger import (
 from lib.analyze.tables import joined
 from lib.annotate.questions import annotate
 from lib.core.arms import corpus_of
-from lib.core.errors import BadInput
 from lib.core.records import Document, Normalized, Segment
-from lib.core.store import write_json
+from lib.core.store import BadInput, write_json
 from lib.judge.scorer import split_items
 from lib.lab.bases import train_tokenizer
 from lib.lab.facts import ask_facts, rewrite_facts

@@ -6,8 +6,7 @@ import pytest
 from statsmodels.regression.linear_model import OLS
 
 from lib.analyze import logliks
-from lib.core.records import Loss
-from lib.core.structures import STRUCTURES
+from lib.core.records import STRUCTURES, Loss
 
 RNG = np.random.default_rng(3)
 GAINS = {"base": (0, 0, 0), "dapt": (2, 0, 1), "dapt@2": (2.2, 0, 1.2), "dapt-n": (2.1, 0, 0)}

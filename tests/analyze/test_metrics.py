@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.analyze.metrics import bleu, common_words, exact_match, rouge_l
-from lib.core.errors import BadInput
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadInput
 
 VECTORS = REPOSITORY.parent / "shared" / "structext" / "rouge-vectors.json.gz"
 

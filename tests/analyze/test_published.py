@@ -20,9 +20,8 @@ from lib.analyze.published import (
 )
 from lib.analyze.tables import formatted_table, table2, table5
 from lib.core.arms import ALL, ARMS
-from lib.core.records import OUTCOMES
+from lib.core.records import OUTCOMES, STRUCTURES
 from lib.core.store import REPOSITORY
-from lib.core.structures import STRUCTURES
 from lib.judge.llm_judge import CRITERIA
 from lib.run.config import load_study, notebook_path, parameters_of
 

@@ -21,8 +21,7 @@ from lib.analyze.stats import (
 )
 from lib.analyze.tables import table2
 from lib.core.arms import ARMS
-from lib.core.records import Fact
-from lib.core.structures import STRUCTURES
+from lib.core.records import STRUCTURES, Fact
 from tests.analyze.test_tables import query
 
 SEEDS = {"dapt": "1100000000", "daptAt2": "1110000000", "daptAt3": "1111000000"}

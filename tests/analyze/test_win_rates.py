@@ -7,8 +7,7 @@ import pytest
 from lib.analyze.published import paper_table4
 from lib.analyze.win_rates import COLUMNS, flips, formatted_table4, table4
 from lib.core.arms import ALL
-from lib.core.records import Query
-from lib.core.structures import STRUCTURES
+from lib.core.records import STRUCTURES, Query
 from lib.judge.llm_judge import CRITERIA, Preference, compare_pairs
 from tests.analyze.test_tables import query
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from lib.annotate.llm_annotator import Budget, chunk, llm_annotator, parse_reply, read_reply
 from lib.annotate.questions import Candidate, annotate, violation
 from lib.core.prompts import prompt_template
-from lib.core.records import Document, Query, Rejected
-from lib.core.structures import structure_of
+from lib.core.records import Document, Query, Rejected, structure_of
 from lib.documents.markdown import block_at, parse
 from lib.llm.calls import Calls
 from lib.llm.request import Reply

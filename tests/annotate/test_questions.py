@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lib.annotate.questions import Candidate, annotate, violation, yields
-from lib.core.records import Document
-from lib.core.structures import STRUCTURES
+from lib.core.records import STRUCTURES, Document
 
 TEXT = (
     "The port is 80. The gate is 7. Old is 1. New is 2. Big is 3.\n\n"

@@ -8,8 +8,7 @@ import pytest
 
 from lib.core import digest
 from lib.core.digest import module_digest, notebook_digest, reached
-from lib.core.errors import BadInput
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadInput
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ def changed(root: Path, before: dict[str, str], path: Path, old: str, new: str) 
 
 
 def test_comments_and_docstrings_change_no_digest(copy, before):
-    path = copy / "lib" / "core" / "text.py"
+    path = copy / "lib" / "core" / "values.py"
     start, _, _ = path.read_text().partition("import re\n")
     docstring = ast.get_docstring(ast.parse(start), clean=False)
     remarks = f'"""{docstring} Another remark."""\n\nimport re  # a remark\n\n# another\n'

@@ -2,9 +2,8 @@
 
 import pytest
 
-from lib.core.errors import BadInput
 from lib.core.records import Answer, Rejected
-from lib.core.store import load, made_by, read_records, save, write_records
+from lib.core.store import BadInput, load, made_by, read_records, save, write_records
 
 ROWS = [Rejected(document_id="d", item="q", reason="the call failed")]
 

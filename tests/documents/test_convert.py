@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 from lib.documents import docx, html, pdf
 from lib.documents.convert import Piece, Worker, escape, write_markdown
 from tests.documents.files import docx as made

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 from lib.documents.folder import (
     MAX_DOCUMENT_BYTES,
     MAX_FILE_BYTES,

@@ -8,7 +8,7 @@ from openpyxl import Workbook
 from pptx import Presentation
 from pptx.util import Inches
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 from lib.documents import html, office
 from tests.documents.files import zipped
 

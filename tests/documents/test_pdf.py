@@ -2,7 +2,7 @@
 
 import pytest
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 from lib.documents import pdf
 from lib.documents.markdown import parse
 from tests.documents.files import pdf as made

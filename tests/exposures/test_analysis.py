@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib.core.structures import STRUCTURES
+from lib.core.records import STRUCTURES
 from lib.exposures import analysis, figures
 
 EXPOSURES = (1, 2, 4, 8, 16, 32, 64)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from lib.core.structures import STRUCTURES
-from lib.core.text import listed
+from lib.core.records import STRUCTURES, listed
 from lib.exposures import runs
 from lib.exposures.arms import ARMS, N_PARAPHRASES, check, records, runs_of, texts_at
 from lib.infer.generate import generate_greedy

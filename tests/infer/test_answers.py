@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from lib.core.errors import BadInput
 from lib.core.records import Query
+from lib.core.store import BadInput
 from lib.infer.generate import answer, generate_greedy, load
 from lib.infer.prompts import GenerationConfig, encoded, prompt_for
 from lib.tasks.answering import remove_partial, source_of

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.core.records import Answer, Query
-from lib.core.text import listed
+from lib.core.records import Answer, Query, listed
 from lib.judge.scorer import judge, score, split_items
 from tests.growth import calls, ends
 

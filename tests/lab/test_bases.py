@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 from lib.infer.generate import load
 from lib.infer.prompts import is_chat
 from lib.lab.bases import build_smollm2

@@ -8,8 +8,7 @@ from itertools import pairwise
 import pytest
 
 from lib.annotate.questions import annotate
-from lib.core.records import Segment
-from lib.core.structures import STRUCTURES, structure_of
+from lib.core.records import STRUCTURES, Segment, structure_of
 from lib.documents.markdown import block_at, parse
 from lib.lab.bases import train_tokenizer
 from lib.lab.facts import ask_facts, rewrite_facts, vary_facts

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.core.errors import Stopped
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, Stopped
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.core.errors import BadStudy, Stopped
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadStudy, Stopped
 from lib.llm.__main__ import main
 from lib.llm.cache import Cache, _journal_for
 from lib.llm.calls import Calls
@@ -315,7 +314,7 @@ def test_a_cache_that_is_removed_or_replaced_while_in_use_loses_no_later_reply(
 
 READ = """
 import sys
-from lib.core.errors import Stopped
+from lib.core.store import Stopped
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
@@ -356,7 +355,7 @@ def test_a_study_whose_replies_are_all_there_is_read_from_a_read_only_checkout(t
 
 ARM = """
 import sys
-from lib.core.errors import Stopped
+from lib.core.store import Stopped
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from lib.core.errors import Stopped
+from lib.core.store import Stopped
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
 from lib.llm.complete import complete

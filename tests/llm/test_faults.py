@@ -10,8 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lib.core.errors import Stopped
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, Stopped
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -136,7 +135,7 @@ RUN = """
 import json, logging, os, shutil, sqlite3, sys, traceback
 from pathlib import Path
 logging.basicConfig(level=logging.DEBUG)
-from lib.core.errors import Stopped
+from lib.core.store import Stopped
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.errors import BadReply
+from lib.core.store import BadReply
 from lib.llm.endpoint import Endpoint
 from lib.llm.faults import fault_of_reply
 from lib.llm.response import read_response

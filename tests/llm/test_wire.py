@@ -8,7 +8,7 @@ from email.utils import formatdate
 
 import pytest
 
-from lib.core.errors import Stopped
+from lib.core.store import Stopped
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request

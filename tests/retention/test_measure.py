@@ -7,8 +7,8 @@ import datasets
 import pytest
 import torch
 
+from lib.core.records import listed
 from lib.core.store import write_records
-from lib.core.text import listed
 from lib.infer.generate import load
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.records import ATTRIBUTES, make_products, make_records

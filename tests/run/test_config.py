@@ -6,9 +6,8 @@ import nbformat
 import pytest
 from snakemake.cli import args_to_api, parse_args
 
-from lib.core.errors import BadInput, BadStudy
 from lib.core.stages import KINDS
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadInput, BadStudy
 from lib.llm import calls
 from lib.run import config
 from lib.run.config import check, load_study, notebook_path, parameters_of, studies

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lib.core.errors import Stopped
-from lib.core.store import REPOSITORY, data_path
+from lib.core.store import REPOSITORY, Stopped, data_path
 from lib.llm import calls
 from lib.llm.cache import Entry
 from lib.llm.complete import complete

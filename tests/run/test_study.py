@@ -12,9 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lib.core.errors import BadInput
 from lib.core.stages import KINDS, STAGES
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadInput
 from tests.conftest import House, new_house, run_cells
 
 ARMS = ("base", "dapt", "dapt-n")

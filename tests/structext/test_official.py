@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lib.core.errors import BadInput
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadInput
 from lib.structext.names import TASKS, Sample
 from lib.structext.prompts import asked_in
 from lib.structext.samples import generate, load_official

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from lib.core.errors import BadInput
+from lib.core.store import BadInput
 from lib.structext.names import QUESTIONS as OURS
 from lib.structext.names import TASKS
 from lib.structext.samples import generate

@@ -6,8 +6,7 @@ import os
 import pytest
 
 from benchmarks.filings import measured
-from lib.core.errors import BadInput
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadInput
 from lib.tablequest.filings import read_filing, read_filings
 from tests.growth import calls
 from tests.tablequest.alm import DATA, table

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from lib.core.errors import BadInput, BadReply
+from lib.core.store import BadInput, BadReply
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.tablequest.answers import TASK

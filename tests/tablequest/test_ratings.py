@@ -8,8 +8,8 @@ import pytest
 
 from lib.analyze.tables import formatted_table
 from lib.analyze.win_rates import flip_counts
-from lib.core.errors import BadInput
 from lib.core.records import Answer
+from lib.core.store import BadInput
 from lib.llm.calls import Calls
 from lib.tablequest import ratings
 from lib.tablequest.answers import TASK, as_queries

@@ -1,7 +1,7 @@
 """A structure that is not in lib: fenced lines of `key: value`."""
 
-from lib.core.structures import Structure
-from lib.core.text import capitalised, laid
+from lib.core.records import Structure
+from lib.lab.records import capitalised, laid
 
 CODE = Structure("code", "code", "code", ("config file", "code block"))
 

@@ -8,9 +8,8 @@ from lib.analyze.plots import draw_bars
 from lib.analyze.stats import paired, spread
 from lib.annotate.llm_annotator import read_reply
 from lib.annotate.questions import annotate
-from lib.core.records import Answer, Document
+from lib.core.records import STRUCTURES, Answer, Document
 from lib.core.store import REPOSITORY, save
-from lib.core.structures import STRUCTURES
 from lib.documents.markdown import parse
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.facts import ask_facts
@@ -27,7 +26,7 @@ def test_names_of_structures_are_in_one_file_of_lib():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and node.value in names
     }
-    assert sorted(map(str, found)) == ["lib/core/structures.py"]
+    assert sorted(map(str, found)) == ["lib/core/records.py"]
 
 
 def test_a_models_pair_about_code_has_its_structure(code):

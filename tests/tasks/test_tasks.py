@@ -11,10 +11,9 @@ from statsmodels.api import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.tables import counted
-from lib.core.errors import BadInput
 from lib.core.records import Answer, Document, Query, Verdict
 from lib.core.stages import SYSTEMS
-from lib.core.store import REPOSITORY, load, save
+from lib.core.store import REPOSITORY, BadInput, load, save
 from lib.infer.prompts import GenerationConfig
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.structext.prompts import Prompted, as_queries, prompts_for

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.core.errors import Stopped
+from lib.core.store import Stopped
 from lib.lab.bases import train_tokenizer
 from lib.train.config import TrainConfig
 from lib.train.distributed import JOB, LAUNCHER, deepspeed_config, rendezvous

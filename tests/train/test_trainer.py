@@ -16,8 +16,7 @@ from transformers import (
     AutoTokenizer,
 )
 
-from lib.core.errors import BadInput
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, BadInput
 from lib.infer.loglik import Sequence, token_scores
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.train.config import TrainConfig, training_length
