@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, choices
 
 BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
@@ -30,6 +30,8 @@ _LABELS = {
     "dapt-other": "other texts",
     "open": "base, open book",
 }
+EXPOSURE_ARMS = (RAW, "normalized", "rewritten-structures", "paraphrase-8")
+_REGIME = ("learning_rate", "public_text_share")  # what an exposure study can vary between runs
 ALL = "all"  # the row of all structures together, last in every table
 _NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
 
@@ -91,3 +93,12 @@ def sorted_arms(arms: Iterable[str]) -> list[str]:
     unique = list(dict.fromkeys(arms))
     kinds = list(dict.fromkeys([*ARMS, *_CORPUS_OF, *(split_arm(arm)[0] for arm in unique)]))
     return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))
+
+
+def check_exposures(arms: list[str], regimes: list[dict[str, object]]) -> None:
+    """Raise ValueError with the legal names for an arm or a regime's key that is unknown."""
+    given = [("arm", arm, EXPOSURE_ARMS) for arm in arms]
+    given += [("regimes:", name, _REGIME) for regime in regimes for name in regime]
+    for what, name, legal in given:
+        if name not in legal:
+            raise ValueError(f"{what} {name!r} is unknown; {choices(name, legal)}")

@@ -1,16 +1,21 @@
-"""Effects over bases: structures and arms on the same facts, by number of exposures."""
+"""Effects over bases: structures and arms on the same facts, by number of exposures; figures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from scipy.optimize import minimize
 from scipy.special import expit, xlog1py, xlogy
 
+from lib.analyze import plots
 from lib.analyze.format import estimate, p_value
 from lib.analyze.stats import ALPHA, LEAST_FLIPS, holm, over_units
-from lib.core.records import STRUCTURES, prose, structure_of
-from lib.exposures.arms import RAW
+from lib.core.arms import RAW
+from lib.core.records import STRUCTURES, prose, structure_label, structure_of
+from lib.core.store import made_by, require_path
 from lib.lab.records import ATTRIBUTES
 
 NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings"
@@ -19,6 +24,34 @@ NAMING = {True: "named", False: "title only"}  # where a record has the product'
 REGIME = ["learning_rate", "replay_share"]
 EVERY, SCALAR, LIST_VALUED = "all", "scalar", "list-valued"  # facts, by the form of their value
 _LISTS = [attribute.label for attribute in ATTRIBUTES if attribute.is_list]
+_SIDES = {"stored": "Stored (%)", "answered": "Answered (%)"}
+
+
+def read_rows(folder: Path, seeds: Iterable[int] = ()) -> pd.DataFrame:
+    """The rows of <seed>.csv.gz in `folder`, with a column `base`; default: all seeds.
+
+    Raises BadInput if a file is missing.
+    """
+    paths = [folder / f"{seed}.csv.gz" for seed in seeds] or sorted(folder.glob("[!.]*.csv.gz"))
+    rows = [
+        pd.read_csv(require_path(path, made_by("outcomes"))).assign(
+            base=int(path.name.partition(".")[0])
+        )
+        for path in paths or [folder / "*.csv.gz"]
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def commonest(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the regime that most rows have, the first if equal."""
+    return rows[(rows[REGIME] == list(rows.groupby(REGIME).size().idxmax())).all(axis=1)]
+
+
+def by_value(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of all facts, of scalar ones, and of those whose value is a list."""
+    is_list = rows.attribute.isin(_LISTS)
+    parts = {EVERY: rows, SCALAR: rows[~is_list], LIST_VALUED: rows[is_list]}
+    return {name: part for name, part in parts.items() if len(part)}
 
 
 def curve(rows: pd.DataFrame) -> pd.DataFrame:
@@ -29,27 +62,19 @@ def curve(rows: pd.DataFrame) -> pd.DataFrame:
     keys = ["arm", "is_named", "structure", "exposures"]
     found = [
         dict(zip(keys, cell, strict=True)) | {"measure": name} | over_units(values[name])
-        for cell, values in _scaled(rows.groupby([*keys, "base"])).groupby(level=keys)
+        for cell, values in _means(rows, [*keys, "base"]).groupby(level=keys)
         for name in MEASURES
     ]
     return pd.DataFrame(found).drop(columns=["p", "p_flips"])
 
 
-def structure_effects(rows: pd.DataFrame, arm: str = RAW) -> pd.DataFrame:
+def structure_effects(rows: pd.DataFrame) -> pd.DataFrame:
     """Return each base's difference of a structure to prose, averaged over facts and exposures.
 
-    Columns contrast, is_named, measure, base, value. Every fact has each structure once, so the
-    differences are between the same facts.
+    Of raw text; columns contrast, is_named, measure, base, value. Every fact has each structure
+    once, so the differences are between the same facts.
     """
-    read = _trained(rows[rows.arm == arm])
-    means = _scaled(read.groupby(["base", "is_named", "structure"]))
-    first = means.xs(prose(), level="structure")
-    found = [
-        (means.xs(name, level="structure") - first).assign(contrast=f"{name} - {prose()}")
-        for name in STRUCTURES
-        if name != prose() and name in read.structure.unique()
-    ]
-    return _long(pd.concat(found)) if found else pd.DataFrame()
+    return _to_prose(_means(_raw(rows), ["base", "is_named", "structure"]))
 
 
 def arm_effects(rows: pd.DataFrame) -> pd.DataFrame:
@@ -58,75 +83,80 @@ def arm_effects(rows: pd.DataFrame) -> pd.DataFrame:
     Columns as in structure_effects, with `structure`, that of the raw record.
     """
     keys = ["base", "rotation", "product", "attribute", "exposures"]
-    read, found = _trained(rows), []
-    raw = read[read.arm == RAW].set_index(keys)
-    for arm in (name for name in read.arm.unique() if name != RAW):
-        own = read[read.arm == arm].set_index(keys)
+    arms = {name: own.set_index(keys) for name, own in _trained(rows).groupby("arm", sort=False)}
+    raw, found = arms.pop(RAW), []
+    for arm, own in arms.items():
         gained = (own[list(MEASURES)] - raw[list(MEASURES)]).dropna()  # in the arm's rotations
-        both = raw[["is_named", "structure"]].join(gained, how="inner")
-        means = _scaled(both.reset_index().groupby(["base", "is_named", "structure"]))
+        both = raw[["is_named", "structure"]].join(gained, how="inner").reset_index()
+        means = _means(both, ["base", "is_named", "structure"])
         found.append(_long(means.assign(contrast=f"{arm} - {RAW}")))
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
-def ratios(rows: pd.DataFrame, measure: str, arm: str = RAW) -> pd.DataFrame:
+def gains_by_exposures(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return each arm's gain over raw text in points answered, by number of exposures.
+
+    Means over facts, structures and naming, then over bases with a 95% t interval.
+    """
+    found = []
+    for exposures, part in _trained(rows).groupby("exposures"):
+        gains = arm_effects(part)
+        if len(gains):
+            each = gains[gains.measure == "answered"].groupby(["contrast", "base"]).value.mean()
+            found += [
+                {"contrast": name, "exposures": exposures} | over_units(values)
+                for name, values in each.groupby(level=0)
+            ]
+    return pd.DataFrame(found)
+
+
+def ratios(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return how many doublings of exposures more a structure needs than prose, base by base.
 
     A logistic regression per base and naming: `measure` on log2 of exposures and structure; the
     value is minus the structure's coefficient over that of log2. Columns as structure_effects.
     """
-    import statsmodels.api as sm  # slow to import
-
-    read = _trained(rows[rows.arm == arm])
-    found = []
-    for (base, is_named), cells in read.groupby(["base", "is_named"]):
-        counts = cells.groupby(["structure", "exposures"])[measure].agg(["sum", "size"])
-        counts = counts.reset_index()
-        others = [
-            name for name in STRUCTURES if name != prose() and (counts.structure == name).any()
-        ]
-        x = np.column_stack(
-            [
-                np.ones(len(counts)),
-                np.log2(counts.exposures),
-                *((counts.structure == name) for name in others),
-            ]
-        ).astype(float)
-        y = np.column_stack([counts["sum"], counts["size"] - counts["sum"]])
-        fit = sm.GLM(y, x, family=sm.families.Binomial()).fit()
-        slope = fit.params[1] if fit.params[1] > 0 else np.nan
-        found += [
-            {
-                "contrast": f"{name} - {prose()}",
-                "is_named": is_named,
-                "measure": measure,
-                "base": base,
-                "value": -coefficient / slope,
-            }
-            for name, coefficient in zip(others, fit.params[2:], strict=True)
-        ]
-    return pd.DataFrame(found)
+    return _fitted(rows, measure, _fit_ratios).assign(measure=measure)
 
 
-def by_value(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of all facts, of scalar ones, and of those whose value is a list."""
-    is_list = rows.attribute.isin(_LISTS)
-    parts = {EVERY: rows, SCALAR: rows[~is_list], LIST_VALUED: rows[is_list]}
-    return {name: part for name, part in parts.items() if len(part)}
-
-
-def ceilings(rows: pd.DataFrame, arm: str = RAW) -> pd.DataFrame:
+def ceilings(rows: pd.DataFrame) -> pd.DataFrame:
     """Fit answers = ceiling / (1 + (half / exposures)^slope) per base and naming, by likelihood.
 
     Columns base, is_named, structure, ceiling (a share), half (exposures to half of the ceiling);
     structures share the slope. NaN where half lies beyond the last exposure: not determined.
     """
-    read, found = _trained(rows[rows.arm == arm]), []
-    for (base, is_named), cells in read.groupby(["base", "is_named"]):
-        counts = cells.groupby(["structure", "exposures"]).answered.agg(["sum", "size"])
-        fitted = _fit_ceilings(counts.reset_index()).assign(base=base, is_named=is_named)
-        found.append(fitted)
+    return _fitted(rows, "answered", _fit_ceilings)
+
+
+def ceiling_effects(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return, base by base, a structure's ceiling and exposures to half of it over prose's.
+
+    Values are doublings (log2 of a ratio); columns as structure_effects.
+    """
+    fitted = ceilings(rows).set_index(["base", "is_named", "structure"])
+    return _to_prose(np.log2(fitted), ("ceiling", "half"))
+
+
+def _fitted(
+    rows: pd.DataFrame, measure: str, fit: Callable[[pd.DataFrame], pd.DataFrame]
+) -> pd.DataFrame:
+    found = []
+    for (base, is_named), cells in _raw(rows).groupby(["base", "is_named"]):
+        counts = cells.groupby(["structure", "exposures"])[measure].agg(["sum", "size"])
+        found.append(fit(counts.reset_index()).assign(base=base, is_named=is_named))
     return pd.concat(found, ignore_index=True)
+
+
+def _fit_ratios(counts: pd.DataFrame) -> pd.DataFrame:
+    import statsmodels.api as sm  # slow to import
+
+    others = _others(counts.structure)
+    dummies = [counts.structure == name for name in others]
+    x = np.column_stack([np.ones(len(counts)), np.log2(counts.exposures), *dummies]).astype(float)
+    y = np.column_stack([counts["sum"], counts["size"] - counts["sum"]])
+    _, slope, *coefficients = sm.GLM(y, x, family=sm.families.Binomial()).fit().params
+    values = -np.array(coefficients) / (slope if slope > 0 else np.nan)
+    return pd.DataFrame({"contrast": [f"{name} - {prose()}" for name in others], "value": values})
 
 
 def _fit_ceilings(counts: pd.DataFrame) -> pd.DataFrame:
@@ -146,71 +176,74 @@ def _fit_ceilings(counts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"structure": names, "ceiling": tops, "half": 2**halves})
 
 
-def ceiling_effects(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return, base by base, a structure's ceiling and exposures to half of it over prose's.
-
-    Values are doublings (log2 of a ratio); columns as structure_effects.
-    """
-    fitted = ceilings(rows).set_index(["base", "is_named", "structure"])
-    values = np.log2(fitted).unstack("structure")
-    found = [
-        (values[measure][name] - values[measure][prose()])
-        .rename("value")
-        .reset_index()
-        .assign(measure=measure, contrast=f"{name} - {prose()}")
-        for measure in ("ceiling", "half")
-        for name in list(values[measure])
-        if name != prose()
-    ]
-    return pd.concat(found, ignore_index=True)
-
-
-def gains_by_exposures(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return each arm's gain over raw text in points answered, by number of exposures.
-
-    Means over facts, structures and naming, then over bases with a 95% t interval.
-    """
-    found = []
-    for exposures, part in rows[rows.exposures > 0].groupby("exposures"):
-        gains = arm_effects(part)
-        if len(gains):
-            each = gains[gains.measure == "answered"].groupby(["contrast", "base"]).value.mean()
-            found += [
-                {"contrast": name, "exposures": exposures} | over_units(values)
-                for name, values in each.groupby(level=0)
-            ]
-    return pd.DataFrame(found)
-
-
-def summarize(
-    values: pd.DataFrame, unit: str, primary: Sequence[tuple] = (), margin: float = np.nan
-) -> pd.DataFrame:
+def summarize(values: pd.DataFrame, unit: str, margin: float = np.nan) -> pd.DataFrame:
     """Return the mean over bases of each contrast: t interval, exact sign flips, equivalence.
 
-    `primary` has (contrast, is_named, measure). p_equivalent is of the two one-sided t tests
-    against -margin and +margin.
+    p_equivalent is of the two one-sided t tests against -margin and +margin.
     """
     from statsmodels.stats.weightstats import DescrStatsW  # slow to import
 
     keys = [name for name in ("contrast", "structure", "is_named", "measure") if name in values]
     found = []
     for cell, one in values.groupby(keys, sort=False):
-        known = one.value.dropna()
-        equal = np.nan
-        if len(known) > 1 and known.std() > 0 and margin == margin:
-            equal = DescrStatsW(known).ttost_mean(-margin, margin)[0]
-        row = dict(zip(keys, cell, strict=True))
-        named = tuple(row[key] for key in ("contrast", "is_named", "measure"))
-        found.append(
-            row
-            | {
-                "unit": unit,
-                "is_primary": named in primary,
-                **over_units(one.value),
-                "p_equivalent": equal,
-            }
-        )
+        known, row = one.value.dropna(), dict(zip(keys, cell, strict=True))
+        is_tested = len(known) > 1 and known.std() > 0 and not np.isnan(margin)
+        equal = DescrStatsW(known).ttost_mean(-margin, margin)[0] if is_tested else np.nan
+        row |= {"unit": unit, "is_primary": False, **over_units(one.value), "p_equivalent": equal}
+        found.append(row)
     return pd.DataFrame(found).rename(columns={"n": "bases", "estimate": "mean"})
+
+
+def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.DataFrame:
+    """Return all structure effects and ratios of raw text, summarized; `primary` has two measures.
+
+    Primary, one family of Holm: tables to prose in named statements, of the first in its own unit,
+    with equivalence within `margin`, and of the second in doublings of exposures. Means are over
+    exposures, `last` is after the last one; `facts` is EVERY, SCALAR or LIST_VALUED.
+    """
+    found = []
+    for facts, part in by_value(rows).items():
+        values = structure_effects(part)
+        last = structure_effects(part[part.exposures == part.exposures.max()])
+        for name, unit in MEASURES.items():
+            limit = margin if unit == NATS else np.nan
+            mean = summarize(values[values.measure == name], unit, limit)
+            end = summarize(last[last.measure == name], unit)
+            ends = {"last": end["mean"], "last_low": end.low, "last_high": end.high}
+            found.append(mean.assign(facts=facts, **ends))
+        if facts != LIST_VALUED:  # too few are answered for a fit per base
+            found.append(summarize(ceiling_effects(part), DOUBLINGS).assign(facts=facts))
+    for name in ("stored", "answered"):
+        found.append(summarize(ratios(rows, name), DOUBLINGS).assign(facts=EVERY))
+    table = pd.concat(found, ignore_index=True)
+    measure = np.where(table.unit == DOUBLINGS, primary[1], primary[0])
+    is_table = table.contrast == f"{structure_of('table').name} - {prose()}"
+    is_first = is_table & table.is_named.astype(bool) & (table.facts == EVERY)
+    table["is_primary"] = is_first & (table.measure == measure)
+    return table.assign(p_holm=holm(table.p_flips[table.is_primary], count_unknown=True))
+
+
+def answer(table: pd.DataFrame) -> str:
+    """Answer from `effects`: the two registered differences, and what the second supposes."""
+    first, second = table[table.is_primary].sort_values("unit", ascending=False).itertuples()
+    if first.bases < 2:
+        return "One base, which shows how this is measured: see the replicates.\n"
+    shown = ["is" if row.p_holm <= ALPHA else "is not" for row in (first, second)]
+    if first.bases < LEAST_FLIPS:  # no pattern of signs is rare enough
+        shown = ["of so few bases cannot be"] * 2
+    ratio = [2**value for value in (second.mean, second.low, second.high)]
+    nats = estimate(first.mean, first.low, first.high, digits=3, sign="+")
+    end = estimate(first.last, first.last_low, first.last_high, digits=3, sign="+")
+    return (
+        f"Over {first.bases} bases, the log-likelihood of the answer differs by {nats} {NATS} "
+        f"between a fact in a named table row and the same fact in a sentence (mean over all "
+        f"numbers of exposures; after the last {end}). A difference {shown[0]} shown (exact "
+        f"sign flips, Holm p {p_value(first.p_holm)}). Equivalence within the margin is"
+        f"{'' if first.p_equivalent <= ALPHA else ' not'} shown. The row needs "
+        f"{estimate(*ratio, digits=2)} times the exposures to be {second.measure} as often; a "
+        f"difference {shown[1]} shown (Holm p {p_value(second.p_holm)}). This ratio is from "
+        "a curve that ends at 100%, so it supposes that every fact is answered in the end.\n"
+    )
 
 
 def retained(runs: pd.DataFrame) -> pd.DataFrame:
@@ -218,12 +251,21 @@ def retained(runs: pd.DataFrame) -> pd.DataFrame:
 
     Falls are in points from the base, which has exposures 0; means and 95% t over bases.
     """
+    keys = [*REGIME, "arm"]
+    groups = _falls(runs).groupby(level=keys)
     return pd.DataFrame(
-        [
-            dict(zip([*REGIME, "arm"], cell, strict=True)) | over_units(values)
-            for cell, values in _falls(runs).groupby(level=[*REGIME, "arm"])
-        ]
+        [dict(zip(keys, cell, strict=True)) | over_units(values) for cell, values in groups]
     )
+
+
+def frontier(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
+    """Return, by regime and base, what raw text teaches by the last exposure, and the fall.
+
+    `question` is in nats per token, `answered` in percent, `fall` in points of public questions.
+    """
+    last = rows[(rows.arm == RAW) & (rows.exposures == rows.exposures.max())]
+    learned = _means(last, [*REGIME, "base"])
+    return learned.assign(fall=_falls(kept).xs(RAW, level="arm")).reset_index()
 
 
 def _falls(runs: pd.DataFrame) -> pd.Series:
@@ -236,119 +278,138 @@ def _trained(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows.exposures > 0]
 
 
-def _scaled(groups) -> pd.DataFrame:
-    means = groups[list(MEASURES)].mean()
+def _raw(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[(rows.exposures > 0) & (rows.arm == RAW)]
+
+
+def _others(present: Iterable[str]) -> list[str]:
+    return [name for name in STRUCTURES if name != prose() and name in set(present)]
+
+
+def _to_prose(values: pd.DataFrame, measures: Iterable[str] = MEASURES) -> pd.DataFrame:
+    first = values.xs(prose(), level="structure")
+    found = [
+        (values.xs(name, level="structure") - first).assign(contrast=f"{name} - {prose()}")
+        for name in _others(values.index.unique("structure"))
+    ]
+    return _long(pd.concat(found), measures) if found else pd.DataFrame()
+
+
+def _means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    means = rows.groupby(keys)[list(MEASURES)].mean()
     means[["answered", "stored"]] *= 100
     return means
 
 
-def _long(means: pd.DataFrame) -> pd.DataFrame:
+def _long(means: pd.DataFrame, measures: Iterable[str] = MEASURES) -> pd.DataFrame:
     table = means.reset_index()
-    keys = [name for name in table if name not in MEASURES]
-    return table.melt(keys, list(MEASURES), "measure", "value")
+    keys = [name for name in table if name not in measures]
+    return table.melt(keys, list(measures), "measure", "value")
 
 
-def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.DataFrame:
-    """Return all structure effects and ratios of raw text, summarized; `primary` has two measures.
+@plots.styled
+def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw named facts answered by exposures, scalar and list-valued, and what eight wordings
+    gain.
 
-    Primary, one family of Holm: tables to prose in named statements, of the first in its own unit,
-    with equivalence within `margin`, and of the second in doublings of exposures. Means are over
-    exposures, `last` is after the last one; `facts` is EVERY, SCALAR or LIST_VALUED.
+    Bands are 95% over bases; dashes are the ceilings of a fit to all bases together.
     """
-    table, (first, second), found = f"{structure_of('table').name} - {prose()}", primary, []
-    for facts, part in by_value(rows).items():
-        values = structure_effects(part)
-        last = structure_effects(part[part.exposures == part.exposures.max()])
-        for name, unit in MEASURES.items():
-            tested = [(table, True, name)] * (facts == EVERY and name == first)
-            mean, end = (
-                summarize(every[every.measure == name], unit, tested, limit)
-                for every, limit in ((values, margin if unit == NATS else np.nan), (last, np.nan))
-            )
-            ends = {"last": end["mean"], "last_low": end.low, "last_high": end.high}
-            found.append(mean.assign(facts=facts, **ends))
-        if facts != LIST_VALUED:  # too few are answered for a fit per base
-            found.append(summarize(ceiling_effects(part), DOUBLINGS).assign(facts=facts))
-    for name in ("stored", "answered"):
-        tested = [(table, True, name)] * (name == second)
-        found.append(summarize(ratios(rows, name), DOUBLINGS, tested).assign(facts=EVERY))
-    joined = pd.concat(found, ignore_index=True)
-    return joined.assign(p_holm=holm(joined.p_flips[joined.is_primary], count_unknown=True))
+    named, found = rows[rows.is_named == 1], []
+    figure, (*panels, last) = plots.panels(3, 2.6)
+    for axes, (facts, part) in zip(panels, list(by_value(named).items())[1:], strict=True):
+        cells = curve(part[part.arm == RAW]).query("measure == 'answered'")
+        _draw_lines(axes, _trained(cells))
+        tops = ceilings(part.assign(base=0)).set_index("structure").ceiling
+        for index, name in enumerate(STRUCTURES):
+            axes.axhline(100 * tops[name], ls="--", lw=0.8, color=plots.marker(index)["color"])
+        axes.set(ylabel=f"{facts.capitalize()} facts answered (%)", ylim=(0, None))
+        found.append(cells.assign(facts=facts, ceiling=100 * cells.structure.map(tops)))
+    gains = gains_by_exposures(rows).query("contrast == 'paraphrase-8 - raw'")
+    last.axhline(0, color="0.6", lw=0.8, zorder=0)
+    plots.intervals(last, gains.exposures, gains.estimate, gains.low, gains.high, upright=True)
+    last.plot(gains.exposures, gains.estimate, markersize=3.5, **plots.marker(3))
+    last.set(ylabel="Gain of 8 wordings (points)")
+    for axes in (*panels, last):
+        _mark_doublings(axes, gains.exposures)
+    plots.finish(figure)
+    return figure, pd.concat([*found, gains], ignore_index=True)
 
 
-def answer(table: pd.DataFrame) -> str:
-    """Answer from `effects`: the two registered differences, and what the second supposes."""
-    rows = list(table[table.is_primary].itertuples())
-    first, second = sorted(rows, key=lambda row: row.unit == DOUBLINGS)
-    if first.bases < 2:
-        return "One base, which shows how this is measured: see the replicates.\n"
-    shown = {row: "is" if row.p_holm <= ALPHA else "is not" for row in rows}
-    if first.bases < LEAST_FLIPS:  # no pattern of signs is rare enough
-        shown = dict.fromkeys(rows, "of so few bases cannot be")
-    ratio = [2**value for value in (second.mean, second.low, second.high)]
-    nats, end = (
-        estimate(*values, digits=3, sign="+")
-        for values in (
-            (first.mean, first.low, first.high),
-            (first.last, first.last_low, first.last_high),
-        )
-    )
-    return (
-        f"Over {first.bases} bases, the log-likelihood of the answer differs by {nats} {NATS} "
-        f"between a fact in a named table row and the same fact in a sentence (mean over all "
-        f"numbers of exposures; after the last {end}). A difference {shown[first]} shown (exact "
-        f"sign flips, Holm p {p_value(first.p_holm)}). Equivalence within the margin is"
-        f"{'' if first.p_equivalent <= ALPHA else ' not'} shown. The row needs "
-        f"{estimate(*ratio, digits=2)} times the exposures to be {second.measure} as often; a "
-        f"difference {shown[second]} shown (Holm p {p_value(second.p_holm)}). This ratio is from "
-        "a curve that ends at 100%, so it supposes that every fact is answered in the end.\n"
-    )
+def _draw_lines(axes: Axes, cells: pd.DataFrame) -> None:
+    for index, name in enumerate(STRUCTURES):
+        line, look = cells[cells.structure == name], plots.marker(index)
+        ends = line.low.clip(0), line.high.clip(upper=100)
+        axes.fill_between(line.exposures, *ends, color=look["color"], alpha=0.15, lw=0)
+        look |= {"markersize": 3.5, "label": structure_label(name)}
+        axes.plot(line.exposures, line.estimate, **look)
 
 
-def frontier(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
-    """Return, by regime and base, what raw text teaches by the last exposure, and the fall.
+def _mark_doublings(axes: Axes, exposures: pd.Series) -> None:
+    points = sorted(exposures.unique())
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(points, [str(point) for point in points], fontsize=7)
+    axes.set_xlabel("Exposures")
 
-    `question` is in nats per token, `answered` in percent, `fall` in points of public questions.
+
+@plots.styled
+def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw recall of raw text by exposures, a line per structure; below, the ratio of exposures.
+
+    `table` is `curve`, `ratio` a summary of `ratios` in doublings.
     """
-    last = rows[(rows.arm == RAW) & (rows.exposures == rows.exposures.max())]
-    learned = _scaled(last.groupby([*REGIME, "base"]))
-    return learned.assign(fall=_falls(kept).xs(RAW, level="arm")).reset_index()
+    figure = Figure(figsize=(plots.STYLE["figure.figsize"][0], 3.6), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=(1.6, 1))
+    table = table[table.arm == RAW]
+    for axes, (measure, label) in zip(above.subplots(1, 2), _SIDES.items(), strict=True):
+        cells = _trained(table[table.is_named & (table.measure == measure)])
+        _draw_lines(axes, cells)
+        _mark_doublings(axes, cells.exposures)
+        axes.set(ylabel=label, ylim=(0, None))
+    _draw_ratios(below.subplots(), ratio[ratio.measure.isin(_SIDES)])
+    plots.finish(above)
+    if table.n.max() == 1:
+        figure.suptitle("One base: see the replicates", fontsize=8)
+    return figure, table
 
 
-def sized(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
-    """Return `rows` with the parameters of their base, the median of those of its first digit.
+def _draw_ratios(axes: Axes, ratio: pd.DataFrame) -> None:
+    names = [(measure, is_named) for measure in _SIDES for is_named in NAMING]
+    for index, name in enumerate(list(STRUCTURES)[1:], 1):
+        own = ratio[ratio.contrast == f"{name} - {prose()}"]
+        cells = own.set_index(["measure", "is_named"]).reindex(names)
+        y = np.arange(len(names)) + plots.offset(index - 1, len(STRUCTURES) - 1, 0.5)
+        ends = (2 ** cells[column] for column in ("mean", "low", "high"))
+        plots.forest(axes, y, *ends, **plots.marker(index))
+    plots.name_rows(axes, [f"{measure}, {NAMING[is_named]}" for measure, is_named in names])
+    axes.axvline(1, color="0.6", lw=0.8, zorder=0)
+    axes.set_xscale("log", base=2)
+    low, high = axes.get_xlim()
+    steps = (0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5) if high < 2 * low else (0.25, 0.5, 1, 2, 4)
+    ticks = [tick for tick in steps if low <= tick <= high]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_xlabel("Exposures needed, times those in prose")
 
-    The vocabularies of bases of one size differ a bit.
+
+@plots.styled
+def draw_frontier(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+    """Draw what is forgotten and what is learned by the share of replayed text, over the bases.
+
+    `table` has a row per regime and base: learning_rate, replay_share, fall, answered.
     """
-    sizes = kept.groupby("base").parameters.first()
-    medians = sizes.groupby(sizes.map("{:.0e}".format)).transform("median").astype(int)
-    return rows.assign(parameters=rows.base.map(medians))
-
-
-def commonest(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the size and regime that most `sized` rows have, the first if equal."""
-    keys = ["parameters", *REGIME]
-    return rows[(rows[keys] == list(rows.groupby(keys).size().idxmax())).all(axis=1)]
-
-
-def by_size(studies: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Return the structure effects of named raw text, in nats, of each base of `sized` studies."""
-    found = []
-    for size, rows in (pair for study in studies for pair in study.groupby("parameters")):
-        values = structure_effects(commonest(rows))
-        found.append(
-            values[values.is_named.astype(bool) & (values.measure == "question")].assign(
-                parameters=size
-            )
-        )
-    return pd.concat(found, ignore_index=True)
-
-
-def scale(sizes: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean over bases of each contrast by size, with its t interval."""
-    return pd.DataFrame(
-        [
-            {"contrast": contrast, "parameters": size, **over_units(cells.value)}
-            for (contrast, size), cells in sizes.groupby(["contrast", "parameters"], sort=False)
-        ]
-    ).rename(columns={"estimate": "mean"})
+    labels = {
+        "fall": "Fall in public questions\nanswered (points)",
+        "answered": "Private questions\nanswered (%)",
+    }
+    figure, drawn = plots.panels(len(labels), 2.4)
+    for axes, (measure, label) in zip(drawn, labels.items(), strict=True):
+        for index, (rate, cells) in enumerate(table.groupby("learning_rate")):
+            shares = cells.groupby("replay_share")[measure]
+            over = pd.DataFrame([{"share": share, **over_units(own)} for share, own in shares])
+            x = 100 * over.share + 1.5 * index
+            plots.intervals(axes, x, over.estimate, over.low, over.high, upright=True)
+            look = {"markersize": 4, "label": f"learning rate {rate:g}"}
+            axes.plot(x, over.estimate, **look, **plots.marker(index))
+        axes.set(xlabel="Replayed text (%)", ylabel=label, ylim=(0, None))
+    drawn[0].axhline(5, color="0.6", lw=0.8, zorder=0)
+    plots.finish(figure)
+    return figure, table

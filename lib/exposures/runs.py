@@ -1,4 +1,4 @@
-"""One run of the exposure study: training at a constant rate, scores after 1, 2, 4, … exposures.
+"""Runs of the exposure study: what an arm reads at each exposure, training, scores after some.
 
 `question` and `record` are mean log-probabilities of a value, in nats per token, after its question
 and after the arm's own words; `answered` and `stored` say whether greedy decoding gives it;
@@ -8,62 +8,142 @@ and after the arm's own words; `answered` and `stored` say whether greedy decodi
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.core.records import Document, Fact, listed
-from lib.core.store import BadInput, made_by, replacing, shown
-from lib.exposures.arms import Written, texts_at
+from lib.core.arms import RAW, check_exposures
+from lib.core.records import STRUCTURES, Document, Fact, Segment, listed
+from lib.core.store import replacing
 from lib.infer.generate import generate_greedy, load
 from lib.infer.loglik import Likelihood, likelihood, overlapping, token_scores
 from lib.infer.loglik import Sequence as Scored
-from lib.infer.prompts import beginning, prompt_for
-from lib.lab.facts import question
+from lib.infer.prompts import PLAIN, beginning, encode, prompt_for
+from lib.lab.facts import question, rewrite_facts, sentence_of
+from lib.lab.records import laid, paraphrases
 from lib.train.config import TrainConfig
 from lib.train.corpus import PackedBlocks, pack
 from lib.train.trainer import ScoreAfter, fit
 
+N_PARAPHRASES = 8
 _BATCH = 64  # texts per forward pass
 _BETWEEN = re.compile(r",|\band\b|\n")  # items of a list in a reply
 
 
+class Written(NamedTuple):
+    """A text to train on, and the characters of each fact's statement in it, by fact_id."""
+
+    text: str
+    places: dict[str, tuple[int, int]]
+
+
+Write = Callable[[Document, list[Fact], int], Written]  # a record, its facts, the exposure
+
+
+def texts_at(
+    arm: str, documents: list[Document], facts: list[Fact], exposure: int
+) -> list[Written]:
+    """What an arm reads of each record at an exposure, counted from 0."""
+    of_record = {one.document_id: [] for one in documents}
+    for fact in facts:
+        of_record[fact.document_id].append(fact)
+    return [_WRITERS[arm](one, of_record[one.document_id], exposure) for one in documents]
+
+
+def _raw(record: Document, facts: list[Fact], exposure: int) -> Written:
+    return Written(record.text, {fact.fact_id: (fact.start, fact.end) for fact in facts})
+
+
+def _rewritten(
+    record: Document, facts: list[Fact], exposure: int, *, is_prose_kept: bool = False
+) -> Written:
+    name, text = record.document_id, record.text
+    whole = Segment(
+        segment_id=name, document_id=name, start=0, end=len(text), text=text, n_tokens=0
+    )
+    (row,) = rewrite_facts(facts, is_prose_kept)([whole], {name: record})
+    places = {}
+    for fact in facts:
+        said = sentence_of(fact, text, is_prose_kept)
+        start = row.text.index(said)
+        places[fact.fact_id] = (start, start + len(said))
+    return Written(row.text, places)
+
+
+# The record itself, then its facts in eight other wordings, and again from the start.
+def _paraphrased(record: Document, facts: list[Fact], exposure: int) -> Written:
+    turn = exposure % (N_PARAPHRASES + 1)
+    if turn == 0:
+        return _raw(record, facts, exposure)
+    said = {}
+    for fact in facts:
+        rng = random.Random(f"paraphrases {fact.fact_id}")
+        wordings = paraphrases(fact.entity, fact.attribute, fact.value, N_PARAPHRASES, rng)
+        said[fact.fact_id] = wordings[turn - 1]
+    order = random.Random(f"order {record.document_id} {turn}").sample(list(said), len(said))
+    text, spans = laid([said[name] for name in order], between=" ")
+    return Written(text, dict(zip(order, spans, strict=True)))
+
+
+_WRITERS: dict[str, Write] = {  # of EXPOSURE_ARMS
+    RAW: _raw,
+    "normalized": _rewritten,
+    "rewritten-structures": partial(_rewritten, is_prose_kept=True),  # lists and tables alone
+    "paraphrase-8": _paraphrased,
+}
+
+
+def runs_of(
+    arms: list[str], rotations: list[int], regimes: list[dict], base: int
+) -> list[tuple[str, int, dict]]:
+    """Arm, rotation and regime of each run from base number `base`.
+
+    Without `rotations`, raw text is trained in all of them, other arms in the base's own one.
+    """
+    check_exposures(arms, regimes)
+    n = len(STRUCTURES)
+    return [
+        (arm, rotation, regime)
+        for arm in arms
+        for rotation in rotations or (range(n) if arm == RAW else [base // 10 % n])
+        for regime in regimes
+    ]
+
+
 def blocks_of(
-    read_at: Callable[[int], list[str]],
+    texts: Iterable[list[str]],
     public: Sequence[str],
     tokenizer: PreTrainedTokenizerBase,
+    config: TrainConfig,
     *,
-    n_exposures: int,
     public_text_share: float,
-    batch_size: int,
     block_size: int,
-    seed: int,
 ) -> tuple[PackedBlocks, list[int]]:
     """All blocks in the order of training, and the number of updates up to each exposure.
 
-    `read_at` gives an exposure's texts, to which public texts are added, drawn anew, up to their
-    share of the tokens. An update has `batch_size` blocks.
+    To an exposure's `texts`, public texts are added, drawn anew, up to their share of the tokens.
     """
-    rng, share = random.Random(f"order {seed}"), public_text_share
+    rng, n_blocks = random.Random(f"order {config.seed}"), config.global_batch_size
     sizes = [len(ids) for ids in tokenizer(list(public))["input_ids"]] if public else []
     blocks, updates = PackedBlocks([], [], [], 0, 0), []
-    for exposure in range(n_exposures):
-        own = read_at(exposure)
-        wanted = share / (1 - share) * sum(map(len, tokenizer(own)["input_ids"]))
+    for own in texts:
+        n_own = sum(map(len, tokenizer(own)["input_ids"]))
+        wanted = public_text_share / (1 - public_text_share) * n_own
         drawn = rng.sample(range(len(public)), len(public)) if wanted else []
         before = accumulate((sizes[one] for one in drawn), initial=0)
-        own += [public[one] for one, n in zip(drawn, before, strict=False) if n < wanted]
-        packed = pack(own, tokenizer, block_size, "document").padded_to(batch_size)
+        more = [public[one] for one, n in zip(drawn, before, strict=False) if n < wanted]
+        packed = pack(own + more, tokenizer, block_size, "document").padded_to(n_blocks)
         order = rng.sample(range(len(packed)), len(packed))
         parts = ("input_ids", "labels", "position_ids")
         rows = {name: [getattr(packed, name)[place] for place in order] for name in parts}
         blocks += replace(packed, **rows)
-        updates.append(len(packed) // batch_size)
+        updates.append(len(packed) // n_blocks)
     return blocks, list(accumulate(updates))
 
 
@@ -78,28 +158,17 @@ def run(
     *,
     exposures: Sequence[int],
     learning_rate: float,
-    public_text_share: float,
     warmup_steps: int,
     batch_size: int,
-    block_size: int,
     seed: int,
+    **packing,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Train an arm from a base; return the rows of its facts, and what it keeps of public ones.
 
     Both are scored before training (exposure 0) and after each of `exposures`, ascending. `kept`
-    has public facts that are in none of the texts `public`.
+    has public facts that are in none of the texts `public`. `packing` is of `blocks_of`.
     """
     model, tokenizer = load(base_model, training=True)
-    blocks, updates = blocks_of(
-        lambda exposure: [one.text for one in texts_at(arm, documents, facts, exposure)],
-        public,
-        tokenizer,
-        n_exposures=exposures[-1],
-        public_text_share=public_text_share,
-        batch_size=batch_size,
-        block_size=block_size,
-        seed=seed,
-    )
     config = TrainConfig(
         epochs=1,
         global_batch_size=batch_size,
@@ -111,10 +180,13 @@ def run(
         seed=seed,
         shuffle=False,
     )
+    read = [texts_at(arm, documents, facts, exposure) for exposure in range(exposures[-1])]
+    texts = ([one.text for one in written] for written in read)
+    blocks, updates = blocks_of(texts, public, tokenizer, config, **packing)
     rows, left = [], []
 
     def score(model: PreTrainedModel, exposure: int) -> None:
-        last = texts_at(arm, documents, facts, max(0, exposure - 1))  # what was read last
+        last = read[max(0, exposure - 1)]  # what was read last
         rows.append(_scores(model, tokenizer, last, documents, facts).assign(exposures=exposure))
         left.append({"exposures": exposure, **answered(model, tokenizer, kept)})
 
@@ -156,9 +228,8 @@ def _scores(
 
 
 def _prompts(tokenizer: PreTrainedTokenizerBase, facts: Sequence[Fact]) -> list[list[int]]:
-    asked = [prompt_for(question(fact)) for fact in facts]
-    ids = tokenizer(asked, add_special_tokens=False)["input_ids"] if asked else []
-    return [beginning(tokenizer) + one for one in ids]
+    begin = beginning(tokenizer)
+    return [begin + ids for ids in encode(tokenizer, [prompt_for(question(one)) for one in facts])]
 
 
 def after_question(
@@ -169,15 +240,11 @@ def after_question(
     `is_argmax` also needs the end of the text after it: a model that decodes greedily then answers
     with exactly this value.
     """
-    values = [f" {listed(fact.value)}" for fact in facts]
-    values = tokenizer(values, add_special_tokens=False)["input_ids"]
-    sequences = [
-        Scored(
-            ask + value + [tokenizer.eos_token_id],
-            list(range(len(ask), len(ask) + len(value) + 1)),
-        )
-        for ask, value in zip(_prompts(tokenizer, facts), values, strict=True)
-    ]
+    sequences = []
+    values = encode(tokenizer, [f" {listed(fact.value)}" for fact in facts])
+    for ask, value in zip(_prompts(tokenizer, facts), values, strict=True):
+        tokens = ask + value + [tokenizer.eos_token_id]
+        sequences.append(Scored(tokens, list(range(len(ask), len(tokens)))))
     scores = token_scores(model, sequences, _BATCH)
     return [_mean(one[:-1])._replace(is_argmax=likelihood(one).is_argmax) for one in scores]
 
@@ -212,27 +279,23 @@ def after_record(
     Raises ValueError if a statement lacks an item of its value.
     """
     begin, values, found = beginning(tokenizer), {one.fact_id: one.value for one in facts}, {}
-    read = tokenizer(
-        [one.text for one in texts], add_special_tokens=False, return_offsets_mapping=True
-    )
+    read = tokenizer([one.text for one in texts], **PLAIN, return_offsets_mapping=True)
     sequences = [begin + ids for ids in read["input_ids"]]
     sequences = [Scored(ids, list(range(1, len(ids)))) for ids in sequences]
     scores = token_scores(model, sequences, _BATCH)
     for one, offsets, tokens in zip(texts, read["offset_mapping"], scores, strict=True):
         for name, span in one.places.items():
-            spans = _items_at(one.text, values[name], *span)
+            spans = list(_items_at(one.text, values[name], *span))
             places = overlapping(offsets, spans, len(begin) - 1)
             found[name] = _mean([tokens[place] for place in places])
     return [found[fact.fact_id] for fact in facts]
 
 
-def _items_at(text: str, items: list[str], at: int, end: int) -> list[tuple[int, int]]:
-    spans = []
+def _items_at(text: str, items: list[str], at: int, end: int) -> Iterator[tuple[int, int]]:
     for item in items:
-        at = text.index(item, at, end)
-        spans.append((at, at + len(item)))
-        at += len(item)
-    return spans
+        start = text.index(item, at, end)
+        at = start + len(item)
+        yield start, at
 
 
 def _mean(tokens: list) -> Likelihood:
@@ -258,26 +321,3 @@ def write_rows(path: Path, rows: pd.DataFrame) -> None:
         rows.astype(dict.fromkeys(flags, int)).to_csv(
             temporary, index=False, compression={"method": "gzip", "mtime": 0}
         )
-
-
-def read_rows(folder: Path, seeds: Iterable[int] = ()) -> pd.DataFrame:
-    """The rows of <seed>.csv.gz in `folder`, with a column `base`; default: all seeds.
-
-    Outcomes of before 2026-12 have no `answered_items`: NaN. Raises BadInput if a file is missing.
-    """
-    names = [f"{seed}.csv.gz" for seed in seeds] or sorted(
-        path.name for path in folder.glob("[!.]*.csv.gz")
-    )
-    missing = [name for name in names if not (folder / name).exists()]
-    if missing or not names:
-        raise BadInput(
-            f"{shown(folder / (missing or ['*.csv.gz'])[0])} is missing: run "
-            f"{made_by('outcomes')} first (or `make study`)"
-        )
-    rows = pd.concat(
-        [pd.read_csv(folder / name).assign(base=int(name.partition(".")[0])) for name in names],
-        ignore_index=True,
-    )
-    if "answered" in rows and "answered_items" not in rows:
-        rows["answered_items"] = np.nan
-    return rows

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from lib.core.arms import AUGMENTED, BASE, RAW, corpus_of, is_trained, split_arm
+from lib.core.arms import AUGMENTED, BASE, RAW, check_exposures, corpus_of, is_trained, split_arm
 from lib.core.records import listed
 from lib.core.stages import CURVE, KINDS, STAGES, Kind
 from lib.core.store import REPOSITORY, BadStudy, choices, explained, model_named, result_path
@@ -352,14 +352,11 @@ class ExposureStudy(StudyFile):
     arms: list[str] = [RAW]
     seeds: list[NonNegativeInt] = Field([1], min_length=1)
     seeds_of_all_arms: PositiveInt | None = None  # later bases train on raw text alone
-    sizes: list[dict[str, PositiveInt]] = []  # of the model, a base each in turn
     others: set[str] = set()  # studies of which this one runs a stage
 
     @model_validator(mode="after")
     def _legal(self) -> "ExposureStudy":
-        from lib.exposures.arms import check  # imports pandas
-
-        check(self.arms, self.notebooks.get("exposures_run", {}).get("regimes", []))
+        check_exposures(self.arms, self.notebooks.get("exposures_run", {}).get("regimes", []))
         if RAW not in self.arms:
             raise ValueError(f"arms: add {RAW}, with which all others are compared")
         if {seed + 1 for seed in self.seeds} & {*self.seeds}:
@@ -381,9 +378,8 @@ class ExposureStudy(StudyFile):
             return {"study": self.name, "seeds": self.seeds}
         n = self.runs.index(run) if run else 0
         has_all = n < (self.seeds_of_all_arms or len(self.seeds))
-        size = {"size": self.sizes[n % len(self.sizes)]} if self.sizes else {}
         arms = self.arms if has_all else [RAW]
-        return {"study": self.name, "seed": self.seeds[n], "arms": arms, **size}
+        return {"study": self.name, "seed": self.seeds[n], "arms": arms}
 
 
 AnyStudy = Study | ExposureStudy

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lib.core.records import STRUCTURES
-from lib.exposures import analysis, figures
+from lib.exposures import analysis
 
 EXPOSURES = (1, 2, 4, 8, 16, 32, 64)
 SHIFT = {"natural": 0.0, "entity-list": 0.5, "tabular": 1.0}  # doublings
@@ -159,26 +159,10 @@ def test_what_is_forgotten_is_the_fall_from_exposure_0():
     assert found.estimate.item() == pytest.approx(8.0) and found.n.item() == 3
 
 
-def test_bases_whose_vocabularies_differ_a_bit_are_of_one_size():
-    rows, kept = (
-        pd.DataFrame({"base": range(3), **more})
-        for more in (
-            {"learning_rate": 1e-3, "replay_share": 0.1},
-            {"parameters": [3431936, 3438336, 1046000]},
-        )
-    )
-    assert set(analysis.commonest(analysis.sized(rows, kept)).base) == {0, 1}
-
-
 def test_figures_are_drawn_with_every_structure(rows):
     table = analysis.effects(rows, 0.07, ("question", "answered"))
     ratio = table[table.unit == analysis.DOUBLINGS]
-    drawn, plotted = figures.draw_curve(analysis.curve(rows), ratio)
+    drawn, plotted = analysis.draw_curve(analysis.curve(rows), ratio)
     assert len(drawn.axes) == 3 and set(plotted.structure) == set(STRUCTURES)
     labels = [text.get_text() for text in drawn.subfigs[0].legends[0].get_texts()]
     assert labels == ["prose", "list", "table"]
-    sizes = analysis.by_size(
-        [part.assign(parameters=size) for part, size in ((rows, 10**6), (rows_of(4, 2), 10**7))]
-    )
-    means = analysis.scale(sizes)
-    assert set(means.n) == {4, 6} and figures.draw_scale(means)[0].axes

@@ -3,26 +3,28 @@
 import re
 from collections import Counter
 
-import numpy as np
 import pytest
 import torch
 
+from lib.core.arms import EXPOSURE_ARMS, check_exposures
 from lib.core.records import STRUCTURES, listed
 from lib.exposures import runs
-from lib.exposures.arms import ARMS, N_PARAPHRASES, check, records, runs_of, texts_at
+from lib.exposures.analysis import read_rows
+from lib.exposures.runs import N_PARAPHRASES, runs_of, texts_at
 from lib.infer.generate import generate_greedy
 from lib.infer.prompts import prompt_for
 from lib.lab.bases import make_world, new_llama, train_tokenizer
 from lib.lab.facts import question
-from lib.lab.records import make_products
+from lib.lab.records import make_products, make_records
+from lib.train.config import TrainConfig
 from tests.tiny_model import trained
 
 PRODUCTS = make_products(6, 1)
-DOCUMENTS, FACTS = records(PRODUCTS, 1, 0)
+DOCUMENTS, FACTS = make_records(PRODUCTS, 1, public=False)
 PUBLIC = make_products(9, 2, frozenset(product.name for product in PRODUCTS))
 WORLD = make_world(PUBLIC, 1, 3, 1 / 3, 1)
 TOKENIZER = train_tokenizer(WORLD.texts(), 400)
-HOW = {"public_text_share": 0.25, "batch_size": 2, "block_size": 512, "seed": 3}
+PACKING = {"public_text_share": 0.25, "block_size": 512}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def statements(arm: str, exposure: int) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("arm", ARMS)
+@pytest.mark.parametrize("arm", EXPOSURE_ARMS)
 def test_each_exposure_states_every_fact_once_with_all_of_its_value(arm):
     for exposure in (0, 1, N_PARAPHRASES, N_PARAPHRASES + 1):
         said = statements(arm, exposure)
@@ -67,8 +69,10 @@ def test_rewriting_keeps_the_records_words_and_adds_only_a_name_that_is_missing(
 
 def test_blocks_show_every_record_once_an_exposure_amid_the_wanted_share_of_public_text():
     own = [one.text for one in DOCUMENTS]
-    given = (lambda _: [*own], WORLD.texts(), TOKENIZER)
-    blocks, updates = runs.blocks_of(*given, n_exposures=4, **HOW)
+    recipe = {"epochs": 1, "learning_rate": 5e-3, "warmup_steps": 2, "weight_decay": 0.1, "seed": 3}
+    config = TrainConfig(global_batch_size=2, device_batch_size=2, **recipe)
+    given = ([own] * 4, WORLD.texts(), TOKENIZER, config)
+    blocks, updates = runs.blocks_of(*given, **PACKING)
     assert len(updates) == 4 and len(blocks) == 2 * updates[-1]
     begin, titles = 0, [f"# {product.name}\n" for product in PRODUCTS]
     for end in updates:
@@ -77,7 +81,7 @@ def test_blocks_show_every_record_once_an_exposure_amid_the_wanted_share_of_publ
         begin = end
     private = 4 * sum(len(ids) for ids in TOKENIZER(own)["input_ids"])
     assert 1 - private / blocks.n_tokens == pytest.approx(0.25, abs=0.06)
-    assert runs.blocks_of(*given, n_exposures=4, **HOW) == (blocks, updates)
+    assert runs.blocks_of(*given, **PACKING) == (blocks, updates)
     scored, others = PUBLIC[:3], frozenset(product.name for product in PUBLIC[3:])
     assert not any(product.name in text for product in scored for text in WORLD.texts(others))
 
@@ -131,10 +135,11 @@ def test_a_run_learns_and_equal_runs_are_equal(model, tmp_path):
     for part in (model, TOKENIZER):
         part.save_pretrained(base)
     scored = [fact for fact in WORLD.facts if fact.entity == PUBLIC[0].name]
-    work, more = tmp_path / "work", {"exposures": (1, 2, 4), "learning_rate": 5e-3, **HOW}
+    work, more = tmp_path / "work", {"exposures": (1, 2, 4), "learning_rate": 5e-3, **PACKING}
+    more |= {"warmup_steps": 2, "batch_size": 2, "seed": 3}
     given = (str(base), "raw", DOCUMENTS, FACTS, WORLD.texts(), scored, work)
-    rows, kept = runs.run(*given, warmup_steps=2, **more)
-    again, _ = runs.run(*given, warmup_steps=2, **more)
+    rows, kept = runs.run(*given, **more)
+    again, _ = runs.run(*given, **more)
     assert rows.equals(again) and not work.exists()
     assert list(rows.exposures.unique()) == [0, 1, 2, 4] == list(kept.exposures)
     mean = rows.groupby("exposures").record.mean()
@@ -143,12 +148,10 @@ def test_a_run_learns_and_equal_runs_are_equal(model, tmp_path):
     path = tmp_path / "rows" / "7.csv.gz"
     runs.write_rows(path, rows)
     before = path.read_bytes()
-    read = runs.read_rows(path.parent)
+    read = read_rows(path.parent)
     assert set(read.base) == {7} and read.record.tolist() == rows.record.tolist()
     runs.write_rows(path, rows)
     assert path.read_bytes() == before
-    runs.write_rows(path, rows.drop(columns="answered_items"))  # as before 2026-12
-    assert np.isnan(runs.read_rows(path.parent).answered_items).all()
 
 
 def test_raw_text_is_trained_in_every_rotation_and_other_arms_in_the_bases_own():
@@ -156,6 +159,6 @@ def test_raw_text_is_trained_in_every_rotation_and_other_arms_in_the_bases_own()
     found = [run[:2] for run in runs_of(["raw", "normalized"], [], [{}], 20)]
     assert found == [*raw, ("normalized", 2)] and len(runs_of(["raw"], [0], [{}, {}], 20)) == 2
     with pytest.raises(ValueError, match="'row' is unknown; choose among raw"):
-        check(["row"], [])
+        check_exposures(["row"], [])
     with pytest.raises(ValueError, match="'replay_share' is unknown; .*public_text_share"):
-        check([], [{"replay_share": 0.1}])
+        check_exposures([], [{"replay_share": 0.1}])

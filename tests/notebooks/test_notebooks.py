@@ -22,7 +22,6 @@ MORE_CALLS = {  # cells that have some more, as the number of cells is limited t
     "00_filings/check-xbrl",
     "02_normalize/augment",
     "exposures/outcomes",
-    "exposures/scale",
     "exposures/checks",
     "exposures/arms",
     "exposures_run/base",

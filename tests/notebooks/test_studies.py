@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from lib.core.store import write_json
-from lib.exposures.runs import read_rows
+from lib.exposures.analysis import read_rows
 from lib.run.config import load_study
 from lib.structext.samples import generate
 from tests.conftest import rows, run_cells, run_study_here, table
@@ -172,14 +172,6 @@ def test_the_exposure_study_writes_its_files(root):
     }
     assert (figures / "more" / "exposures.png").stat().st_size > 5_000
     assert (figures / "exposures.md").read_text(encoding="utf-8").startswith("Over 2 bases")
-    run_cells(
-        "exposures",
-        **load_study("exposures-smoke").given("exposures"),
-        scales=["figures/exhibit/exposures/development"],
-    )
-    sizes = pd.read_csv(figures / "more" / "sizes.csv")
-    assert sizes.groupby("parameters").n.max().tolist()[1:] == [3] and len(sizes) == 4
-    assert pd.read_csv(figures / "more" / "scale.csv").n.isin([2, 3]).all()
 
 
 def test_a_laboratory_draws_the_curve_of_its_own_base(root):
