@@ -75,7 +75,7 @@ clean:  ## remove the output of STUDY: figures/STUDY, and data/STUDY except your
 	@case "$(STUDY)" in */*|.*|"") false;; *) test -e "studies/$(STUDY).yaml";; esac \
 		|| { echo "make clean: no study is called '$(STUDY)'"; exit 2; }
 	@root="$${STUDY_ROOT:-.}"; if test -d "$$root/data/$(STUDY)"; then \
-		find "$$root/data/$(STUDY)" -mindepth 1 -maxdepth 1 ! -name human $$(git ls-files "data/$(STUDY)" \
+		find "$$root/data/$(STUDY)" -mindepth 1 -maxdepth 1 ! -name labels ! -name human $$(git ls-files "data/$(STUDY)" \
 		| cut -d/ -f3 | sort -u | sed "s/^/! -name /") -exec rm -rf {} +; fi; \
 		rm -rf "$$root/figures/$(STUDY)"
 

@@ -41,7 +41,7 @@ os.environ.setdefault("PYTHONPATH", str(REPOSITORY))
 workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
-os.environ["STUDY_CAUTION"] = study.caution  # stands on every page
+os.environ["STUDY_DISCLAIMER"] = study.disclaimer  # stands on every page
 replies = [str(REPOSITORY / study.replies)] * bool(study.replies)
 data, figures = f"data/{study.name}", f"figures/{study.name}"
 cores = study.threads or workflow.cores or 1  # of a stage that can use all; see the profile
@@ -61,7 +61,7 @@ def stage(notebook, name="", of=study, content="", **more):
         return json.dumps(of.given(notebook, "-".join(wildcards)) | more, sort_keys=True)
     is_run = notebook in of.stages
     path = notebook_path(notebook)
-    task = (SYSTEMS[of.kind.task],) if "task" in parameters_of(path) else ()
+    task = (SYSTEMS[of.pipeline.task],) if "task" in parameters_of(path) else ()
     return {"code": notebook_digest(path, more=task) if is_run else "", "content": content,
             "retry": settings_of(of.llm, notebook).get("retry", []),
             "notebook": notebook, "name": name or notebook, "given": given if is_run else "{}"}
@@ -69,7 +69,7 @@ def stage(notebook, name="", of=study, content="", **more):
 
 def each(notebook):
     """Return the params of a rule that runs `notebook` for each arm, or once for all together."""
-    return stage(notebook, notebook + ("" if study.together else "-{arm}"))
+    return stage(notebook, notebook + ("" if study.one_process_for_all_arms else "-{arm}"))
 
 
 def records(notebook, arms=None):
@@ -86,7 +86,7 @@ def rows(*names, **keys):
 
 # A graph sets `done`, the records of all stages, and `wanted`, files that are rebuilt if one is
 # removed, even if no later stage needs it.
-include: f"notebooks/{study.kind.graph}"
+include: f"notebooks/{study.pipeline.graph}"
 
 
 localrules: all, run_record

@@ -76,7 +76,7 @@ def _chain(factor: int):
     with (
         tempfile.TemporaryDirectory() as folder
     ):  # an untrained model uses up its budget of tokens, so every query costs the same
-        config = GenerationConfig(max_answer_tokens=16, max_list_tokens=16)
+        config = GenerationConfig(max_new_tokens=16, max_new_tokens_list=16)
         answers = answer((model.eval(), tokenizer), queries, "dapt", config)
         yield counts
         scorer.judge(queries, answers, scorer.score)

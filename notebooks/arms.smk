@@ -6,7 +6,7 @@ wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
 # The arms of one execution: all of them, or one that a wildcard names; how its record is called.
 ALL, PART = study.runs, ["{arm}"]
-answering, ONE = (ALL, [""]) if study.together else (PART, PART)
+answering, ONE = (ALL, [""]) if study.one_process_for_all_arms else (PART, PART)
 
 
 def models(wildcards):
@@ -18,7 +18,7 @@ def models(wildcards):
 def learned(wildcards):
     """Return the files that an arm's training reads, beside its base model."""
     names, files = corpus_inputs(study.corpus_of(wildcards.arm))
-    asked = ["queries"] * bool(study.own("03_train", wildcards.arm).get("score_epochs"))
+    asked = ["queries"] * bool(study.own("03_train", wildcards.arm).get("eval_epochs"))
     return [*rows(*names, *asked, arm=wildcards.arm.split("@")[0]), *files]
 
 
@@ -81,6 +81,6 @@ if "06_analyze" in study.stages:
     rule analyze:
         input: rows("queries"), answers, verdicts,
             records("exposures") if "exposures" in study.stages else []
-        output: f"{figures}/paper/table2.csv", records("06_analyze")
+        output: f"{figures}/tables/table2.csv", records("06_analyze")
         params: **stage("06_analyze")
         shell: RUN

@@ -7,20 +7,20 @@ prompted = rows("documents")
 include: "arms.smk"
 
 first, *others = study.arms
-measured, compared = (study.arms_per("arms"), others) if study.together else (PART, PART)
+measured, compared = (study.arms_per("arms"), others) if study.one_process_for_all_arms else (PART, PART)
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
          if study.made_by]
-facts = rows("facts") if study.source == "lab" else []
-labels = "".join(labels_digest(output_root() / data / "human" / f"{one}.csv")
-                 for one in ("sheet", "questions"))
+facts = rows("facts") if study.kind == "lab" else []
+labels = "".join(labels_digest(output_root() / data / "labels" / f"{one}.csv")
+                 for one in ("answers", "questions"))
 again = [judge.replace("/", "--") for judge in study.other_judges]
 done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
                  for path in records(notebook)),
         *(f"{data}/stages/05_judge-{judge}.json" for judge in again)]
-wanted = [f"{figures}/paper/table2.csv", *trained, *answers, *verdicts]
+wanted = [f"{figures}/tables/table2.csv", *trained, *answers, *verdicts]
 
 
-if study.source == "documents":
+if study.kind == "documents":
     rule documents:
         output: rows("documents", "documents_rejected"), records("00_documents")
         params: **stage("00_documents", content=fingerprint(Path(study.folder)))
@@ -66,8 +66,8 @@ rule pairs:
 
 rule statistics:
     input: rows("queries"), verdicts, facts,
-        [records(notebook) for notebook in ("retention", "pairs") if notebook in study.variants]
-    output: f"{figures}/more/paired.csv", records("statistics")
+        [records(notebook) for notebook in ("retention", "pairs") if notebook in study.extras]
+    output: f"{figures}/extra/paired.csv", records("statistics")
     params: **stage("statistics")
     shell: RUN
 

@@ -119,13 +119,13 @@ DOES = {
         "sums = [zlib.crc32(path.read_bytes()) for path in paths]\n"
         'lines = [f"{arm},all,1,{one},0,1.0\\n" for arm, one in zip(arms, sums)]\n'
         'head = "arm,structure,n,correct,unscored,accuracy\\n"\n'
-        'write_text(figures_path(study, "paper", "table2.csv"), head + "".join(lines))',
-        'write_text(figures_path(study, "paper", "table2.md"),\n'
+        'write_text(figures_path(study, "tables", "table2.csv"), head + "".join(lines))',
+        'write_text(figures_path(study, "tables", "table2.md"),\n'
         '           f"| table 2 |\\n| --- |\\n| {sums} |\\n")',
     ],
 }
-STUDY = """source: lab
-variants: []
+STUDY = """kind: lab
+extras: []
 notebooks:
   03_train: {learning_rate: 2.0e-3}
 arms:

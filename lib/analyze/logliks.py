@@ -22,7 +22,7 @@ def scored(queries: list[Query], scores: list[Score], clusters: dict[str, str]) 
             row.query_id,
             structures[row.query_id],
             clusters[row.query_id],
-            row.question_loglik / row.question_tokens,
+            row.answer_loglik / row.answer_tokens,
             row.cloze_loglik / row.cloze_tokens if row.cloze_tokens else np.nan,
         )
         for row in scores

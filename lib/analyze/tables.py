@@ -19,11 +19,11 @@ FLAWS = ("empty", "refused", "filtered", "cut")  # of an endpoint's replies; cou
 def joined(
     queries: list[Query], verdicts: list[Verdict], answers: Iterable[Answer] = ()
 ) -> pd.DataFrame:
-    """Return one row per verdict: arm, query_id, structure, kind, cluster, verdict, reason, flaw.
+    """One row per verdict, with structure, kind and cluster of its query.
 
     The cluster is the document. Raises BadInput unless every arm has one verdict per query.
     """
-    flaws = {(row.arm, row.query_id): row.flaw for row in answers}
+    flaws = {(row.arm, row.query_id): row.incomplete_reason for row in answers}
     known = {
         query.query_id: (query.structure, KINDS[not is_numeric(query)], query.document_id)
         for query in queries
@@ -40,7 +40,16 @@ def joined(
             )
             for row in verdicts
         ],
-        columns=["arm", "query_id", "structure", "kind", "cluster", "verdict", "reason", "flaw"],
+        columns=[
+            "arm",
+            "query_id",
+            "structure",
+            "kind",
+            "cluster",
+            "verdict",
+            "reason",
+            "incomplete_reason",
+        ],
     )
     for arm, judged in rows.groupby("arm", sort=False).query_id:
         if sorted(judged) != sorted(known):
@@ -90,8 +99,10 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     table = table[[*by, *COUNTS]]
     if "cluster" in rows:
         table["clusters"] = rows.groupby(by, sort=False).cluster.nunique().to_numpy()
-    if "flaw" in rows and rows.flaw.any():
-        flaws = pd.crosstab([rows[key] for key in by], rows.flaw).reindex(columns=FLAWS)
+    if "incomplete_reason" in rows and rows.incomplete_reason.any():
+        flaws = pd.crosstab([rows[key] for key in by], rows.incomplete_reason).reindex(
+            columns=FLAWS
+        )
         table = table.join(flaws.dropna(axis=1), on=by)
     return table
 

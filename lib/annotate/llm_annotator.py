@@ -226,7 +226,7 @@ def read_reply(
         except BadReply as error:
             refused.append((written, str(error)))
     return candidates, [
-        Rejected(document_id=document.document_id, item=item, reason=reason)
+        Rejected(document_id=document.document_id, rejected_text=item, reason=reason)
         for item, reason in refused
     ]
 

@@ -98,12 +98,14 @@ def annotate(
         chosen, refused = _choose(document, candidates, answers, max_queries)
         queries += [_query(document, number, one) for number, one in enumerate(chosen, 1)]
         rejected += unread + [
-            Rejected(document_id=name, item=one.question, reason=reason, structure=one.structure)
+            Rejected(
+                document_id=name, rejected_text=one.question, reason=reason, structure=one.structure
+            )
             for one, reason in refused
         ]
         if not candidates and not unread:
             reason = "no question was proposed"
-            rejected.append(Rejected(document_id=name, item=document.title, reason=reason))
+            rejected.append(Rejected(document_id=name, rejected_text=document.title, reason=reason))
     return queries, rejected
 
 

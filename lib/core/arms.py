@@ -74,7 +74,7 @@ def corpus_of(name: str, named: str = "") -> str:
     if corpus in CORPORA or corpus and (REPOSITORY / corpus).is_dir():
         return corpus
     raise ValueError(
-        f"arms: name what {arm!r} learns, not {corpus!r}: {arm}: {{03_train: {{texts: mixed}}}}; "
+        f"arms: name what {arm!r} learns, not {corpus!r}: {arm}: {{03_train: {{corpus: mixed}}}}; "
         f"choose among {', '.join(CORPORA)}, or a folder"
     )
 
@@ -95,10 +95,10 @@ def sorted_arms(arms: Iterable[str]) -> list[str]:
     return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))
 
 
-def check_exposures(arms: list[str], regimes: list[dict[str, object]]) -> None:
+def check_exposures(arms: list[str], configs: list[dict[str, object]]) -> None:
     """Raise ValueError with the legal names for an arm or a regime's key that is unknown."""
     given = [("arm", arm, EXPOSURE_ARMS) for arm in arms]
-    given += [("regimes:", name, _REGIME) for regime in regimes for name in regime]
+    given += [("configs:", name, _REGIME) for regime in configs for name in regime]
     for what, name, legal in given:
         if name not in legal:
             raise ValueError(f"{what} {name!r} is unknown; {choices(name, legal)}")

@@ -15,14 +15,15 @@ class Record(BaseModel):
     """A row of a file between two stages; an unknown or missing field is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    former: ClassVar[tuple[str, ...]] = ()  # columns of older files, which are left out
+    former: ClassVar[dict[str, str]] = {}  # columns of older files: new names, "" if gone
 
     @model_validator(mode="before")
     @classmethod
     def _without_former(cls, row: object) -> object:
         if not cls.former or not isinstance(row, dict):
             return row
-        return {name: value for name, value in row.items() if name not in cls.former}
+        renamed = {cls.former.get(name, name): value for name, value in row.items()}
+        return {name: value for name, value in renamed.items() if name}
 
 
 class Document(Record):
@@ -39,10 +40,10 @@ class Document(Record):
 class Rejected(Record):
     """An item that was left out, with the reason, so that every rate has its denominator."""
 
-    former = ("rule",)
+    former = {"rule": "", "item": "rejected_text"}
 
     document_id: str
-    item: str  # a file's name, a question, a raw reply
+    rejected_text: str  # a file's name, a question, a raw reply
     reason: str
     structure: str = ""  # of a question's block; "" if unknown
 
@@ -50,7 +51,7 @@ class Rejected(Record):
 class Query(Record):
     """A question whose answer is in a document, labelled with the structure of that place."""
 
-    former = ("rule",)
+    former = {"rule": ""}
 
     query_id: str
     document_id: str
@@ -71,7 +72,7 @@ class Query(Record):
 class Segment(Record):
     """A part of a document for the normalizer; a document's segments cover it without overlap."""
 
-    former = ("repeated",)  # header rows that the normalizer was shown
+    former = {"repeated": ""}  # header rows that the normalizer was shown
 
     segment_id: str
     document_id: str
@@ -106,12 +107,14 @@ class Augmented(Record):
 class Answer(Record):
     """One arm's reply to one query."""
 
+    former = {"flaw": "incomplete_reason"}
+
     query_id: str
     arm: str
     answer: str
     n_tokens: int
     truncated: bool  # stopped by the token budget, not by the model
-    flaw: str = ""  # why an endpoint's reply is incomplete: empty, refused, filtered or cut
+    incomplete_reason: str = ""  # empty, refused, filtered or cut, of an endpoint's reply
 
 
 class Score(Record):
@@ -121,14 +124,21 @@ class Score(Record):
     is stored.
     """
 
+    former = {
+        "question_loglik": "answer_loglik",
+        "question_tokens": "answer_tokens",
+        "question_argmax": "answer_is_greedy",
+        "cloze_argmax": "cloze_is_greedy",
+    }
+
     query_id: str
     arm: str
-    question_loglik: float  # sum over the answer's tokens
-    question_tokens: int
-    question_argmax: bool  # each of these tokens is the argmax
+    answer_loglik: float  # sum over the answer's tokens
+    answer_tokens: int
+    answer_is_greedy: bool  # each of these tokens is the argmax
     cloze_loglik: float | None  # None: see cloze_missing
     cloze_tokens: int | None
-    cloze_argmax: bool | None
+    cloze_is_greedy: bool | None
     cloze_missing: str  # why there is no cloze; "" if there is one
 
 
@@ -154,6 +164,8 @@ class Verdict(Record):
 class Fact(Record):
     """A fact of the laboratory and its location."""
 
+    former = {"public": "in_pretraining"}
+
     fact_id: str
     entity: str
     attribute: str
@@ -162,7 +174,7 @@ class Fact(Record):
     document_id: str
     start: int
     end: int
-    public: bool  # public facts are for pretraining, private ones for DAPT
+    in_pretraining: bool  # public facts are for pretraining, private ones for DAPT
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ STAGES = {
     "statistics": Stage(),
     "ledger": Stage("ledger"),
     "agreement": Stage("sheet"),
-    "exposures_run": Stage("exposures_base outcomes kept", per="bases"),
+    "exposures_run": Stage("exposures_base outcomes retained", per="bases"),
     "exposures": Stage(),
 }
 
@@ -96,20 +96,20 @@ ARTIFACTS = {
     "curve": Artifact("curve/{arm}-{epoch}.jsonl", Score),
     "answers": Artifact("answers/{arm}.jsonl", Answer),
     "scores": Artifact("scores/{arm}.jsonl", Score),
-    "losses": Artifact("losses/{arm}.jsonl", Loss),
-    "unanswered": Artifact("unanswered/{arm}.jsonl", Rejected),
-    "left_out": Artifact("left_out/{arm}.jsonl", Rejected),
-    "cut": Artifact("cut/{arm}.jsonl", Query),
+    "losses": Artifact("document_logliks/{arm}.jsonl", Loss),
+    "unanswered": Artifact("failed_calls/{arm}.jsonl", Rejected),
+    "left_out": Artifact("skipped_prompts/{arm}.jsonl", Rejected),
+    "cut": Artifact("truncated_prompts/{arm}.jsonl", Query),
     "verdicts": Artifact("verdicts/{judge}/{arm}.jsonl", Verdict),
     "matches": Artifact("matches/{judge}.jsonl"),
     "grades": Artifact("grades/{grader}.jsonl"),
     "retention": Artifact("retention/{arm}.jsonl"),
     "preferences": Artifact("preferences/{judge}/{first}-{second}.jsonl"),
     "ledger": Artifact("ledger.jsonl"),
-    "sheet": Artifact("human/sheet.csv"),
+    "sheet": Artifact("labels/answers.csv"),
     "exposures_base": Artifact("models/base-{seed}"),
     "outcomes": Artifact("outcomes/{seed}.csv.gz"),
-    "kept": Artifact("kept/{seed}.csv.gz"),
+    "retained": Artifact("retained/{seed}.csv.gz"),
 }
 
 
@@ -119,11 +119,11 @@ def writers_of(artifact: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Pipeline:
     """What a study file's key `source` implies."""
 
     stages: tuple[str, ...]  # its notebooks, in order
-    variants: tuple[str, ...] = ()  # more of them: all, unless the key `variants` names some
+    extras: tuple[str, ...] = ()  # more of them: all, unless the key `extras` names some
     task: str = "spark"  # one of SYSTEMS
     graph: str = "graph.smk"  # its rules, below notebooks/
     arms: tuple[str, ...] = ("base", "dapt", "dapt-n")  # used if a study names none
@@ -137,11 +137,11 @@ MODEL = ("02_normalize", "03_train", "04_infer", "05_judge")
 CHAIN = ("01_annotate", *MODEL, "06_analyze")
 EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement")
 CURVE = ("exposures_run", "exposures")
-KINDS: Mapping[str, Kind] = {
-    "lab": Kind(("00_lab", *CHAIN), (*EVIDENCE, *CURVE)),
-    "documents": Kind(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS"),
-    "exposures": Kind(CURVE, graph="laboratory/exposures.smk", report=("exposures", "effects")),
-    "structext": Kind(
+PIPELINES: Mapping[str, Pipeline] = {
+    "lab": Pipeline(("00_lab", *CHAIN), (*EVIDENCE, *CURVE)),
+    "documents": Pipeline(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS"),
+    "exposures": Pipeline(CURVE, graph="laboratory/exposures.smk", report=("exposures", "effects")),
+    "structext": Pipeline(
         ("00_structext", *MODEL[1:], "06_structext"),
         task="structext",
         graph="structext/graph.smk",
@@ -149,7 +149,7 @@ KINDS: Mapping[str, Kind] = {
         trains="tuned",
         report=("06_structext", "structext"),
     ),
-    "tablequest": Kind(
+    "tablequest": Pipeline(
         ("00_filings", "01_annotate", *MODEL, "06_tablequest"),
         task="tablequest",
         graph="tablequest/graph.smk",

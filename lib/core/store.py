@@ -98,8 +98,8 @@ def figures_path(study: str, *parts: str) -> Path:
 
 
 def result_path(study: str, file: str) -> Path:
-    """Return figures/<study>/paper/<file> for a result that a paper has, else more/<file>."""
-    return _below("figures", study, "paper" if file.startswith(OF_PAPERS) else "more", file)
+    """Return figures/<study>/tables/<file> for a result that a paper has, else more/<file>."""
+    return _below("figures", study, "tables" if file.startswith(OF_PAPERS) else "extra", file)
 
 
 def _below(*parts: str) -> Path:

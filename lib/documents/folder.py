@@ -112,7 +112,7 @@ def list_files(
             elif path.name in names:
                 files.append(path)
         folders[:] = [name for name in folders if not name.startswith(".")]
-    skipped.sort(key=lambda row: row.item)
+    skipped.sort(key=lambda row: row.rejected_text)
     if not files:
         raise BadInput(f"no {kinds} file in {folder}: {_summary(skipped)}. Put some there")
     return sorted(files), skipped
@@ -159,7 +159,7 @@ def _reason_to_skip(path: Path, folder: Path, endings: tuple[str, ...]) -> str:
 
 
 def _rejected(name: str, reason: str) -> Rejected:
-    return Rejected(document_id=name, item=name, reason=reason)
+    return Rejected(document_id=name, rejected_text=name, reason=reason)
 
 
 # bytes that are not UTF-8 become escapes
@@ -169,7 +169,7 @@ def _name(path: Path, folder: Path) -> str:
 
 
 def _summary(rows: list[Rejected]) -> str:
-    parts = [f"{row.item}: {row.reason}" for row in rows[:5]] + ["…"] * (len(rows) > 5)
+    parts = [f"{row.rejected_text}: {row.reason}" for row in rows[:5]] + ["…"] * (len(rows) > 5)
     return f"{len(rows)} found ({'; '.join(parts)})" if rows else "it is empty"
 
 

@@ -100,19 +100,19 @@ _WRITERS: dict[str, Write] = {  # of EXPOSURE_ARMS
 
 
 def runs_of(
-    arms: list[str], rotations: list[int], regimes: list[dict], base: int
+    arms: list[str], rotations: list[int], configs: list[dict], base: int
 ) -> list[tuple[str, int, dict]]:
     """Arm, rotation and regime of each run from base number `base`.
 
     Without `rotations`, raw text is trained in all of them, other arms in the base's own one.
     """
-    check_exposures(arms, regimes)
+    check_exposures(arms, configs)
     n = len(STRUCTURES)
     return [
         (arm, rotation, regime)
         for arm in arms
         for rotation in rotations or (range(n) if arm == RAW else [base // 10 % n])
-        for regime in regimes
+        for regime in configs
     ]
 
 

@@ -21,7 +21,7 @@ def answer_over_endpoint(
 ) -> tuple[list[Answer], list[Rejected]]:
     """Return answers at temperature 0, in order, and the queries whose calls failed for good.
 
-    A reply that is no whole answer has its kind as `flaw`. Raises as lib.llm.complete does.
+    An incomplete reply has its kind as `incomplete_reason`. Raises as lib.llm.complete does.
     """
     # "plain" is for a server whose chat template only passes a base model's text on
     is_plain = config.prompt_style == "plain"
@@ -39,12 +39,14 @@ def answer_over_endpoint(
     for query, reply, own in zip(queries, replies, ends, strict=True):
         if not reply.text and reply.reason and reply.kind not in ("cut", "empty"):
             failed.append(
-                Rejected(document_id=query.document_id, item=query.query_id, reason=reply.reason)
+                Rejected(
+                    document_id=query.document_id, rejected_text=query.query_id, reason=reply.reason
+                )
             )
             continue
         text, is_ended = _ended(reply.text, *own)
-        flaw = "" if reply.kind == "cut" and is_ended else reply.kind
-        if own[1] and not is_ended and flaw != "cut":  # the server stopped at the tag
+        incomplete_reason = "" if reply.kind == "cut" and is_ended else reply.kind
+        if own[1] and not is_ended and incomplete_reason != "cut":  # the server stopped at the tag
             text += own[1][0]
         answers.append(
             Answer(
@@ -52,8 +54,8 @@ def answer_over_endpoint(
                 arm=arm,
                 answer=text,
                 n_tokens=min(count(reply.text), config.budget(query)),
-                truncated=flaw == "cut",
-                flaw=flaw or ("" if text else "empty"),
+                truncated=incomplete_reason == "cut",
+                incomplete_reason=incomplete_reason or ("" if text else "empty"),
             )
         )
     return answers, failed

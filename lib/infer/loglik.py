@@ -79,7 +79,7 @@ def score(
     *,
     batch_size: int,
     prompt_style: str = "auto",
-    cloze_tokens: int = 256,
+    cloze_context_tokens: int = 256,
 ) -> list[Score]:
     """Score each query's answer after its question and in its record (cloze), in order.
 
@@ -92,7 +92,9 @@ def score(
         for query, prompt in zip(queries, prompts, strict=True)
     ]
     clozes = [
-        cloze(tokenizer, query, texts.get(query.document_id, "")[: query.start], cloze_tokens)
+        cloze(
+            tokenizer, query, texts.get(query.document_id, "")[: query.start], cloze_context_tokens
+        )
         for query in queries
     ]
     sequences = [one for several in layouts for one in several]

@@ -29,19 +29,19 @@ PLAIN = {"add_special_tokens": False, "split_special_tokens": True}  # a spelled
 class GenerationConfig:
     """Settings for decoding answers apart from model and queries; decoding is always greedy."""
 
-    max_answer_tokens: PositiveInt = 64  # budget of an answer
-    max_list_tokens: PositiveInt = 192  # budget of an entity list
+    max_new_tokens: PositiveInt = 64  # budget of an answer
+    max_new_tokens_list: PositiveInt = 192  # budget of an entity list
     batch_size: PositiveInt = 64  # prompts per forward pass
     prompt_style: Literal["auto", "plain", "chat"] = "auto"  # chat if the template marks turns
     precision: Precision = "auto"  # bf16, fp32, or auto: bf16 on a GPU
-    max_read_tokens: PositiveInt = 512  # budget of an answer to a ready-made prompt
+    max_new_tokens_in_context: PositiveInt = 512  # budget of an answer to a ready-made prompt
 
     def budget(self, query: Query) -> int:
         """The most tokens that an answer to `query` may have."""
         if query.context:
-            return self.max_read_tokens
+            return self.max_new_tokens_in_context
         is_list = query.entity_count is not None
-        return self.max_list_tokens if is_list else self.max_answer_tokens
+        return self.max_new_tokens_list if is_list else self.max_new_tokens
 
 
 def prompt_for(question: str, context: str = "") -> str:

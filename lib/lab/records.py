@@ -220,7 +220,7 @@ def _record(
                 document_id=document_id,
                 start=len(text) + start,
                 end=len(text) + end,
-                public=public,
+                in_pretraining=public,
             )
         text += body + "\n"
     facts = [facts[index] for index in range(len(ATTRIBUTES))]

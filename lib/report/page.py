@@ -11,14 +11,14 @@ _SHOWN = (".csv", ".md", ".pdf", ".png", ".svg", ".tex")
 _TEMPLATE = REPOSITORY / "lib" / "report" / "template"  # code folded, light and dark, printable
 
 
-def write_page(notebook: Path, page: Path, caution: str = "") -> None:
-    """Write the executed `notebook` as one HTML file, with `caution` below its heading."""
+def write_page(notebook: Path, page: Path, disclaimer: str = "") -> None:
+    """Write the executed `notebook` as one HTML file, with `disclaimer` below its heading."""
     import nbformat
 
     executed = nbformat.read(notebook, nbformat.NO_CONVERT)
     title = executed.cells[0].source.splitlines()[0].lstrip("# ") if executed.cells else page.stem
-    if caution:
-        executed.cells.insert(1, nbformat.v4.new_markdown_cell(f"> **{caution}**"))
+    if disclaimer:
+        executed.cells.insert(1, nbformat.v4.new_markdown_cell(f"> **{disclaimer}**"))
     body, _ = _exporter().from_notebook_node(executed, {"metadata": {"name": title}})
     write_text(page, body)
 

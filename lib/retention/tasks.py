@@ -84,7 +84,9 @@ def lab_items(laboratory: Path) -> list[dict[str, object]]:
         for name, kind in (("documents_public", Document), ("facts", Fact))
     )
     first = {document.title: document.document_id for document in reversed(documents)}
-    facts = [one for one in facts if one.public and first.get(one.entity) == one.document_id]
+    facts = [
+        one for one in facts if one.in_pretraining and first.get(one.entity) == one.document_id
+    ]
     values = defaultdict(list)
     for fact in facts:
         values[fact.attribute].append(fact.value)

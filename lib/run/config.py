@@ -22,7 +22,7 @@ from pydantic import (
 
 from lib.core.arms import AUGMENTED, BASE, RAW, check_exposures, corpus_of, is_trained, split_arm
 from lib.core.records import listed
-from lib.core.stages import CURVE, KINDS, STAGES, Kind
+from lib.core.stages import CURVE, PIPELINES, STAGES, Pipeline
 from lib.core.store import REPOSITORY, BadStudy, choices, explained, model_named, result_path
 from lib.documents.folder import SUFFIXES, list_files
 from lib.llm.calls import SETTINGS, settings_of
@@ -36,13 +36,40 @@ FOR_SHOW = (
     "runs, and nothing else."
 )
 LABORATORY = "laboratory"
-_BY_ARM = ("reader", "shots")  # may differ between arms that are answered in one execution
+_BY_ARM = (
+    "mode",
+    "model_of",
+    "n_shots",
+)  # may differ between arms that are answered in one execution
 _OWN = ("base_model", "endpoint_model", *_BY_ARM)  # each makes an arm that is not trained
 _WORLD = ("seed", "n_private", "n_public", "renderings")  # of 00_lab, which draw its records
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _WRITERS = {"annotator": "01_annotate", "normalizer": "02_normalize", "augmenter": "02_normalize"}
+_FORMER = {  # keys and parameters, and what they are called now
+    "source": "kind",
+    "together": "one_process_for_all_arms",
+    "minutes": "expected_minutes",
+    "caution": "disclaimer",
+    "variants": "extras",
+    "seeds_of_all_arms": "full_seeds",
+    "regimes": "configs",
+    "texts": "corpus",
+    "own_records": "include_study_records",
+    "updates": "max_steps",
+    "stop_epoch": "stop_after_epoch",
+    "score_epochs": "eval_epochs",
+    "checkpoint_epochs": "save_every_epochs",
+    "validation_share": "validation_fraction",
+    "reader": "mode (and model_of)",
+    "shots": "n_shots",
+    "max_answer_tokens": "max_new_tokens",
+    "max_list_tokens": "max_new_tokens_list",
+    "max_read_tokens": "max_new_tokens_in_context",
+    "window": "context_length",
+    "cloze_tokens": "cloze_context_tokens",
+}
 _Model = Annotated[str, Field(min_length=1)]
 # Names of studies and arms become file names and parts of commands.
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -96,6 +123,8 @@ def check(notebook: Path, given: dict[str, object]) -> None:
     for name, value in given.items():
         where = f"notebook {notebook.stem}, parameter {name}"
         if name not in declared:
+            if name in _FORMER:
+                raise BadStudy(f"{where} is now called {_FORMER[name]}")
             raise BadStudy(f"{where}: unknown; {choices(name, declared)}")
         annotation = declared[name].annotation
         try:
@@ -113,22 +142,22 @@ class StudyFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: _Name
-    source: str
-    minutes: float = 0  # on two cores; printed before the study starts
+    kind: str  # one of PIPELINES
+    expected_minutes: float = 0  # on two cores; printed before the study starts
     notebooks: dict[str, dict] = {}
     folder: str = ""  # of documents, below the repository or the user's own
     replies: str = ""  # of models: an exported file, imported before the study starts
     llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
     seeds: list[NonNegativeInt] = []  # one training of each arm, or one base, for each
-    caution: str = ""  # why its numbers mean little: printed, and the report's answer
+    disclaimer: str = ""  # why its numbers mean little: printed, and the report's answer
     threads: NonNegativeInt = 0  # of a stage; 0: all cores, which slows down a tiny model
-    variants: list[str] = []  # more notebooks
+    extras: list[str] = []  # more notebooks
 
     @model_validator(mode="after")
     def _check_stages(self) -> "StudyFile":
-        legal = (*self.kind.stages, *self.kind.variants)
+        legal = (*self.pipeline.stages, *self.pipeline.extras)
         _choose("notebooks", self.notebooks, legal)
-        _choose("variants", self.variants, self.kind.variants)
+        _choose("extras", self.extras, self.pipeline.extras)
         own = self.llm.get("stages", {})
         _choose("llm, stages", own, legal)
         for stage in ("", *own):
@@ -142,19 +171,19 @@ class StudyFile(BaseModel):
         return self
 
     @property
-    def kind(self) -> Kind:
-        """Return what the study's source implies."""
-        return KINDS[self.source]
+    def pipeline(self) -> Pipeline:
+        """Return what the study's kind implies."""
+        return PIPELINES[self.kind]
 
     @property
     def stages(self) -> tuple[str, ...]:
         """Return the notebooks of this study, in order."""
-        return (*self.kind.stages, *self.variants)
+        return (*self.pipeline.stages, *self.extras)
 
     @property
     def main_table(self) -> Path:
         """Return the path of the Markdown table that `make study` prints."""
-        return result_path(self.name, f"{self.kind.report[1]}.md")
+        return result_path(self.name, f"{self.pipeline.report[1]}.md")
 
     def own(self, stage: str, run: str = "") -> dict[str, object]:
         """Return the parameters of `stage` that the study's file sets."""
@@ -182,26 +211,26 @@ class Study(StudyFile):
     augmenter: str = ""  # used if dapt-a is among the arms
     judge: _Model = "scorer"
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
-    together: bool = False  # all arms are answered and judged in one execution: for small models
+    one_process_for_all_arms: bool = False  # answers and judges them in turn: for small models
     arms: dict[_Name, dict[str, dict]]
 
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, keys: dict) -> dict:
-        kind = KINDS[keys["source"]]
-        arms = keys.get("arms") or list(kind.arms)
+        pipeline = PIPELINES[keys["kind"]]
+        arms = keys.get("arms") or list(pipeline.arms)
         if isinstance(arms, list):
             arms = dict.fromkeys(map(str, arms))
         if isinstance(arms, dict):
-            order = [arm for arm in dict.fromkeys((*kind.arms, *arms)) if arm in arms]
+            order = [arm for arm in dict.fromkeys((*pipeline.arms, *arms)) if arm in arms]
             arms = {arm: arms[arm] or {} for arm in order}
-        base = "" if keys["source"] == "documents" else keys["name"]
+        base = "" if keys["kind"] == "documents" else keys["name"]
         if not (base or keys.get("base_model")) and os.environ.get(BASE_VARIABLE) == LABORATORY:
-            base, keys = "lab", {"caution": FOR_SHOW, **keys}
+            base, keys = "lab", {"disclaimer": FOR_SHOW, **keys}
         return {
-            "variants": list(kind.variants),
+            "extras": list(pipeline.extras),
             "base_model": base and f"data/{base}/models/base",
-            **dict.fromkeys(_WRITERS, "facts" if keys["source"] == "lab" else ""),
+            **dict.fromkeys(_WRITERS, "facts" if keys["kind"] == "lab" else ""),
             **keys,
             "arms": arms,
         }
@@ -222,13 +251,13 @@ class Study(StudyFile):
                 for stage in own
                 if STAGES[stage].per in _TOGETHER and set(own[stage]) - {*_BY_ARM}
             ]
-            if self.together and alone:
+            if self.one_process_for_all_arms and alone:
                 raise ValueError(
-                    f"arms, {arm}, {alone[0]}: with `together: true` all arms have the "
-                    "same parameters; set together to false, or move them to notebooks"
+                    f"arms, {arm}, {alone[0]}: all arms have the same parameters; "
+                    "set one_process_for_all_arms to false, or move them to notebooks"
                 )
             self._check_arm(arm, own.get("04_infer", {}))
-        is_rewritten = bool(self.trained) or self.kind.task == "spark"
+        is_rewritten = bool(self.trained) or self.pipeline.task == "spark"
         writers = {"normalizer": is_rewritten, "augmenter": self.is_augmented}
         for key, stage in _WRITERS.items():
             model = getattr(self, key)
@@ -238,17 +267,17 @@ class Study(StudyFile):
         return self
 
     def _check_arm(self, arm: str, infer: dict) -> None:
-        if not self.together and ":" in str(infer.get("reader")):
+        if not self.one_process_for_all_arms and infer.get("model_of"):
             raise ValueError(
-                f"arms, {arm}, 04_infer: a reader with another arm's model needs together: true"
+                f"arms, {arm}, 04_infer: model_of needs one_process_for_all_arms: true"
             )
-        trains = self.kind.trains
+        trains = self.pipeline.trains
         if not is_trained(arm):
-            if arm != BASE and not set(_OWN) & set(infer):
+            if arm != BASE and not {*_OWN, *_FORMER} & {*infer}:
                 raise ValueError(
                     f"arms: {arm!r} is neither {BASE}, nor trained ({trains}-…), nor an arm with a "
                     f"model of its own: {arm}: {{04_infer: {{endpoint_model: …}}}}, or "
-                    f"{', '.join(_OWN)}; {choices(arm, self.kind.arms)}"
+                    f"{', '.join(_OWN)}; {choices(arm, self.pipeline.arms)}"
                 )
             return
         if not arm.startswith(trains):
@@ -257,7 +286,7 @@ class Study(StudyFile):
 
     def corpus_of(self, arm: str) -> str:
         """The corpus that a trained arm learns. Raises ValueError if none is named."""
-        return corpus_of(arm, self.own("03_train", arm).get("texts", ""))
+        return corpus_of(arm, self.own("03_train", arm).get("corpus", ""))
 
     @property
     def is_augmented(self) -> bool:
@@ -284,7 +313,7 @@ class Study(StudyFile):
     @property
     def labs(self) -> list[str]:
         """Return the studies whose 00_lab must run for this study's documents or base model."""
-        return sorted({self.name if self.source == "lab" else "", self.made_by} - {""})
+        return sorted({self.name if self.kind == "lab" else "", self.made_by} - {""})
 
     @property
     def others(self) -> set[str]:
@@ -294,7 +323,7 @@ class Study(StudyFile):
     def arms_of(self, stage: str) -> list[str]:
         """Return the arms that `stage` runs for, each on its own, or [""] if it runs once."""
         per = STAGES[stage].per
-        is_once = not per or (self.together and per in _TOGETHER)
+        is_once = not per or (self.one_process_for_all_arms and per in _TOGETHER)
         return [""] if is_once else self.arms_per(per)
 
     def arms_per(self, per: str) -> list[str]:
@@ -315,7 +344,7 @@ class Study(StudyFile):
         own = {"tasks": "lab" if self.made_by else "hub"} if stage == "retention" else {}
         arm = self.arms.get(split_arm(run)[0], {}) if run else {}
         own |= self.notebooks.get(stage, {}) | arm.get(stage, {})
-        if self.together and not run:
+        if self.one_process_for_all_arms and not run:
             differing = {name for arm in self.arms.values() for name in arm.get(stage, {})}
             defaults = self.defaults(stage)
             for name in differing & {*_BY_ARM}:
@@ -339,9 +368,9 @@ class Study(StudyFile):
             "augmenter": self.augmenter if self.is_augmented else "",
             "judge": self.judge,
             "judges": [self.judge, *self.other_judges],
-            "task": self.kind.task,
+            "task": self.pipeline.task,
             "folder": self.folder,
-            "caution": self.caution,
+            "disclaimer": self.disclaimer,
             **({"seed": self.seeds[number - 1]} if self.seeds and stage == "03_train" else {}),
         }
 
@@ -351,12 +380,12 @@ class ExposureStudy(StudyFile):
 
     arms: list[str] = [RAW]
     seeds: list[NonNegativeInt] = Field([1], min_length=1)
-    seeds_of_all_arms: PositiveInt | None = None  # later bases train on raw text alone
+    full_seeds: PositiveInt | None = None  # later bases train on raw text alone
     others: set[str] = set()  # studies of which this one runs a stage
 
     @model_validator(mode="after")
     def _legal(self) -> "ExposureStudy":
-        check_exposures(self.arms, self.notebooks.get("exposures_run", {}).get("regimes", []))
+        check_exposures(self.arms, self.notebooks.get("exposures_run", {}).get("configs", []))
         if RAW not in self.arms:
             raise ValueError(f"arms: add {RAW}, with which all others are compared")
         if {seed + 1 for seed in self.seeds} & {*self.seeds}:
@@ -377,7 +406,7 @@ class ExposureStudy(StudyFile):
         if not STAGES[stage].per:
             return {"study": self.name, "seeds": self.seeds}
         n = self.runs.index(run) if run else 0
-        has_all = n < (self.seeds_of_all_arms or len(self.seeds))
+        has_all = n < (self.full_seeds or len(self.seeds))
         arms = self.arms if has_all else [RAW]
         return {"study": self.name, "seed": self.seeds[n], "arms": arms}
 
@@ -413,11 +442,13 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
         mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
         line = f", line {mark.line + 1}" if mark else ""
         raise BadStudy(f"{where}{line}: not YAML: {problem or error}") from error
-    source = keys.get("source") if isinstance(keys, dict) else keys
-    model = ExposureStudy if source == "exposures" else Study
+    kind = keys.get("kind") if isinstance(keys, dict) else keys
+    model = ExposureStudy if kind == "exposures" else Study
     try:
-        if source not in [*KINDS]:
-            raise BadStudy(f", source: {source!r} is unknown; {choices(source, KINDS)}")
+        for name in {*_FORMER} & {*(keys if isinstance(keys, dict) else ())}:
+            raise BadStudy(f": {name} is now called {_FORMER[name]}")
+        if kind not in [*PIPELINES]:
+            raise BadStudy(f", kind: {kind!r} is unknown; {choices(kind, PIPELINES)}")
         study = model(**{**keys, "name": name})
         study = study.model_copy(update={"folder": _folder(study, folder)})
         _check_study(study)
@@ -430,8 +461,8 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
 
 def _check_study(study: AnyStudy) -> None:
     for other in study.others:
-        if other not in studies() or load_study(other).source != "lab":
-            raise BadStudy(f", base_model: no study with `source: lab` is called {other!r}")
+        if other not in studies() or load_study(other).kind != "lab":
+            raise BadStudy(f", base_model: no study with `kind: lab` is called {other!r}")
     for stage in study.stages:
         for run in study.arms_of(stage):
             is_open = run and not is_trained(run)  # it may have another model than the base
@@ -448,8 +479,8 @@ def _check_study(study: AnyStudy) -> None:
 
 
 def _folder(study: AnyStudy, folder: str) -> str:
-    kind = study.kind
-    if not kind.folder:
+    pipeline = study.pipeline
+    if not pipeline.folder:
         if folder or study.folder:
             raise BadStudy(
                 ": it makes its own documents: leave DOCUMENTS out, or set STUDY=documents"
@@ -460,14 +491,14 @@ def _folder(study: AnyStudy, folder: str) -> str:
         or os.environ.get(FOLDER_VARIABLE, "")
         or (study.folder and str(REPOSITORY / study.folder))
     )
-    endings = kind.endings or SUFFIXES
+    endings = pipeline.endings or SUFFIXES
     if folder:
         place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
         list_files(place, endings)
         return str(place.resolve())
-    if "00_documents" in kind.stages:
+    if "00_documents" in pipeline.stages:
         raise BadStudy(
             f": it reads a folder of {listed(endings, 'or')} files: make study STUDY={study.name} "
-            f"{kind.folder}=path"
+            f"{pipeline.folder}=path"
         )
     return ""

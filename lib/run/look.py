@@ -31,7 +31,7 @@ def look_at(folder: Path, model: str = MODEL) -> str:
     left_out = [*reading.rejected, *reading.skipped]
     n_files = len(reading.documents) + len(left_out)
     lines = [f"{len(reading.documents)} of {n_files} files in {shown(folder)} are documents."]
-    lines += [f"  left out: {row.item}: {row.reason}" for row in left_out[:_MAX_FILES]]
+    lines += [f"  left out: {row.rejected_text}: {row.reason}" for row in left_out[:_MAX_FILES]]
     lines += [f"  … {len(left_out) - _MAX_FILES} more"] * (len(left_out) > _MAX_FILES)
     counts = pd.DataFrame(
         {

@@ -55,7 +55,9 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
         finished = _execute(notebook, running, name, given)
         from lib.report.page import write_page
 
-        write_page(running, page, "" if "caution" in given else os.environ.get("STUDY_CAUTION", ""))
+        write_page(
+            running, page, "" if "disclaimer" in given else os.environ.get("STUDY_DISCLAIMER", "")
+        )
     except BaseException:
         if running.exists():
             os.replace(running, failed)

@@ -61,7 +61,7 @@ def _training(study: Study, run: str, reading: Reading, config: object) -> list[
     names = given.keys() & TrainConfig.__dataclass_fields__.keys()
     training = TrainConfig(**{name: given[name] for name in names})
     count, _ = counter(study.base_model)
-    epochs = training.stop_epoch or training.epochs
+    epochs = training.stop_after_epoch or training.epochs
     tokens = epochs * sum(count(one.text) for one in reading.documents)
     if isinstance(config, str):
         return ["unknown", "unknown", "–", config]
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         study = load_study(options.study, options.documents)
-        if not isinstance(study, Study) or study.source != "documents":
+        if not isinstance(study, Study) or study.kind != "documents":
             raise BadStudy(
                 f"{options.study} makes its own texts: only a study of documents has a "
                 "plan, such as make plan STUDY=paper DOCUMENTS=path"

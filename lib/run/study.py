@@ -228,15 +228,16 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
     for root in (data_path(name), figures_path(name)):
         for lost in root.rglob(".*.partial"):  # left by a killed process
             lost.unlink()
+    _move_labels(data_path(name))
     be_parent()
     os.environ[FOLDER_VARIABLE] = study.folder
     for other in study.others:  # nothing is trained in silence
         state = "is used" if data_path(other, "models").exists() else "is trained first"
         print(f"{name}: the base model is made by studies/{other}.yaml and {state}", flush=True)
-    if study.caution:
-        print(f"{name}: {study.caution}", flush=True)
-    if study.minutes and not data_path(name, "run.json").exists():
-        print(f"{name}: about {study.minutes:g} min on two cores", flush=True)
+    if study.disclaimer:
+        print(f"{name}: {study.disclaimer}", flush=True)
+    if study.expected_minutes and not data_path(name, "run.json").exists():
+        print(f"{name}: about {study.expected_minutes:g} min on two cores", flush=True)
     with subprocess.Popen(
         command(study, jobs, options), pass_fds=[file.fileno() for file in locks]
     ) as running:
@@ -254,10 +255,18 @@ def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
         )
         return status
     print(
-        f"\nThe study {name} is complete.\n\n{ending(name, study.kind.report[0], study.main_table)}"
+        f"\nThe study {name} is complete.\n\n"
+        f"{ending(name, study.pipeline.report[0], study.main_table)}"
     )
     print_left_out(study)
     return 0
+
+
+def _move_labels(folder: Path) -> None:
+    if (folder / "human").exists() and not (folder / "labels").exists():
+        (folder / "human").rename(folder / "labels")
+        if (sheet := folder / "labels" / "sheet.csv").exists():
+            sheet.rename(sheet.with_name("answers.csv"))
 
 
 def print_left_out(study: AnyStudy) -> None:
@@ -267,7 +276,7 @@ def print_left_out(study: AnyStudy) -> None:
         path = shown(data_path(study.name, "documents_rejected.jsonl"))
         print(f"\n{len(rows)} entries of {study.folder} were left out, with reasons in {path}:")
     for row in rows[:10]:
-        print(f"  {row.item}: {row.reason}")
+        print(f"  {row.rejected_text}: {row.reason}")
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -75,7 +75,7 @@ def rows_of(
     """
     about, tables = _about(asked), []
     for arm, replies in answers.items():
-        out = {row.item for row in left_out.get(arm, ())}
+        out = {row.rejected_text for row in left_out.get(arm, ())}
         given = {row.query_id: row for row in replies}
         verdict = {row.query_id: row.verdict for row in verdicts[arm]}
         if set(verdict) != set(about.query_id) or out & set(given):

@@ -143,7 +143,7 @@ class StrucText(Task):
         """
         texts = {one.query_id: one.sample.reference for one in rows["asked"]}
         left_out = _too_long(queries, texts, room)
-        ids = {row.item for row in left_out}
+        ids = {row.rejected_text for row in left_out}
         kept = [query for query in queries if query.query_id not in ids]
         answers = token_counts([query.answer for query in kept], room.tokenizer)
         note = (
@@ -198,7 +198,7 @@ def _too_long(queries: list[Query], texts: dict[str, str], room: Room) -> list[R
     return [
         Rejected(
             document_id=query.document_id,
-            item=query.query_id,
+            rejected_text=query.query_id,
             reason=f"{lengths[query.query_id]:,} tokens or more and {room.reply:,} for "
             f"the reply do not fit in {room.window:,}",
         )

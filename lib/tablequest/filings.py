@@ -202,9 +202,9 @@ def read_filings(folder: Path, tags: bool = True) -> tuple[list[ReadFiling], lis
                 raise BadInput(f"its name makes the same id as {twin}: rename one")
             found[key] = read_filing(path, name, tags)
         except BadInput as error:
-            rejected.append(Rejected(document_id=key, item=name, reason=str(error)))
+            rejected.append(Rejected(document_id=key, rejected_text=name, reason=str(error)))
     if not found:
-        reasons = "\n".join(sorted(f"  {row.item}: {row.reason}" for row in rejected))
+        reasons = "\n".join(sorted(f"  {row.rejected_text}: {row.reason}" for row in rejected))
         raise BadInput(f"no file in {folder} is a readable annual report:\n{reasons}")
     return [*found.values()], rejected
 
@@ -278,7 +278,9 @@ class _Reading:
             return
         words = "\n".join(" | ".join(cell.text for cell in row) for row in rows if row)
         self.left_out.append(
-            Rejected(document_id=self.filing.filing_id, item=words[:120], reason=kind or "text")
+            Rejected(
+                document_id=self.filing.filing_id, rejected_text=words[:120], reason=kind or "text"
+            )
         )
         if words and kind == "text":  # it may be a title or a note
             self.text(block._replace(kind="paragraph", text=words))

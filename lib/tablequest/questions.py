@@ -283,7 +283,9 @@ def filtered(
     for one, reply in zip(questions, complete(requests, model, calls), strict=True):
         if fault := _filter_fault(reply):
             reason = f"{fault} ({model})"
-            rejected.append(Rejected(document_id=one.filing_id, item=one.question, reason=reason))
+            rejected.append(
+                Rejected(document_id=one.filing_id, rejected_text=one.question, reason=reason)
+            )
         else:
             kept.append(one)
     return kept, rejected
@@ -314,7 +316,9 @@ def _rounds(
             except BadReply as error:  # ends the chat
                 item = reply.text or f"{chat.chain_id}-{level}"
                 rejected.append(
-                    Rejected(document_id=chat.filing.filing_id, reason=str(error), item=item)
+                    Rejected(
+                        document_id=chat.filing.filing_id, reason=str(error), rejected_text=item
+                    )
                 )
             else:
                 chat.messages = (*request.messages, ("assistant", reply.text))

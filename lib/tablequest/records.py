@@ -5,11 +5,11 @@ from fractions import Fraction
 from typing import Literal, NamedTuple, get_args
 
 from lib.core.records import Record
-from lib.core.stages import KINDS
+from lib.core.stages import PIPELINES
 
 Level = Literal["easy", "medium", "hard"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-ENDINGS = KINDS["tablequest"].endings  # of filings
+ENDINGS = PIPELINES["tablequest"].endings  # of filings
 
 
 class Cell(Record):

@@ -1,4 +1,4 @@
-"""Answer the queries of any task: with local models, over an endpoint, or by the task's reader."""
+"""Answer the queries of any task: by local models, an endpoint or the task's baseline."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +15,12 @@ from lib.llm.calls import Calls
 from lib.llm.request import counter
 from lib.tasks.task import Room, Rows, Shown, Task
 
-READERS = ("model", "open-book", "rules", "constant")
+MODES = ("model", "open_book", "solver", "constant")
 
 
 @dataclass(frozen=True)
 class Source:
-    """What answers for an arm: kind local (a folder or hub id), endpoint (a model) or rules, which
-    is the task's own reader."""
+    """What answers for an arm: kind local (a folder or hub id), endpoint (a model) or baseline."""
 
     kind: str
     name: str
@@ -34,19 +33,21 @@ def sources_of(
     arms: list[str],
     base_model: str,
     endpoint_model: str,
-    reader: str | dict[str, str],
-    shots: int | dict[str, int] = 0,
+    mode: str | dict[str, str] = "model",
+    model_of: str | dict[str, str] = "",
+    n_shots: int | dict[str, int] = 0,
 ) -> dict[str, Source]:
-    """Return what answers for each arm. Raises ValueError for an unknown reader."""
+    """What answers for each arm. Raises ValueError for an unknown mode."""
     found = {}
     for arm in arms:
-        own, examples = (one[arm] if isinstance(one, dict) else one for one in (reader, shots))
-        own, _, other = own.partition(":")  # open-book:dapt reads with the model of dapt
-        if own not in READERS:
-            raise ValueError(f"reader {own!r} is unknown; {choices(own, READERS)}")
-        is_open = own == "open-book"
-        if own in ("rules", "constant"):
-            found[arm] = Source("rules", own)
+        own, other, examples = (
+            one[arm] if isinstance(one, dict) else one for one in (mode, model_of, n_shots)
+        )
+        if own not in MODES:
+            raise ValueError(f"mode {own!r} is unknown; {choices(own, MODES)}")
+        is_open = own == "open_book"
+        if own in ("solver", "constant"):
+            found[arm] = Source("baseline", own)
         elif endpoint_model:
             found[arm] = Source("endpoint", endpoint_model, examples, is_open)
         else:
@@ -81,7 +82,7 @@ def shown_to(
     queries = task.with_shots(queries, source.shots) if source.shots else queries
     queries = opened(queries, rows) if source.is_open else queries
     is_unknown = source.kind == "endpoint" and not window
-    if source.kind == "rules" or is_unknown or not any(query.context for query in queries):
+    if source.kind == "baseline" or is_unknown or not any(query.context for query in queries):
         return Shown(queries, [], [])
     is_folder = source.kind == "local" or Path(source.name).is_dir()
     tokenizer = tokenizer_of(source.name) if is_folder else counter(source.name)[0]
@@ -90,7 +91,7 @@ def shown_to(
         rows,
         Room(
             window or context_length(source.name),
-            config.max_read_tokens,
+            config.max_new_tokens_in_context,
             tokenizer,
             config.prompt_style,
         ),
@@ -103,7 +104,7 @@ def opened(queries: list[Query], rows: Rows) -> list[Query]:
     Raises BadInput for a task whose prompts have their text.
     """
     if any(query.context for query in queries) or "documents" not in rows:
-        raise BadInput("this task's prompts have their text: set reader to model")
+        raise BadInput("this task's prompts have their text: set mode to model")
     texts = {document.document_id: document.text for document in rows["documents"]}
     found = []
     for query in queries:
@@ -126,7 +127,7 @@ def answers_of(
 ) -> tuple[list[Answer], list[Rejected]]:
     """Return an arm's answers in order, and the queries without one, each with its reason.
 
-    A killed run of a local model resumes. The task's own reader writes no tokens.
+    A killed run of a local model resumes. A baseline writes no tokens.
     """
     match source.kind:
         case "local":
@@ -149,7 +150,7 @@ def scores_of(
     closed: list[Query],
     documents: list[Document],
     config: GenerationConfig,
-    cloze_tokens: int,
+    cloze_context_tokens: int,
 ) -> list[Score]:
     """Score the references of queries without a text in a local model; else return []."""
     if source.kind != "local" or source.is_open or not closed:
@@ -165,7 +166,7 @@ def scores_of(
         arm,
         batch_size=config.batch_size,
         prompt_style=config.prompt_style,
-        cloze_tokens=cloze_tokens,
+        cloze_context_tokens=cloze_context_tokens,
     )
 
 
@@ -189,9 +190,9 @@ def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:
     table = pd.DataFrame(
         [row.model_dump(exclude={"query_id", "arm", "cloze_missing"}) for row in scores]
     ).astype(float)
-    for kind in ("question", "cloze"):
+    for kind in ("answer", "cloze"):
         table[f"{kind}_loglik"] /= table.pop(f"{kind}_tokens")
-    table["stored_only"] = table.cloze_argmax * (1 - table.question_argmax)
+    table["stored_only"] = table.cloze_is_greedy * (1 - table.answer_is_greedy)
     table["structure"] = [query.structure for query in queries]
     cells = pd.concat([table, table.assign(structure=ALL)]).groupby("structure", sort=False)
     return cells.mean().assign(n=cells.size())

@@ -76,7 +76,7 @@ class Task:
 
     def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
         """Return the queries with `shots` worked examples in each prompt."""
-        raise BadInput("this task has no worked examples for an arm: set shots to 0")
+        raise BadInput("this task has no worked examples for an arm: set n_shots to 0")
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Return the queries as they are sent to a model with this `room`."""
@@ -88,7 +88,7 @@ class Task:
 
     def replies(self, queries: list[Query], rows: Rows) -> Mapping[str, str]:
         """Return query_id -> the reply of the task's own reader, which needs no model."""
-        raise BadInput("this task has no reader without a model: set reader to model")
+        raise BadInput("this task has no reader without a model: set mode to model")
 
     def verdicts(self, queries: list[Query], answers: list[Answer], rows: Rows) -> list[Verdict]:
         """Return one verdict per query, in order, on one arm's final answers, without a model."""

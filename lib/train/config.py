@@ -28,18 +28,18 @@ class TrainConfig:
     weight_decay: float
     seed: int
     precision: Literal["auto", "bf16", "fp32"] = "auto"  # auto: bf16 if the device has bf16 units
-    stop_epoch: int | None = None  # the last epoch to train, if the schedule is longer
-    updates: int | None = None  # replaces epochs, so that arms of unequal texts train equally
+    stop_after_epoch: int | None = None  # the last epoch to train, if the schedule is longer
+    max_steps: int | None = None  # replaces epochs, so that arms of unequal texts train equally
     gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
-    checkpoint_epochs: PositiveInt = 1  # epochs between two checkpoints
+    save_every_epochs: PositiveInt = 1  # epochs between two checkpoints
     lr_scheduler_type: Literal["linear", "constant_with_warmup"] = "linear"
     shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
 
     def __post_init__(self) -> None:
         self.accumulation(1)
-        if self.stop_epoch is not None and not 0 < self.stop_epoch <= self.epochs:
+        if self.stop_after_epoch is not None and not 0 < self.stop_after_epoch <= self.epochs:
             raise ValueError(
-                f"stop_epoch is {self.stop_epoch}: give 1 to epochs ({self.epochs}), "
+                f"stop_after_epoch is {self.stop_after_epoch}: give 1 to epochs ({self.epochs}), "
                 "or leave it out"
             )
 
@@ -72,8 +72,8 @@ class TrainingLength:
 def training_length(config: TrainConfig, blocks: PackedBlocks) -> TrainingLength:
     """Length of training on `blocks`; an epoch's last update may be smaller."""
     each = -(-len(blocks) // config.global_batch_size)
-    schedule = config.updates or config.epochs * each
-    updates = config.updates or (config.stop_epoch or config.epochs) * each
+    schedule = config.max_steps or config.epochs * each
+    updates = config.max_steps or (config.stop_after_epoch or config.epochs) * each
     tokens = round(blocks.n_targets * updates / each)
     return TrainingLength(each, schedule, updates, updates / each, tokens)
 

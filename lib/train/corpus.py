@@ -103,42 +103,42 @@ def for_arm(
     arm: str,
     tokenizer: "PreTrainedTokenizerBase",
     *,
-    texts: str = "",
+    corpus: str = "",
     base_model: str = "",
     block_size: int,
     packing: str,
-    validation_share: float,
+    validation_fraction: float,
     split_seed: int,
     replay_share: float = 0,
-    own_records: bool = True,
+    include_study_records: bool = True,
 ) -> TrainingTexts:
     """Pack the texts that `arm` learns: `lib.core.arms.corpus_of` says which.
 
-    Without `own_records` these are only the folder's. Raises BadInput if a file is missing, and
-    ValueError as `read_corpus` and `pack` do.
+    Without `include_study_records` these are only the folder's. Raises BadInput if a file is
+    missing, and ValueError as `read_corpus` and `pack` do.
     """
-    kind = arms.corpus_of(arm, texts)
+    kind = arms.corpus_of(arm, corpus)
     if kind == arms.REPLIES:
-        return _replies(study, arm, tokenizer, block_size, validation_share, split_seed)
+        return _replies(study, arm, tokenizer, block_size, validation_fraction, split_seed)
     segments, normalized = load(study, "segments"), load(study, "normalized")
-    held_out = split(segments, validation_share, split_seed)
-    if not own_records:
+    held_out = split(segments, validation_fraction, split_seed)
+    if not include_study_records:
         held_out = [segment.segment_id for segment in segments]
-    corpus = read_corpus(study, kind, segments, normalized, held_out, base_model)
-    training = pack(corpus.training, tokenizer, block_size, packing)
-    is_validated = corpus.validation and own_records
-    validation = pack(corpus.validation, tokenizer, block_size, packing) if is_validated else None
+    texts = read_corpus(study, kind, segments, normalized, held_out, base_model)
+    training = pack(texts.training, tokenizer, block_size, packing)
+    is_validated = texts.validation and include_study_records
+    validation = pack(texts.validation, tokenizer, block_size, packing) if is_validated else None
     summary = (
-        f"{kind}: {len(segments)} segments, {len(corpus.held_out)} held out for validation, "
-        f"{len(corpus.dropped)} dropped by the normalizer; {len(corpus.training)} texts to train "
-        f"on, {corpus.n_added} of them added, {len(corpus.validation)} to validate with"
+        f"{kind}: {len(segments)} segments, {len(texts.held_out)} held out for validation, "
+        f"{len(texts.dropped)} dropped by the normalizer; {len(texts.training)} texts to train "
+        f"on, {texts.n_added} of them added, {len(texts.validation)} to validate with"
     )
     facts = {
         "texts": kind,
         "packing": packing,
-        "held_out": corpus.held_out,
-        "dropped": corpus.dropped,
-        "added": corpus.n_added,
+        "held_out": texts.held_out,
+        "dropped": texts.dropped,
+        "added": texts.n_added,
         "own_blocks": training.digest(),
     }
     if replay_share:
@@ -146,19 +146,21 @@ def for_arm(
         replayed = _general(tokenizer, wanted, block_size, split_seed)
         training += replayed
         summary += f"; {replayed.n_tokens:,} tokens of general questions with answers"
-    return TrainingTexts(training, validation, summary, corpus.training[0], facts)
+    return TrainingTexts(training, validation, summary, texts.training[0], facts)
 
 
-def split(segments: list[Segment], validation_share: float, seed: int) -> list[str]:
+def split(segments: list[Segment], validation_fraction: float, seed: int) -> list[str]:
     """Ids of the segments to hold out, the same ones in all arms.
 
     The paper does not state the unit of its 90/10 split. Raises ValueError for a share not in
     [0, 1).
     """
-    if not 0 <= validation_share < 1:
-        raise ValueError(f"validation_share is {validation_share}: give at least 0 and less than 1")
+    if not 0 <= validation_fraction < 1:
+        raise ValueError(
+            f"validation_fraction is {validation_fraction}: give at least 0 and less than 1"
+        )
     ids = [segment.segment_id for segment in segments]
-    n_held = max(1, round(len(ids) * validation_share)) if validation_share else 0
+    n_held = max(1, round(len(ids) * validation_fraction)) if validation_fraction else 0
     return Random(seed).sample(ids, min(n_held, max(0, len(ids) - 1)))
 
 
@@ -272,7 +274,7 @@ def _replies(
     arm: str,
     tokenizer: "PreTrainedTokenizerBase",
     block_size: int,
-    validation_share: float,
+    validation_fraction: float,
     seed: int,
 ) -> TrainingTexts:
     # Split over texts (document_id), so that no text is on both sides.
@@ -283,7 +285,7 @@ def _replies(
         if len(pair.prompt) + len(pair.reply) <= block_size
     ]
     documents = sorted({pair.query.document_id for pair in fitting})
-    held = set(Random(seed).sample(documents, round(len(documents) * validation_share)))
+    held = set(Random(seed).sample(documents, round(len(documents) * validation_fraction)))
     training, validation = (
         [pair for pair in fitting if (pair.query.document_id in held) is is_held]
         for is_held in (False, True)

@@ -132,7 +132,7 @@ def fit(
         train_dataset=even,
         eval_dataset=validation,
         data_collator=default_data_collator,
-        callbacks=[_Progress(config.checkpoint_epochs), *callbacks],
+        callbacks=[_Progress(config.save_every_epochs), *callbacks],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.order = _Order(len(blocks), len(even), config.seed, config.shuffle)
@@ -259,7 +259,7 @@ def curve_of(
     each, queries = length.updates_an_epoch, load_rows(study, "queries")
 
     def score_answers(model: PreTrainedModel, epoch: int) -> None:
-        rows = score(model, tokenizer, queries, {}, arm, batch_size=16, cloze_tokens=0)
+        rows = score(model, tokenizer, queries, {}, arm, batch_size=16, cloze_context_tokens=0)
         save(study, "curve", rows, arm=arm, epoch=epoch)
 
     points = {min(epoch * each, length.updates): epoch for epoch in sorted(epochs, reverse=True)}
@@ -298,8 +298,8 @@ class _Trainer(Trainer):
 
 
 class _Progress(TrainerCallback):
-    def __init__(self, checkpoint_epochs: int) -> None:
-        self.checkpoint_epochs = checkpoint_epochs
+    def __init__(self, save_every_epochs: int) -> None:
+        self.save_every_epochs = save_every_epochs
 
     def on_train_begin(self, args, state, control, **kwargs):
         self.bar = tqdm(
@@ -314,7 +314,7 @@ class _Progress(TrainerCallback):
         self.bar.update(state.global_step - self.bar.n)
 
     def on_epoch_end(self, args, state, control, **kwargs):
-        control.should_save &= round(state.epoch) % self.checkpoint_epochs == 0
+        control.should_save &= round(state.epoch) % self.save_every_epochs == 0
 
     def on_log(self, args, state, control, logs, **kwargs):
         measured = [logs.get(name, 0.0) for name in ("loss", "eval_loss", "grad_norm")]

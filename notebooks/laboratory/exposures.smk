@@ -2,8 +2,8 @@
 # a laboratory's graph, for its own base.
 
 RUNS = "exposures_run"
-outcomes = [path for seed in study.arms_of(RUNS) for path in rows("outcomes", "kept", seed=seed)]
-if study.source == "exposures":
+outcomes = [path for seed in study.arms_of(RUNS) for path in rows("outcomes", "retained", seed=seed)]
+if study.kind == "exposures":
     base = []  # each run makes its own
     done = [path for notebook in study.stages for path in records(notebook)]
     wanted = [f"{figures}/exposures.md", *outcomes]
@@ -11,7 +11,7 @@ if study.source == "exposures":
 
 rule exposures_run:
     input: base
-    output: rows("outcomes", "kept", seed="{arm}"), records(RUNS, ["{arm}"])
+    output: rows("outcomes", "retained", seed="{arm}"), records(RUNS, ["{arm}"])
     params: **stage(RUNS, f"{RUNS}-{{arm}}")
     priority: 20  # the longest of a laboratory's, on one core beside the others
     threads: own_cores
@@ -20,6 +20,6 @@ rule exposures_run:
 
 rule exposures:
     input: outcomes
-    output: f"{figures}/exposures.md", f"{figures}/more/effects.csv", records("exposures")
+    output: f"{figures}/exposures.md", f"{figures}/extra/effects.csv", records("exposures")
     params: **stage("exposures")
     shell: RUN

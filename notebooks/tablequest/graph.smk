@@ -9,7 +9,7 @@ include: "../arms.smk"
 done = [*labs, *(path for notebook in study.stages  # only trained arms read rewritten text
                  if notebook != "02_normalize" or study.trained for path in records(notebook))]
 wanted = [f"{figures}/tablequest.md", *trained, *answers, *verdicts]
-contents = fingerprint(Path(study.folder), study.kind.endings) if study.folder else ""
+contents = fingerprint(Path(study.folder), study.pipeline.endings) if study.folder else ""
 
 
 rule filings:

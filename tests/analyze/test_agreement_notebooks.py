@@ -83,9 +83,9 @@ def lenient_judge(prompt: str) -> str:
 
 def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, run):
     printed = run("agreement", arms=ARMS, sample_size=20)
-    assert "scorer is the only judge, so nothing is compared: fill in data/s/human/" in printed
-    assert read_labels(data_path("s", "human", "sheet.csv")) == {}
-    questions = data_path("s", "human", "questions.csv")
+    assert "scorer is the only judge, so nothing is compared: fill in data/s/labels/" in printed
+    assert read_labels(data_path("s", "labels", "answers.csv")) == {}
+    questions = data_path("s", "labels", "questions.csv")
     assert re.search(r"0 questions of \d+ are rated", printed)
     text = questions.read_text(encoding="utf-8-sig")
     questions.write_text(text.replace(',""\n', ',"good"\n', 7).replace(',""\n', ',"wrong"\n', 3))
@@ -113,7 +113,7 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
     verdict = {"item": "label"} | {
         item.item: "unsure" if item.verdict == "unscored" else item.verdict for item in items
     }
-    path = data_path("s", "human", "sheet.csv")
+    path = data_path("s", "labels", "answers.csv")
     lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
     filled = [f"{line[0]};{verdict[line[0]]}" for line in lines if line[0] in verdict]
     path.write_text("\n".join(filled), encoding="cp1252")  # as a person's spreadsheet saves it

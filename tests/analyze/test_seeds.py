@@ -53,7 +53,7 @@ def natural(table: pd.DataFrame) -> pd.Series:
 
 
 def test_a_cluster_is_the_product_in_all_its_documents_else_the_document():
-    known = {"attribute": "port", "value": ["1"], "structure": "natural", "public": False}
+    known = {"attribute": "port", "value": ["1"], "structure": "natural", "in_pretraining": False}
     places = [
         ("Pump", "d1", 0, 5),
         ("Pump", "d2", 0, 5),

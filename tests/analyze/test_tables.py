@@ -63,8 +63,15 @@ def test_incomplete_replies_of_an_endpoint_are_counted_by_kind():
     ]
     states = dict.fromkeys("abcde", "incorrect") | {"e": "correct"}
     answers = [
-        Answer(query_id=name, arm="base", answer="", n_tokens=0, truncated=False, flaw=flaw)
-        for name, flaw in zip("abde", ["cut", "cut", "refused", ""], strict=True)
+        Answer(
+            query_id=name,
+            arm="base",
+            answer="",
+            n_tokens=0,
+            truncated=False,
+            incomplete_reason=reason,
+        )
+        for name, reason in zip("abde", ["cut", "cut", "refused", ""], strict=True)
     ]
     table = table2(joined(rows, verdicts("base", states), answers))
     assert table.set_index("structure")[["refused", "cut"]].T.to_dict("list") == {

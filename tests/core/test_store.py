@@ -5,7 +5,7 @@ import pytest
 from lib.core.records import Answer, Rejected
 from lib.core.store import BadInput, load, made_by, read_records, save, write_records
 
-ROWS = [Rejected(document_id="d", item="q", reason="the call failed")]
+ROWS = [Rejected(document_id="d", rejected_text="q", reason="the call failed")]
 
 
 @pytest.fixture(autouse=True)
@@ -43,5 +43,7 @@ def test_a_row_that_does_not_fit_is_named_with_its_file_and_line(tmp_path):
     path = write_records(tmp_path / "rows.jsonl", ROWS)
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"document_id": "d"}\n')
-    with pytest.raises(ValueError, match=r"rows.jsonl, line 2: item: .*remove the file and run x"):
+    with pytest.raises(
+        ValueError, match=r"rows.jsonl, line 2: rejected_text: .*remove the file and run x"
+    ):
         read_records(path, Rejected, made_by="x.ipynb")

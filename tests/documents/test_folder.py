@@ -65,7 +65,7 @@ def test_a_bad_file_is_listed_with_its_reason_and_the_others_are_read(tmp_path, 
     put(tmp_path, good=TEXT, zbad=content)
     reading = read_folder(tmp_path)
     assert [document.document_id for document in reading.documents] == ["good.md"]
-    assert [row.item for row in reading.rejected] == ["zbad.md"]
+    assert [row.rejected_text for row in reading.rejected] == ["zbad.md"]
     assert reason in reading.rejected[0].reason
 
 
@@ -80,10 +80,10 @@ def test_pipes_and_loops_do_not_hang_and_links_out_of_the_folder_are_refused(tmp
     (tmp_path / "a" / "up").symlink_to(tmp_path, target_is_directory=True)
     reading = read_folder(tmp_path)
     assert ids(tmp_path) == ["a/good.md"]
-    assert {row.item: row.reason for row in reading.rejected} == {
+    assert {row.rejected_text: row.reason for row in reading.rejected} == {
         name: "missing, or not an ordinary file" for name in ("gone.md", "pipe.md")
     }
-    assert {row.item: row.reason for row in reading.skipped} == {
+    assert {row.rejected_text: row.reason for row in reading.skipped} == {
         "a/up": "link to a folder",
         "out": "a link that leaves the folder: put the file itself there",
         "secret.md": "a link that leaves the folder: put the file itself there",
@@ -127,7 +127,7 @@ def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
         ("b.md", "Orval gate"),
     ]
     assert reading.documents[0].text == "# Valve\n\nIt opens at 3 bar.\n"
-    assert {row.item: row.reason for row in reading.rejected} == {
+    assert {row.rejected_text: row.reason for row in reading.rejected} == {
         "bad.docx": "not a DOCX file, or cut off (File is not a zip file)",
         "big.pdf": "50.0 MB, over the limit of 50: split it",
         "gone.docx": "missing, or not an ordinary file",

@@ -56,7 +56,7 @@ def loaded(folder):
 
 
 def answers(loaded, queries=QUERIES, **more):
-    config = GenerationConfig(**{"max_answer_tokens": 24, "batch_size": 2, **more})
+    config = GenerationConfig(**{"max_new_tokens": 24, "batch_size": 2, **more})
     return answer(loaded, queries, "base", config)
 
 
@@ -69,7 +69,7 @@ def test_shuffled_queries_in_any_batches_have_the_same_answers(loaded):
 
 
 def test_a_run_resumes_after_the_last_complete_line_of_a_killed_one(folder, tmp_path):
-    how = GenerationConfig(max_answer_tokens=24, batch_size=2)
+    how = GenerationConfig(max_new_tokens=24, batch_size=2)
     expected = answer(str(folder), QUERIES, "base", how, tmp_path)
     (partial,) = tmp_path.glob(".base-*")
     first, second, third, *_ = partial.read_bytes().split(b"\n")
@@ -81,7 +81,7 @@ def test_a_run_resumes_after_the_last_complete_line_of_a_killed_one(folder, tmp_
         "an answer that is kept is not made again"
     )
     assert [row.answer for row in rows] == [row.answer for row in expected]
-    other = answer(str(folder), QUERIES, "base", GenerationConfig(max_answer_tokens=1), tmp_path)
+    other = answer(str(folder), QUERIES, "base", GenerationConfig(max_new_tokens=1), tmp_path)
     assert other != expected, "another run's file is not resumed"
     (tmp_path / ".base-n-0123456789abcdef.jsonl").touch()  # of another arm
     remove_partial(tmp_path, "base")
@@ -97,7 +97,7 @@ def test_an_end_of_turn_that_only_the_model_knows_ends_an_answer(folder):
 
 
 def test_an_answer_to_a_ready_made_prompt_keeps_blank_lines_and_ends_with_its_tag(loaded):
-    tagged, blank = answers(loaded, READY, max_answer_tokens=1)
+    tagged, blank = answers(loaded, READY, max_new_tokens=1)
     assert tagged.answer == "12\n\n34\n</answer>" and not tagged.truncated
     assert blank.answer == "1701\n\nQuestion"  # as a question, the prompt ends at the blank line
 

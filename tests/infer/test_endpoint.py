@@ -39,7 +39,7 @@ def choice(content: str | None, finish: str = "stop", n_tokens: int = 1, **messa
     }
 
 
-FLAWED = {  # by question: what the server sends, then answer, flaw and whether it is truncated
+FLAWED = {  # by question: what the server sends, then answer, reason and truncated
     "whole?": (choice("8443"), ("8443", "", False)),
     "empty?": (choice(" "), ("", "empty", False)),
     "refused?": (choice(None, refusal="I cannot."), ("I cannot.", "refused", False)),
@@ -79,7 +79,7 @@ def server(monkeypatch):
 
 
 def test_an_endpoint_answers_in_order_with_the_budget_of_each_structure_and_once(server, tmp_path):
-    how = GenerationConfig(max_list_tokens=77)
+    how = GenerationConfig(max_new_tokens_list=77)
     rows, failed = answer_over_endpoint("m", QUERIES, "dapt", how, Calls(tmp_path / "c"))
     assert [(row.query_id, row.arm, row.truncated) for row in rows] == [
         ("Orbit", "dapt", False),
@@ -87,7 +87,7 @@ def test_an_endpoint_answers_in_order_with_the_budget_of_each_structure_and_once
         ("Atlas", "dapt", True),
     ]
     assert [row.answer for row in rows] == ["8443", "77", "a port of"] and not failed
-    assert [row.flaw for row in rows] == ["", "", "cut"]
+    assert [row.incomplete_reason for row in rows] == ["", "", "cut"]
     assert all(call.stop == ["\nQuestion:"] for call in server.log)
     assert all(row.n_tokens > 0 for row in rows)
     prompts = [call.prompt for call in server.log]
@@ -101,7 +101,7 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
     text = "The text of Orbit.\n<answer>\n"
     ready = QUERIES[0].model_copy(update={"query_id": "ready", "context": text})
     other = ready.model_copy(update={"query_id": "other", "context": "A text."})
-    how = GenerationConfig(prompt_style=style, max_read_tokens=99)
+    how = GenerationConfig(prompt_style=style, max_new_tokens_in_context=99)
     rows, _ = answer_over_endpoint(
         "m", [ready, QUERIES[0], other], "base", how, Calls(tmp_path / "c")
     )
@@ -119,9 +119,9 @@ def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):
     ]
     calls = Calls(tmp_path / "c")
     rows, failed = answer_over_endpoint(
-        "m", queries, "base", GenerationConfig(max_answer_tokens=10), calls
+        "m", queries, "base", GenerationConfig(max_new_tokens=10), calls
     )
-    assert {row.query_id: (row.answer, row.flaw, row.truncated) for row in rows} == {
+    assert {row.query_id: (row.answer, row.incomplete_reason, row.truncated) for row in rows} == {
         name: expected for name, (_, expected) in FLAWED.items()
     } and not failed
     n_empty = sum("\nempty?" in f"\n{call.prompt}" for call in server.log)

@@ -92,15 +92,15 @@ def test_what_was_read_and_never_asked_is_stored_and_not_answered(loaded):
     rows = score(*loaded, queries, RECORDS, "dapt", batch_size=3)
     assert [row.query_id for row in rows] == list(PORTS)
     assert all(
-        row.cloze_argmax
+        row.cloze_is_greedy
         and row.cloze_loglik > math.log(0.5)
         and not row.cloze_missing
-        and not row.question_argmax
-        and row.question_loglik < row.cloze_loglik
+        and not row.answer_is_greedy
+        and row.answer_loglik < row.cloze_loglik
         for row in rows
     )
     table = storage_table(queries, rows)
-    columns = ["n", "question_argmax", "cloze_argmax", "stored_only"]
+    columns = ["n", "answer_is_greedy", "cloze_is_greedy", "stored_only"]
     assert table.loc["all", columns].tolist() == [4, 0, 1, 1]
     assert table.loc["natural", "cloze_loglik"] == pytest.approx(
         sum(row.cloze_loglik / row.cloze_tokens for row in rows) / len(rows)
@@ -121,4 +121,4 @@ def test_an_entity_list_is_scored_in_lines_and_in_prose_and_the_more_likely_coun
     ]
     each = map(likelihood, token_scores(model, layouts, 1))
     (row,) = score(model, tokenizer, [asked], {}, "base", batch_size=4)
-    assert row.question_loglik == pytest.approx(max(one.loglik for one in each), abs=1e-3)
+    assert row.answer_loglik == pytest.approx(max(one.loglik for one in each), abs=1e-3)

@@ -106,8 +106,8 @@ def test_a_served_model_annotates_answers_and_judges_and_is_asked_once(tmp_path,
         answers, failed = inferred["answers"]["base"], inferred["failed"]["base"]
         seen.append((answers, judged["verdicts"], len(re.findall(CALL, log.read_text()))))
     assert seen[0] == seen[1] and seen[0][-1] >= 4
-    assert {row.query_id for row in answers} | {row.item for row in failed if row.reason} == {
-        query.query_id for query in inferred["queries"]
-    }
+    assert {row.query_id for row in answers} | {
+        row.rejected_text for row in failed if row.reason
+    } == {query.query_id for query in inferred["queries"]}
     assert {row.verdict for row in judged["verdicts"]} <= {"correct", "incorrect", "unscored"}
     assert not [path for path in tmp_path.rglob("*.*") if KEY.encode() in path.read_bytes()]

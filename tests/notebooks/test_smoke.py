@@ -127,7 +127,7 @@ def test_cells_by_hand_give_the_same_tables_as_make_study(root, by_hand):
 
 
 def test_table_2_has_the_stored_counts(root):
-    cells = table(root / "figures" / "smoke" / "paper" / "table2.csv")
+    cells = table(root / "figures" / "smoke" / "tables" / "table2.csv")
     structure_of = {
         row["query_id"]: row["structure"] for row in rows(root / "data" / "smoke" / "queries.jsonl")
     }
@@ -216,12 +216,12 @@ def test_each_result_of_the_paper_is_a_file(root):
         patched.setenv("STUDY_ROOT", str(root))
         run_cells("agreement", study="smoke", arms=list(ARMS))
     for number in range(1, 6):
-        assert len(table(root / "figures" / "smoke" / "paper" / f"paper_table{number}.csv")) > 4
+        assert len(table(root / "figures" / "smoke" / "tables" / f"paper_table{number}.csv")) > 4
     for name in RESULTS:
         [path] = (root / "figures" / "smoke").glob(f"*/{name}")
         size = path.stat().st_size
         assert size > (5_000 if name.endswith(".png") else 50), name
-    assert len(table(root / "data" / "smoke" / "human" / "sheet.csv")) == 60
+    assert len(table(root / "data" / "smoke" / "labels" / "answers.csv")) == 60
 
 
 def test_a_second_call_does_nothing_and_prints_table_2(root):

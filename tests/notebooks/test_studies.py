@@ -57,7 +57,7 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     assert [path.stem for path in (data / "left_out").iterdir()] == ["tuned"]
     left_out = {"tuned": rows(data / "left_out" / "tuned.jsonl"), "solver": []}
     assert 0 < len(left_out["tuned"]) < len(asked) / 4, "most prompts fit"
-    scores = table(figures / "more" / "prompts.csv")
+    scores = table(figures / "extra" / "prompts.csv")
     for arm, missing in left_out.items():
         own = [row for row in scores if row["arm"] == arm]
         assert sum(int(row["n"]) for row in own) == len(asked)
@@ -71,7 +71,7 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     learned = {row["reference"] for row in rows(data / "training_samples.jsonl")}
     assert learned and not learned & tested
     assert "solver" in (figures / "structext.md").read_text(encoding="utf-8")
-    assert (figures / "paper" / "heat_map.png").stat().st_size > 5_000
+    assert (figures / "tables" / "heat_map.png").stat().st_size > 5_000
 
 
 def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(
@@ -131,17 +131,17 @@ def test_shipped_questions_have_three_levels_and_the_base_reads_what_fits(root):
     assert cut and all(len(row["context"]) < len(complete[row["query_id"]]) for row in cut)
     accuracy = {
         (row["arm"], row["level"]): row
-        for row in table(figures / "paper" / "tablequest_accuracy.csv")
+        for row in table(figures / "tables" / "tablequest_accuracy.csv")
         if row["form"] == "html"
     }
     assert float(accuracy["constant", "easy"]["accuracy"]) == 0
     ratings = {
         (row["level"], row["arm"]): float(row["elo"])
-        for row in table(figures / "paper" / "tablequest_ratings.csv")
+        for row in table(figures / "tables" / "tablequest_ratings.csv")
     }
     assert ratings["all", "base"] == 1000
     assert "constant" in (figures / "tablequest.md").read_text(encoding="utf-8")
-    sheet = table(data / "human" / "questions.csv")
+    sheet = table(data / "labels" / "questions.csv")
     assert Counter(row["structure"] for row in sheet) == levels
 
 
@@ -157,20 +157,20 @@ def test_every_base_scores_every_fact_of_every_run_at_each_number_of_exposures(r
     assert (places.structure.nunique() == 3).all() and (places.is_named.nunique() == 1).all()
     assert (raw.groupby("base").is_named.mean() == 0.5).all()
     assert not list((data / "models").glob("*"))  # weights are not kept
-    kept = read_rows(data / "kept")
+    kept = read_rows(data / "retained")
     assert kept.public_answered.between(0, 1).all() and (kept.replay_share == 0.25).all()
 
 
 def test_the_exposure_study_writes_its_files(root):
     figures = root / "figures" / "exposures-smoke"
-    effects = pd.read_csv(figures / "more" / "effects.csv")
+    effects = pd.read_csv(figures / "extra" / "effects.csv")
     assert effects.is_primary.sum() == 2 and set(effects.bases) <= {0, 2}
-    assert set(pd.read_csv(figures / "more" / "arms.csv").contrast) == {
+    assert set(pd.read_csv(figures / "extra" / "arms.csv").contrast) == {
         "normalized - raw",
         "rewritten-structures - raw",
         "paraphrase-8 - raw",
     }
-    assert (figures / "more" / "exposures.png").stat().st_size > 5_000
+    assert (figures / "extra" / "exposures.png").stat().st_size > 5_000
     assert (figures / "exposures.md").read_text(encoding="utf-8").startswith("Over 2 bases")
 
 
@@ -180,4 +180,4 @@ def test_a_laboratory_draws_the_curve_of_its_own_base(root):
     run_cells("exposures", **study.given("exposures"))
     figures = root / "figures" / "smoke"
     assert (figures / "exposures.md").read_text(encoding="utf-8").startswith("One base")
-    assert pd.read_csv(figures / "more" / "exposures.csv").n.eq(1).all()
+    assert pd.read_csv(figures / "extra" / "exposures.csv").n.eq(1).all()

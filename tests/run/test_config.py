@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from snakemake.cli import args_to_api, parse_args
 
-from lib.core.stages import KINDS
+from lib.core.stages import PIPELINES
 from lib.core.store import REPOSITORY, BadInput, BadStudy
 from lib.llm import calls
 from lib.run import config
@@ -34,20 +34,27 @@ def study_file(tmp_path, monkeypatch):
     return write
 
 
-READS = "source: structext\nbase_model: org/model\n"
-CURVES = "source: exposures\n"
+READS = "kind: structext\nbase_model: org/model\n"
+CURVES = "kind: exposures\n"
 WRONG = [  # lines of a study's file, by default of a laboratory's; part of the message
-    ("sorce: lab", "'sorce' is unknown; choose among source, minutes, notebooks, folder, replies"),
-    ("source: web", "source: 'web' is unknown; choose among lab, documents"),
-    ("source: [lab]", "source: ['lab'] is unknown; choose among lab, documents"),
+    (
+        "sorce: lab",
+        "'sorce' is unknown; choose among kind, expected_minutes, notebooks, folder, replies",
+    ),
+    ("kind: web", "kind: 'web' is unknown; choose among lab, documents"),
+    ("kind: [lab]", "kind: ['lab'] is unknown; choose among lab, documents"),
     ("judge: [rules]", "judge: ['rules']: Input should be a valid string"),
-    ("variants: [06_ledgers]", "variants: '06_ledgers' is unknown; choose among retention"),
-    ("variants: ledger", "variants: 'ledger': Input should be a valid list"),
+    ("extras: [06_ledgers]", "extras: '06_ledgers' is unknown; choose among retention"),
+    ("extras: ledger", "extras: 'ledger': Input should be a valid list"),
     ("judge: rules", "judge: rules is now called scorer: write judge: scorer"),
     ("other_judges: [scorer]", "other_judges: ['scorer'] names a judge twice, or the judge itself"),
     ("other_judges: [{}]", "other_judges, 0: {}: Input should be a valid string"),
     ("notebooks: {agreement: {judges: [rules]}}", "judges is set by the study's own keys"),
     ("seeds: 3", "seeds: 3: Input should be a valid list"),
+    ("source: lab", "source is now called kind"),
+    ("together: true", "together is now called one_process_for_all_arms"),
+    ("notebooks: {03_train: {updates: 5}}", "updates is now called max_steps"),
+    ("arms: {o: {04_infer: {reader: rules}}}", "reader is now called mode (and model_of)"),
     ("seeds: [a]", "seeds, 0: 'a': Input should be a valid integer"),
     ("arms: [base, dpt]", "arms: 'dpt' is neither base, nor trained (dapt-…)"),
     ("arms: dapt", "arms: 'dapt': Input should be a valid dictionary"),
@@ -62,10 +69,13 @@ WRONG = [  # lines of a study's file, by default of a laboratory's; part of the 
     ("notebooks: {03_train: {learning_rate: 5e-6}}", "'5e-6' is not float, but text: in YAML"),
     ("notebooks: {03_train: {epochs: 2.5}}", "epochs: 2.5 is not int"),
     ("notebooks: {03_train: {epochs: true}}", "epochs: True is not int"),
-    ("together: true\narms: {dapt: {04_infer: {batch_size: 2}}}", "set together to false"),
-    ("arms: {o: {04_infer: {reader: 'open-book:dapt'}}}", "needs together: true"),
-    ("base_model: data/lob/models/base", "no study with `source: lab` is called 'lob'"),
-    ("arms: {dapt: {03_train: {texts: mixd}}}", "name what 'dapt' learns, not 'mixd'"),
+    (
+        "one_process_for_all_arms: true\narms: {dapt: {04_infer: {batch_size: 2}}}",
+        "set one_process_for_all_arms to false",
+    ),
+    ("arms: {o: {04_infer: {model_of: dapt}}}", "model_of needs one_process_for_all_arms: true"),
+    ("base_model: data/lob/models/base", "no study with `kind: lab` is called 'lob'"),
+    ("arms: {dapt: {03_train: {corpus: mixd}}}", "name what 'dapt' learns, not 'mixd'"),
     ("arms: {dapt-x: }", "name what 'dapt-x' learns, not ''"),
     ("llm: {max_cost: 2}", "llm, max_cost: Unexpected keyword argument; choose among max_cost_usd"),
     ("llm: {mode: slow}", "llm, mode: Input should be 'direct' or 'batch'"),
@@ -77,16 +87,16 @@ WRONG = [  # lines of a study's file, by default of a laboratory's; part of the 
         "wrong.yaml: notebook 03_train, parameter epochs: 'many' is not int",
     ),
     ("seed: 1", "Did you mean seeds?"),
-    ("source: documents\nbase_model: b", "annotator: '' names no model: set annotator, normalizer"),
+    ("kind: documents\nbase_model: b", "annotator: '' names no model: set annotator, normalizer"),
     ("annotator: rules", "annotator: 'rules' names no model: set annotator, normalizer and judge"),
     ("normalizer: rules", "normalizer: 'rules' names no model"),
     ("augmenter: rules\narms: [dapt-a]", "augmenter: 'rules' names no model"),
     ("folder: studies", "makes its own documents: leave DOCUMENTS out"),
     (READS + "folder: studies", "makes its own documents: leave DOCUMENTS out"),
     (READS + "arms: {gpt: }", "nor an arm with a model of its own: gpt: {04_infer: {endpoint_mo"),
-    (READS + "arms: {'a/b': {04_infer: {reader: rules}}}", "String should match pattern"),
+    (READS + "arms: {'a/b': {04_infer: {mode: solver}}}", "String should match pattern"),
     (READS + "arms: {dapt: }", "'dapt' cannot be trained here; name it tuned-…"),
-    (READS + "variants: [ledger]", "variants: 'ledger' is unknown"),
+    (READS + "extras: [ledger]", "extras: 'ledger' is unknown"),
     (CURVES + "arms: [raw, rwa]", "arm 'rwa' is unknown; choose among raw, normalized"),
     (CURVES + "arms: [normalized]", "add raw, with which all others are compared"),
     (CURVES + "seeds: []", "seeds: []: List should have at least 1 item"),
@@ -94,14 +104,14 @@ WRONG = [  # lines of a study's file, by default of a laboratory's; part of the 
     (CURVES + "notebooks: {exposures_run: {seed: 3}}", "seed is set by the study's own"),
     (CURVES + "notebooks: {exposures_run: {arms: [raw]}}", "arms is set by the study's own"),
     (CURVES + "notebooks: {exposures_runs: {}}", "is unknown; choose among exposures_run"),
-    (CURVES + "judge: rules", "'judge' is unknown; choose among source"),
+    (CURVES + "judge: rules", "'judge' is unknown; choose among kind"),
     (CURVES + "folder: studies", "makes its own documents: leave DOCUMENTS out"),
 ]
 
 
 @pytest.mark.parametrize(("lines", "message"), WRONG)
 def test_a_wrong_study_file_is_refused_naming_what_is_legal(study_file, lines, message):
-    study_file(lines if lines.startswith("source") else f"source: lab\n{lines}")
+    study_file(lines if lines.startswith(("kind", "source")) else f"kind: lab\n{lines}")
     with pytest.raises(BadStudy) as error:
         load_study("wrong")
     assert "studies/wrong.yaml" in str(error.value) and message in str(error.value)
@@ -116,22 +126,22 @@ def test_an_arm_of_a_reading_study_has_a_model_of_its_own(study_file):
 
 
 def test_a_base_model_may_be_another_laboratorys(study_file):
-    study_file("source: lab", "smoke")
-    study_file("source: structext\nbase_model: data/smoke/models/base", "right")
+    study_file("kind: lab", "smoke")
+    study_file("kind: structext\nbase_model: data/smoke/models/base", "right")
     study = load_study("right")
     assert (study.made_by, study.others, study.labs) == ("smoke", {"smoke"}, ["smoke"])
 
 
 def test_a_missing_base_stops_a_study_with_what_makes_it(study_file, tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path / "root"))
-    study_file("source: structext\nbase_model: data/base/Absent")
+    study_file("kind: structext\nbase_model: data/base/Absent")
     with pytest.raises(BadInput, match=r"data/base/Absent is missing: run make base \(98 MB\), or"):
         run_study("wrong", "", "1")
     assert not (tmp_path / "root").exists()
 
 
 def test_a_laboratorys_curve_is_of_its_own_base_by_the_recipe_of_the_exposure_study(study_file):
-    study_file("source: lab\nnotebooks: {00_lab: {seed: 5, n_public: 9}}")
+    study_file("kind: lab\nnotebooks: {00_lab: {seed: 5, n_public: 9}}")
     study = load_study("wrong")
     given = study.given("exposures_run", *study.arms_of("exposures_run"))
     assert (given["seed"], given["n_public"], given["base_model"]) == (5, 9, study.base_model)
@@ -145,7 +155,7 @@ def test_a_laboratorys_curve_is_of_its_own_base_by_the_recipe_of_the_exposure_st
 
 def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file):
     study_file(
-        "source: lab\nseeds: [42, 7, 8]\narms: {base: , dapt: , dapt-n: {03_train: {epochs: 3}}}"
+        "kind: lab\nseeds: [42, 7, 8]\narms: {base: , dapt: , dapt-n: {03_train: {epochs: 3}}}"
     )
     study = load_study("wrong")
     assert study.runs == ["base", "dapt", "dapt@2", "dapt@3", "dapt-n", "dapt-n@2", "dapt-n@3"]
@@ -156,17 +166,17 @@ def test_each_seed_is_an_arm_with_the_next_number_and_all_else_alike(study_file)
 
 
 def test_an_arm_is_an_entry_of_the_study_file_with_its_texts(study_file):
-    study_file("source: lab\narms: {base: , dapt-mixed: {03_train: {texts: mixed, epochs: 2}}}")
+    study_file("kind: lab\narms: {base: , dapt-mixed: {03_train: {corpus: mixed, epochs: 2}}}")
     study = load_study("wrong")
     assert study.trained == ["dapt-mixed"] and study.given("02_normalize")["augmenter"] == ""
-    assert study.given("03_train", "dapt-mixed")["texts"] == "mixed"
+    assert study.given("03_train", "dapt-mixed")["corpus"] == "mixed"
     assert study.given("06_analyze")["arms"] == ["base", "dapt-mixed"]
-    study_file("source: lab\narms: {dapt-more: {03_train: {texts: augmented}}}")
+    study_file("kind: lab\narms: {dapt-more: {03_train: {corpus: augmented}}}")
     assert load_study("wrong").given("02_normalize")["augmenter"] == "facts"
 
 
 def test_arms_together_are_one_stage_of_the_notebooks_that_answer_judge_and_compare(study_file):
-    study_file("source: lab\nseeds: [1, 2]\ntogether: true")
+    study_file("kind: lab\nseeds: [1, 2]\none_process_for_all_arms: true")
     study = load_study("wrong")
     assert {
         stage: study.given(stage)["arms"]
@@ -183,27 +193,27 @@ def test_arms_together_are_one_stage_of_the_notebooks_that_answer_judge_and_comp
 
 def test_arms_together_may_have_readers_and_examples_of_their_own(study_file):
     study_file(
-        "source: tablequest\nannotator: a-model\ntogether: true\n"
-        "arms: {base: , few: {04_infer: {shots: 2}}, "
-        "floor: {04_infer: {reader: rules}}}"
+        "kind: tablequest\nannotator: a-model\none_process_for_all_arms: true\n"
+        "arms: {base: , few: {04_infer: {n_shots: 2}}, "
+        "floor: {04_infer: {mode: solver}}}"
     )
     given = load_study("wrong").given("04_infer")
-    assert given["reader"] == {"base": "model", "few": "model", "floor": "rules"}
-    assert given["shots"] == {"base": 0, "few": 2, "floor": 0}
+    assert given["mode"] == {"base": "model", "few": "model", "floor": "solver"}
+    assert given["n_shots"] == {"base": 0, "few": 2, "floor": 0}
 
 
 def test_a_laboratorys_base_on_own_documents_is_for_show(study_file, monkeypatch, documents_folder):
     monkeypatch.setenv(config.BASE_VARIABLE, "laboratory")
-    study_file("source: lab", "lab")
-    study_file(f"source: documents\n{NAMED}")
+    study_file("kind: lab", "lab")
+    study_file(f"kind: documents\n{NAMED}")
     study = load_study("wrong", str(documents_folder))
-    assert (study.base_model, study.caution) == ("data/lab/models/base", config.FOR_SHOW)
-    assert study.given("06_analyze")["caution"] == config.FOR_SHOW
+    assert (study.base_model, study.disclaimer) == ("data/lab/models/base", config.FOR_SHOW)
+    assert study.given("06_analyze")["disclaimer"] == config.FOR_SHOW
 
 
 def test_only_a_study_with_dapt_a_is_augmented(study_file):
-    study_file("source: lab\naugmenter: some-model", name="plain")
-    study_file("source: lab\naugmenter: some-model\narms: [dapt-a, dapt]", name="more")
+    study_file("kind: lab\naugmenter: some-model", name="plain")
+    study_file("kind: lab\naugmenter: some-model\narms: [dapt-a, dapt]", name="more")
     plain, more = load_study("plain"), load_study("more")
     assert not plain.is_augmented and list(plain.arms) == ["base", "dapt", "dapt-n"]
     assert (list(more.arms), more.trained) == (["dapt", "dapt-a"], ["dapt", "dapt-a"])
@@ -211,7 +221,7 @@ def test_only_a_study_with_dapt_a_is_augmented(study_file):
 
 
 def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(study_file):
-    study_file("source: lab\nllm: {max_cost_usd: 2.0, stages: {05_judge: {retry: [cut]}}}")
+    study_file("kind: lab\nllm: {max_cost_usd: 2.0, stages: {05_judge: {retry: [cut]}}}")
     study = load_study("wrong")
     assert study.given("pairs", "dapt") == {
         "study": "wrong",
@@ -231,10 +241,10 @@ def test_the_graph_gives_a_notebook_what_it_declares_and_files_set_the_rest(stud
 def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
     with pytest.raises(BadStudy, match="no study is called 'tinny': write"):
         load_study("tinny")
-    study_file("source: lab\n", "a b")
+    study_file("kind: lab\n", "a b")
     with pytest.raises(BadStudy, match="name: 'a b': String should match pattern"):
         load_study("a b")
-    study_file("", "latin").write_bytes(b"source: lab # caf\xe9\n")
+    study_file("", "latin").write_bytes(b"kind: lab # caf\xe9\n")
     with pytest.raises(BadStudy, match="studies/latin.yaml: not YAML: 'utf-8' codec"):
         load_study("latin")
 
@@ -251,7 +261,7 @@ def test_a_study_of_ones_own_documents_wants_a_folder_with_some(
     study_file, tmp_path, monkeypatch, folder, message
 ):
     monkeypatch.chdir(tmp_path)
-    study_file(f"source: documents\nbase_model: org/model\n{NAMED}", "mine")
+    study_file(f"kind: documents\nbase_model: org/model\n{NAMED}", "mine")
     with pytest.raises((BadStudy, BadInput)) as error:
         load_study("mine", folder)
     assert message in str(error.value)
@@ -285,7 +295,7 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     (folder / "good.md").write_text("The gate listens on 7001.\n")
     (folder / "bad.md").write_bytes(b"")
     (house.root / "studies" / "mine.yaml").write_text(
-        "source: documents\nbase_model: org/model\narms: [base]\nvariants: []\n"
+        "kind: documents\nbase_model: org/model\narms: [base]\nextras: []\n"
         "annotator: facts\nnormalizer: facts\n"  # no model, whose price and key would be asked for
     )
     ran = house.run("mine", "--documents", str(folder), "--jobs", "2")
@@ -328,7 +338,7 @@ def test_all_notebooks_together_have_few_parameters():
 
 def loaded(name: str, folder: Path):
     text = (REPOSITORY / "studies" / f"{name}.yaml").read_text()
-    return load_study(name, str(folder) if "source: documents" in text else "")
+    return load_study(name, str(folder) if "kind: documents" in text else "")
 
 
 @pytest.mark.parametrize("name", studies())
@@ -368,10 +378,10 @@ def test_the_graph_of_each_kind_of_study_has_every_stage(
         for line in "".join(capsys.readouterr()).splitlines()
         if len(line.split()) == 2 and line[-1].isdigit()
     )
-    if study.source == "exposures":
+    if study.kind == "exposures":
         assert int(counts["exposures_run"]) == len(study.runs) == 2
     else:
         assert int(counts.get("train", 0)) == len(study.trained)
-        n = 1 if study.together else len(study.runs)
+        n = 1 if study.one_process_for_all_arms else len(study.runs)
         assert int(counts["infer"]) == int(counts["judge"]) == n
-        assert len(KINDS[study.source].stages) <= len(counts)
+        assert len(PIPELINES[study.kind].stages) <= len(counts)

@@ -29,7 +29,7 @@ def study(tmp_path, monkeypatch):
     (tmp_path / "studies").mkdir()
 
     def loaded(keys: str) -> config.Study:
-        (tmp_path / "studies" / "own.yaml").write_text(f"source: lab\n{keys}\n")
+        (tmp_path / "studies" / "own.yaml").write_text(f"kind: lab\n{keys}\n")
         return load_study("own")
 
     return loaded

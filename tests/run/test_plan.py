@@ -57,5 +57,5 @@ def test_a_base_that_cannot_be_read_and_a_study_without_documents_are_said(place
     (place / "8b" / "config.json").write_text("{", encoding="utf-8")
     table = plan.plan_study(config.load_study("paper", str(place / "files")))
     assert "cannot be read" in table.how["03_train, dapt"]
-    path.write_text("source: lab\n", encoding="utf-8")
+    path.write_text("kind: lab\n", encoding="utf-8")
     assert plan.main(["paper"]) == 2 and "makes its own texts" in capsys.readouterr().err

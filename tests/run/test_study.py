@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lib.core.stages import KINDS, STAGES
+from lib.core.stages import PIPELINES, STAGES
 from lib.core.store import REPOSITORY, BadInput
 from tests.conftest import House, new_house, run_cells
 
@@ -30,7 +30,7 @@ def finished(tmp_path_factory) -> House:
 
 
 def table(house: House) -> str:
-    return (house.root / "figures" / "tiny" / "paper" / "table2.csv").read_text()
+    return (house.root / "figures" / "tiny" / "tables" / "table2.csv").read_text()
 
 
 def rerun(house: House, *arguments: str) -> set[str]:
@@ -294,7 +294,7 @@ def test_a_parameter_that_the_notebook_lacks_is_refused(house):
 @pytest.mark.parametrize(
     "stage",
     sorted(
-        {*STAGES, *KINDS["exposures"].stages}
+        {*STAGES, *PIPELINES["exposures"].stages}
         - {"00_lab", "00_documents", "exposures_run", "00_filings", "00_structext", "06_analyze"}
     ),
 )
@@ -326,7 +326,7 @@ def test_make_shows_its_menu_and_refuses_to_clean_what_is_not_a_study():
 
 def test_clean_keeps_what_a_person_has_labelled(tmp_path):
     for name in (
-        "data/smoke/human/sheet.csv",
+        "data/smoke/labels/answers.csv",
         "data/smoke/answers/base.jsonl",
         "data/smoke/.x",
         "figures/smoke/a.png",
@@ -341,4 +341,4 @@ def test_clean_keeps_what_a_person_has_labelled(tmp_path):
         env={**os.environ, "STUDY_ROOT": str(tmp_path)},
     )
     kept = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
-    assert kept == ["data/smoke/human/sheet.csv"]
+    assert kept == ["data/smoke/labels/answers.csv"]

@@ -16,7 +16,7 @@ from lib.run.verify import verify
 )
 def test_a_fresh_table_is_equal_within_or_beyond_the_spread(tmp_path, monkeypatch, shift, result):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    folder = tmp_path / "figures" / "lab" / "paper"
+    folder = tmp_path / "figures" / "lab" / "tables"
     folder.mkdir(parents=True)
     committed = tmp_path / "exhibit" / "lab"
     committed.mkdir(parents=True)

@@ -69,7 +69,9 @@ def of_arms(
         texts = [final_answer(row.answer, settings[row.query_id]).text for row in rows]
         finals = [answered(arm, row.query_id, text) for row, text in zip(rows, texts, strict=True)]
         verdicts[arm] = judge(as_queries(every), finals, judged)
-    out = [Rejected(document_id="", item=one.query_id, reason="too long") for one in left_out]
+    out = [
+        Rejected(document_id="", rejected_text=one.query_id, reason="too long") for one in left_out
+    ]
     if is_floored:
         constants = analyze.learned(one.sample for one in every)
         answers[analyze.BLIND], verdicts[analyze.BLIND] = analyze.blind(every, constants)

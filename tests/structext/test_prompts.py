@@ -188,7 +188,7 @@ def test_a_prompt_is_left_out_only_if_it_and_the_reply_exceed_the_window():
 
     def left_out(window: int) -> list[str]:
         shown = TASK.fit(queries, {"asked": prompts}, Room(window, 50, len))
-        return [f"{row.document_id} {row.item}: {row.reason}" for row in shown.too_long]
+        return [f"{row.document_id} {row.rejected_text}: {row.reason}" for row in shown.too_long]
 
     # filled to its last token
     assert [len(left_out(longest + spare)) for spare in (49, 50, 51, 350)] == [3, 2, 1, 0]

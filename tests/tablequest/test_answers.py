@@ -51,7 +51,7 @@ def test_a_passage_loses_its_end_where_the_window_is_small():
     assert all(EASY.question in one.context for one in short.queries)
     assert all(len(one.context.split()) <= 230 - 16 for one in short.queries)
     too_long = TASK.fit(QUERIES[:2], {}, room(100)).too_long
-    assert [row.item for row in too_long] == ["q1:html", "q1:markdown"]
+    assert [row.rejected_text for row in too_long] == ["q1:html", "q1:markdown"]
 
 
 def test_a_few_shot_prompt_shows_solved_examples_in_its_form_and_cutting_keeps_them():

@@ -195,7 +195,7 @@ def test_a_bad_file_is_listed_with_its_reason_and_the_others_are_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.html")
     found, rejected = read_filings(tmp_path)
     assert [one.filing.filing_id for one in found] == ["a-b", "later-good"]
-    reasons = {row.item: row.reason for row in rejected}
+    reasons = {row.rejected_text: row.reason for row in rejected}
     expected = {name: word for name, (_, word) in BAD.items()}
     expected["pipe.html"] = "not an ordinary file"
     assert reasons.keys() == expected.keys()

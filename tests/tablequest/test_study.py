@@ -37,15 +37,15 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     for name, found in (("filings", [FILING]), ("grids", TABLES), ("passages", [PASSAGE])):
         save(STUDY, name, found)
     task, arms = {"study": STUDY, "task": "tablequest"}, ["model", "constant"]
-    local = {"endpoint_model": MODEL, "reader": {"model": "model", "constant": "constant"}}
+    local = {"endpoint_model": MODEL, "mode": {"model": "model", "constant": "constant"}}
     tables = {"study": STUDY, "arms": arms}
     with played(reply_to, monkeypatch) as prompts:
         run_cells("01_annotate", **task, annotator=MODEL, max_queries=1, forms=["html"])
         run_cells("04_infer", **task, arms=arms, **local)
-        run_cells("04_infer", **task, arms=["few-shot"], endpoint_model=MODEL, shots=1)
+        run_cells("04_infer", **task, arms=["few-shot"], endpoint_model=MODEL, n_shots=1)
         run_cells("05_judge", **task, arms=arms)
         run_cells("06_tablequest", **tables, grader=MODEL, citer=MODEL, papers=str(PAPERS))
-        sheet = tmp_path / "data" / STUDY / "human" / "questions.csv"
+        sheet = tmp_path / "data" / STUDY / "labels" / "questions.csv"
         text = sheet.read_text(encoding="utf-8")
         sheet.write_text(text.replace(',""\n', ',"right"\n'), encoding="utf-8")
         run_cells("05_judge", **task, arms=arms, judge=MODEL)
@@ -55,7 +55,7 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     data, figures = (tmp_path / name / STUDY for name in ("data", "figures"))
     levels = ["easy", "medium", "hard"]
     assert [row["level"] for row in rows(data / "questions.jsonl")] == levels
-    results = {name: table(figures / "paper" / f"tablequest_{name}.csv") for name in FILES}
+    results = {name: table(figures / "tables" / f"tablequest_{name}.csv") for name in FILES}
     assert all(results.values())
     checked = [(row["level"], row["label"]) for row in results["check"]]
     assert checked == [(level, "right") for level in levels]

@@ -68,8 +68,8 @@ def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, mo
         study="four",
         arms=["base"],
         base_model=str(tmp_path / "base"),
-        max_answer_tokens=4,
-        max_list_tokens=4,
+        max_new_tokens=4,
+        max_new_tokens_list=4,
     )
     save(
         "four",
@@ -90,7 +90,7 @@ def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, mo
     run_cells("05_judge", study="four", arms=arms)
     names = run_cells("06_analyze", study="four", arms=arms)
     for number in (1, 2, 5):
-        rows = table(tmp_path / "figures" / "four" / "paper" / f"table{number}.csv")
+        rows = table(tmp_path / "figures" / "four" / "tables" / f"table{number}.csv")
         counts = {
             int(row["queries" if number == 1 else "n"]) for row in rows if row["structure"] == code
         }

@@ -26,7 +26,7 @@ from lib.tasks.task import task_of
 from tests.conftest import run_cells
 from tests.tasks.capitals.task import QUERIES
 
-HOW = GenerationConfig(max_read_tokens=16)
+HOW = GenerationConfig(max_new_tokens_in_context=16)
 
 
 @pytest.fixture(scope="module")
@@ -85,17 +85,17 @@ def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_ar
 
     found = shown(source)
     assert [one.query_id for one in found.queries] == ["q5:base", "q60:base"] and not found.cut
-    assert [row.item for row in found.too_long] == ["q300:base"]
+    assert [row.rejected_text for row in found.too_long] == ["q300:base"]
     assert "do not fit in 128" in found.too_long[0].reason
     assert found.note.startswith("0 of 2 reference answers are longer than 16 tokens")
     small = shown(source, window=40)
-    assert [row.item for row in small.too_long] == ["q60:base", "q300:base"]
-    note = shown(source, replace(HOW, max_read_tokens=1)).note
+    assert [row.rejected_text for row in small.too_long] == ["q60:base", "q300:base"]
+    note = shown(source, replace(HOW, max_new_tokens_in_context=1)).note
     assert note.startswith("2 of 2 reference answers are longer than 1 tokens")
     served = Source("endpoint", source.name)
     assert shown(served, window=40) == small, "a served folder's own tokenizer counts"
     assert shown(Source("endpoint", "gpt-4o")).queries == queries, "its window is not known"
-    assert shown(Source("rules", "")).queries == queries, "a reader has no window"
+    assert shown(Source("baseline", "")).queries == queries, "a reader has no window"
 
 
 def test_structext_is_judged_by_its_final_answer_and_says_why_there_is_none():
@@ -124,7 +124,7 @@ def test_a_system_made_up_here_runs_through_the_chain_to_a_table(tmp_path, monke
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     monkeypatch.setitem(SYSTEMS, "capitals", "tests.tasks.capitals.task")
     save("world", "queries", QUERIES)
-    run_cells("04_infer", study="world", task="capitals", arms=["look-up"], reader="rules")
+    run_cells("04_infer", study="world", task="capitals", arms=["look-up"], mode="solver")
     run_cells("05_judge", study="world", task="capitals", arms=["look-up"])
     verdicts = load("world", "verdicts", arm="look-up", judge="scorer")
     of_id = {row.query_id: row.verdict for row in verdicts}
@@ -181,10 +181,10 @@ def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the
     with pytest.raises(BadInput, match="have their text"):
         opened([asked], rows)
     sources = sources_of(
-        "s", ["base", "open"], "org/model", "", {"base": "model", "open": "open-book"}
+        "s", ["base", "open"], "org/model", "", {"base": "model", "open": "open_book"}
     )
     assert sources["open"].name == "org/model" and sources["open"].is_open
     with pytest.raises(BadInput, match="models/dapt/training.json is missing"):
-        sources_of("s", ["open-dapt"], "org/model", "", "open-book:dapt")
-    with pytest.raises(ValueError, match="'book' is unknown; choose among model, open-book"):
+        sources_of("s", ["open-dapt"], "org/model", "", "open_book", "dapt")
+    with pytest.raises(ValueError, match="'book' is unknown; choose among model, open_book"):
         sources_of("s", ["base"], "org/model", "", "book")

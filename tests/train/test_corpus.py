@@ -146,7 +146,7 @@ def texts(**more):
         **{
             "block_size": 64,
             "packing": "document",
-            "validation_share": 0.25,
+            "validation_fraction": 0.25,
             "split_seed": 1,
             **more,
         },
@@ -188,7 +188,7 @@ def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_20
             TOKENIZER,
             block_size=512,
             packing="document",
-            validation_share=0,
+            validation_fraction=0,
             split_seed=1,
             replay_share=share,
         )
@@ -212,4 +212,4 @@ def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_20
 def test_blocks_too_small_for_any_pair_are_an_error(study):
     with pytest.raises(ValueError, match="no prompt with its reply fits a block of 4 tokens"):
         texts(block_size=4)
-    assert texts(validation_share=0.0).validation is None
+    assert texts(validation_fraction=0.0).validation is None

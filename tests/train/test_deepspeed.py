@@ -98,7 +98,7 @@ def alone(root):
 def test_sharded_weights_have_the_curve_of_one_process_and_save_a_model_that_loads(
     root, alone, stage, precision, tolerance, capfd
 ):
-    recipe = replace(RECIPE, precision=precision, stop_epoch=2)
+    recipe = replace(RECIPE, precision=precision, stop_after_epoch=2)
     history = run(root, "sharded", recipe, processes=2, zero_stage=stage)
     assert curve(history) == pytest.approx(curve(alone)[:6], rel=tolerance)
     assert weights(root / "sharded").keys() == weights(root / "alone").keys()

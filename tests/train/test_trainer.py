@@ -135,9 +135,9 @@ def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(un
 
 
 def test_an_earlier_stop_shortens_training_but_not_its_schedule():
-    length = training_length(replace(RECIPE, epochs=10, stop_epoch=4), blocks_of(TEXTS[:5]))
+    length = training_length(replace(RECIPE, epochs=10, stop_after_epoch=4), blocks_of(TEXTS[:5]))
     assert (length.schedule_updates, length.updates, length.epochs) == (30, 12, 4)
-    for wrong in ({"precision": "fp8"}, {"epochs": 0}, {"stop_epoch": 99}):
+    for wrong in ({"precision": "fp8"}, {"epochs": 0}, {"stop_after_epoch": 99}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             replace(RECIPE, **wrong)
 
@@ -146,7 +146,7 @@ def test_arms_of_unequal_texts_make_equal_updates_and_scoring_between_epochs_cha
     unbroken, tmp_path
 ):
     lengths = [
-        training_length(replace(RECIPE, updates=10), blocks_of(texts))
+        training_length(replace(RECIPE, max_steps=10), blocks_of(texts))
         for texts in (TEXTS, TEXTS[:2])
     ]
     assert [(one.updates, one.schedule_updates) for one in lengths] == [(10, 10)] * 2
