@@ -1,4 +1,4 @@
-"""CSV sheets for a person to label, and the agreement of judges (paper, 3.1)."""
+"""CSV sheets for a person to label, agreement of judges, flips with the order (paper, 3.1)."""
 
 import csv
 import hashlib
@@ -7,17 +7,17 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from lib.analyze.format import as_csv
-from lib.analyze.tables import by_group
+from lib.analyze.stats import share_interval
+from lib.analyze.tables import as_csv, by_group
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
 from lib.core.store import BadInput, shown, write_text
@@ -28,6 +28,8 @@ QUESTIONS = ("good", "poor", "wrong")
 TABLE_QUESTIONS = ("right", "not there", "no match", "wrong level")
 PERSON = "person"  # the judge whose verdicts are the labels of the sheet
 COEFFICIENTS = ("agreement", "kappa", "ac1")
+_KEYS, _JUDGES = ["query_id", "arm"], ["first_judge", "second_judge"]
+_STATES = ["correct", "incorrect", "unscored"]
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONGEST_CELL = 32_000  # characters; Excel takes 32,767
 
@@ -146,13 +148,9 @@ def read_labels(path: Path, choices: tuple = ANSWERS) -> dict[str, str]:
 
 
 def _read(path: Path) -> pd.DataFrame:
-    raw = path.read_bytes()
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = raw.decode("cp1252", errors="replace")  # a sheet that Excel saved as plain CSV
+    text = path.read_text(encoding="utf-8-sig", errors="replace")  # any encoding has the labels
     separator = max(",;\t", key=text.split("\n", 1)[0].count)
-    lines = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, restval="")
+    lines = csv.DictReader(io.StringIO(text), delimiter=separator, restval="")
     sheet = pd.DataFrame(lines, columns=lines.fieldnames, dtype=str).map(str.strip)
     return sheet.rename(columns=lambda name: name.strip().lower())
 
@@ -209,20 +207,20 @@ def paired_verdicts(
 
     `weights` maps (query_id, arm) to the answers that a sampled one represents.
     """
-    keys, parts = ["query_id", "arm"], []
-    known = ["query_id", "document_id", "structure"]
-    rows = pd.DataFrame(map(vars, queries), columns=known)
-    for judges in combinations(verdicts, 2):
-        first, second = (
-            pd.DataFrame(map(vars, verdicts[judge]), columns=[*keys, "verdict", "reason"])
-            for judge in judges
-        )
-        names = [*keys, "first", "first_reason", "second", "second_reason"]
-        both = first.merge(second, on=keys, validate="one_to_one").set_axis(names, axis=1)
-        known = (weights or {}) if PERSON in judges else {}
+    queries = pd.DataFrame(map(vars, queries), columns=["query_id", "document_id", "structure"])
+    names = [*_KEYS, "first", "first_reason", "second", "second_reason"]
+    judged = {
+        judge: pd.DataFrame(map(vars, rows), columns=[*_KEYS, "verdict", "reason"])
+        for judge, rows in verdicts.items()
+    }
+    parts = []
+    for pair in combinations(judged, 2):
+        first, second = (judged[judge] for judge in pair)
+        both = first.merge(second, on=_KEYS, validate="one_to_one").set_axis(names, axis=1)
+        known = weights or {} if PERSON in pair else {}
         weight = [known.get(key, 1.0) for key in zip(both.query_id, both.arm, strict=True)]
-        both = both.assign(first_judge=judges[0], second_judge=judges[1], weight=weight)
-        parts.append(both.merge(rows, on="query_id"))
+        both = both.assign(**dict(zip(_JUDGES, pair, strict=True)), weight=weight)
+        parts.append(both.merge(queries, on="query_id"))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -231,35 +229,37 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
 
     lenient counts the answers that only the first judge calls correct, strict the reverse.
     """
-    arms, table, by = sorted_arms(rows.arm), [], ["first_judge", "second_judge"]
-    for judges, pair in rows.groupby(by, sort=False):
+    arms, table = sorted_arms(rows.arm), []
+    for judges, pair in rows.groupby(_JUDGES, sort=False):
         parts = [(ALL, name, pair[pair.structure == name]) for name in STRUCTURES]
         parts += [(ALL, ALL, pair)]
         parts += [(arm, ALL, pair[pair.arm == arm]) for arm in arms if len(arms) > 1]
-        for arm, structure, part in parts:
-            if len(part):
-                cell = dict(zip(by, judges, strict=True)) | {"arm": arm, "structure": structure}
-                table.append(cell | _cell_of(part))
+        names = dict(zip(_JUDGES, judges, strict=True))
+        table += [
+            names | {"arm": arm, "structure": structure} | _cell_of(part)
+            for arm, structure, part in parts
+            if len(part)
+        ]
     return pd.DataFrame(table)
 
 
 def _cell_of(part: pd.DataFrame) -> dict[str, float]:
-    unscored = part[["first", "second"]] == "unscored"
-    both = part[~unscored.any(axis=1)]
-    first, second = ((both[side] == "correct").to_numpy(int) for side in unscored)
-    counts = {
-        "n": len(part),
-        "unscored_first": unscored["first"].sum(),
-        "unscored_second": unscored.second.sum(),
-        "scored": len(both),
-        "agreed": (first == second).sum(),
-        "lenient": (first > second).sum(),
-        "strict": (first < second).sum(),
-    }
+    n = pd.crosstab(part["first"], part.second)
+    n = n.reindex(index=_STATES, columns=_STATES, fill_value=0).to_numpy()
+    both = part[part["first"].ne("unscored") & part.second.ne("unscored")]
     codes, documents = pd.factorize(both.document_id)
     tables = np.zeros((len(documents), 2, 2))
-    np.add.at(tables, (codes, 1 - first, 1 - second), both.weight)
-    return counts | clustered_coefficients(tables)
+    places = (both[side].ne("correct").astype(int) for side in ("first", "second"))
+    np.add.at(tables, (codes, *places), both.weight)
+    return {
+        "n": len(part),
+        "unscored_first": n[2].sum(),
+        "unscored_second": n[:, 2].sum(),
+        "scored": len(both),
+        "agreed": n[0, 0] + n[1, 1],
+        "lenient": n[0, 1],
+        "strict": n[1, 0],
+    } | clustered_coefficients(tables)
 
 
 def clustered_coefficients(tables: np.ndarray) -> dict[str, float]:
@@ -294,3 +294,39 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
     kappa = cohens_kappa(table, return_results=False) if (mean > 0).sum() > 1 else np.nan
     values = (agreed, kappa, (agreed - chance) / (1 - chance))
     return dict(zip(COEFFICIENTS, map(float, values), strict=True))
+
+
+def flips(queries: list[Query], preferences: Iterable[Any]) -> pd.DataFrame:
+    """Return how often a verdict changed with the order, by criterion; see `flip_counts`."""
+    documents = {query.query_id: query.document_id for query in queries}
+    rows: dict[str, list] = defaultdict(list)
+    for row in preferences:
+        rows[row.criterion].append(row)
+    return pd.DataFrame(
+        [
+            {"criterion": criterion} | flip_counts(own, lambda row: documents[row.query_id])
+            for criterion, own in rows.items()
+        ]
+    )
+
+
+def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float]:
+    """Count verdicts that change with the order, among the pairs scored in both orders.
+
+    The scorer sees both answers at once, so its rate of 0 has no interval.
+    """
+    asked = [row for row in rows if row.is_asked]
+    scored = [row for row in asked if row.verdict != "unscored"]
+    flipped = pd.Series([row.is_flipped for row in scored], dtype=bool)
+    low, high = share_interval(flipped, pd.Series([*map(cluster_of, scored)], dtype=object))
+    if all(row.judge == "scorer" for row in scored):
+        low = high = float("nan")
+    return {
+        "asked": len(asked),
+        "unscored": len(asked) - len(scored),
+        "both_orders": len(scored),
+        "flipped": int(flipped.sum()),
+        "rate": flipped.mean(),
+        "low": low,
+        "high": high,
+    }

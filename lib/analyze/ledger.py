@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from lib.analyze.format import fraction
-from lib.analyze.tables import COUNTS, table2, table5
+from lib.analyze.tables import COUNTS, fraction, table2, table5
 from lib.core.arms import REWRITTEN, corpus_of
 from lib.core.records import Document, Normalized, Query, Record, Segment
 from lib.core.store import BadInput, artifact_path, made_by, require_path, shown

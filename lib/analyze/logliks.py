@@ -1,55 +1,53 @@
-"""Log-likelihoods of reference answers by structure, registered contrasts, and documents known."""
+"""Log-likelihoods of reference answers, their registered contrasts, documents known; Table 3."""
 
 import numpy as np
 import pandas as pd
 
-from lib.analyze.stats import cluster_interval, cluster_mean, holm, t_test
+from lib.analyze.stats import cluster_interval, cluster_mean, holm, over_units, t_test
 from lib.core.arms import ALL, BASE, is_trained, sorted_arms, split_arm
 from lib.core.records import STRUCTURES, Loss, Query, Score
+from lib.core.store import BadInput, made_by
+from lib.retention.records import Retention
 
 WAYS = ("question", "cloze")  # after the question; after the record's own words
 ONE_SEED = "one seed: no interval over retraining"
 SHOWN = ["contrast", "n", "clusters", "estimate", "low", "high", "p", "covers", "by_seed"]
 CONTRAST = [*SHOWN, "documents_low", "documents_high", "documents_p"]
+TABLE3 = (
+    "arm task n chance correct accuracy stderr only_base only_arm difference_points se_points "
+    "low_points high_points p p_holm"
+).split()
 
 
 def scored(queries: list[Query], scores: list[Score], clusters: dict[str, str]) -> pd.DataFrame:
     """Return a row per score: arm, query_id, structure, cluster, and nats per token by WAYS."""
+    rows = pd.DataFrame(map(vars, scores), columns=[*Score.model_fields])
+    numbers = rows.filter(regex="_(loglik|tokens)$").astype(float)
     structures = {query.query_id: query.structure for query in queries}
-    rows = [
-        (
-            row.arm,
-            row.query_id,
-            structures[row.query_id],
-            clusters[row.query_id],
-            row.answer_loglik / row.answer_tokens,
-            row.cloze_loglik / row.cloze_tokens if row.cloze_tokens else np.nan,
-        )
-        for row in scores
-    ]
-    return pd.DataFrame(rows, columns=["arm", "query_id", "structure", "cluster", *WAYS])
+    return rows.assign(
+        structure=rows.query_id.map(structures),
+        cluster=rows.query_id.map(clusters),
+        question=numbers.answer_loglik / numbers.answer_tokens,
+        cloze=numbers.cloze_loglik / numbers.cloze_tokens,
+    )[["arm", "query_id", "structure", "cluster", *WAYS]]
 
 
 def logliks_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return mean nats per token by arm and structure, and the gain over the base on the same
     answers; 95% intervals over clusters."""
-    before = rows[rows.arm == BASE].set_index("query_id")
-    found = []
+    before = rows[rows.arm == BASE].set_index("query_id")[[*WAYS]]
+    names, found = [f"{way}{end}" for way in WAYS for end in ("", "_gain")], []
     for arm in sorted_arms(rows.arm):
         own = rows[rows.arm == arm].set_index("query_id")
+        gains = own[[*WAYS]] - before.reindex(own.index) * (np.nan if arm == BASE else 1)
+        own = own.join(gains.add_suffix("_gain"))
         for structure in (*STRUCTURES, ALL):
             part = own[own.structure.eq(structure) | (structure == ALL)]
             cell = {"arm": arm, "structure": structure, "n": len(part)}
-            for way in WAYS:
-                known, gain = part[way].dropna(), (part[way] - before[way]).dropna()
-                for name, values in ((way, known), (f"{way}_gain", gain)):
-                    low, high = cluster_interval(values, part.cluster[values.index])
-                    is_empty = name != way and arm == BASE
-                    cell |= {
-                        name: np.nan if is_empty else values.mean(),
-                        f"{name}_low": low,
-                        f"{name}_high": high,
-                    }
+            for name in names:
+                values = part[name].dropna()
+                low, high = cluster_interval(values, part.cluster[values.index])
+                cell |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
             found.append(cell)
     return pd.DataFrame(found)
 
@@ -88,31 +86,30 @@ def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> 
 
 def _contrast(seeds: pd.DataFrame, second: str, first: str, structures: str) -> tuple:
     left, _, right = (side.split("+") for side in structures.partition(" - "))
-    used = seeds[seeds.index.get_level_values("structure").isin([*left, *right])]
-    is_left = used.index.get_level_values("structure").isin(left)
+    used = seeds[seeds.index.isin([*left, *right], level="structure")]
+    is_left = used.index.isin(left, level="structure")
+    clusters, sides = used.index.get_level_values("cluster"), [used[second], used[first]]
+    sizes = [side.shape[1] for side in sides]
+    is_one = any(
+        n == 1 and is_trained(arm.removeprefix("open-"))
+        for arm, n in zip((second, first), sizes, strict=True)
+    )
     # the same seed of two arms draws alike; an arm that no seed changes has the same for all
-    most = max((used[second], used[first]), key=lambda arm: arm.shape[1])
+    most = max(sides, key=lambda side: side.shape[1]).columns
     sides = [
-        used[arm]
-        if used[arm].shape[1] > 1
-        else pd.concat([used[arm].iloc[:, 0]] * most.shape[1], axis=1, keys=most.columns)
-        for arm in (second, first)
+        side if n > 1 else side.iloc[:, [0] * len(most)].set_axis(most, axis=1)
+        for side, n in zip(sides, sizes, strict=True)
     ]
     each = (sides[0] - sides[1]).dropna(axis=1, how="all")
-    clusters = used.index.get_level_values("cluster")
-    of_documents = cluster_mean(
-        each.mean(axis=1), pd.Series(clusters), None if is_left.all() else is_left
-    )
-    mean, error, freedom = of_documents
-    by_seed = each[is_left].mean() - (0 if is_left.all() else each[~is_left].mean())
-    parts = [(error**2, freedom)]
+    by_seed, is_second = each[is_left].mean(), None
+    if not is_left.all():
+        by_seed, is_second = by_seed - each[~is_left].mean(), is_left
+    mean, error, freedom = cluster_mean(each.mean(axis=1), clusters, is_second)
+    parts, covers = [(error**2, freedom)], ONE_SEED if is_one else "documents"
     alone = t_test(mean, parts)
-    is_one = [
-        used[arm].shape[1] == 1 and is_trained(arm.removeprefix("open-")) for arm in (second, first)
-    ]
-    if not any(is_one) and len(by_seed) > 1:
+    if not is_one and len(by_seed) > 1:
         parts.append((by_seed.var() / len(by_seed), len(by_seed) - 1))
-    covers = ONE_SEED if any(is_one) else "documents and seeds" if len(parts) > 1 else "documents"
+        covers = "documents and seeds"
     return (len(used), clusters.nunique(), mean, *t_test(mean, parts), covers, [*by_seed], *alone)
 
 
@@ -159,3 +156,63 @@ def known_table(
         .astype({"n": int, "answered": int})
         .sort_values("loglik", ascending=False)
     )
+
+
+def table3(arms: list[Retention]) -> pd.DataFrame:
+    """Return one row per arm and task, in columns TABLE3; accuracy and stderr are fractions of 1.
+
+    Differences from the base are paired by item, in points. Raises BadInput if arms differ in more
+    than their weights, or in their items.
+    """
+    for other in arms[1:]:
+        _check_alike(arms[0], other)
+    known = {arm.arm: {(row.task, row.item): row.is_correct for row in arm.items} for arm in arms}
+    tasks = {arm.arm: arm.tasks for arm in arms}
+    rows = [
+        {"arm": name} | _retained(known[name], task, known.get(BASE, {}) if name != BASE else {})
+        for name in sorted_arms(known)
+        for task in tasks[name]
+    ]
+    table = pd.DataFrame(rows, columns=TABLE3)
+    floats = "chance accuracy stderr difference_points se_points p".split()
+    table = table.astype(dict.fromkeys(floats, float))
+    return table.assign(p_holm=holm(table.p))
+
+
+def _check_alike(*arms: Retention) -> None:
+    one, two = (
+        {
+            **arm.fingerprint,
+            "checkpoint": "",
+            "items": {(row.task, row.item) for row in arm.items},
+            **{task["task"]: task["asked"] for task in arm.tasks},
+        }
+        for arm in arms
+    )
+    if differ := [name for name in {**one, **two} if one.get(name) != two.get(name)]:
+        raise BadInput(
+            f"{arms[0].arm} and {arms[1].arm} were measured differently: {', '.join(differ)}; run "
+            f"{made_by('retention')} for both with the same parameters"
+        )
+
+
+def _retained(own: dict[tuple, bool], task: dict, before: dict[tuple, bool]) -> dict:
+    items = [item for item in own if item[0] == task["task"]]
+    cell = {key: task[key] for key in TABLE3 if key in task}
+    cell["correct"] = sum(own[item] for item in items)
+    if not before or not items:
+        return cell
+    from statsmodels.stats.contingency_tables import mcnemar  # slow to import
+
+    change = np.array([float(own[item]) - before[item] for item in items])
+    only_base, only_arm = int((change < 0).sum()), int((change > 0).sum())
+    found = over_units(100 * change)
+    return cell | {
+        "only_base": only_base,
+        "only_arm": only_arm,
+        "difference_points": 100 * change.mean(),
+        "se_points": (found["sd"] or np.nan) / len(change) ** 0.5,
+        "low_points": found["low"],
+        "high_points": found["high"],
+        "p": mcnemar([[0, only_base], [only_arm, 0]], exact=True).pvalue,
+    }

@@ -13,8 +13,8 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lib.analyze.format import DASH, as_csv, in_words, labelled
 from lib.analyze.stats import ALPHA
+from lib.analyze.tables import DASH, as_csv, in_words, labelled
 from lib.core.arms import ALL, BASE
 from lib.core.records import OUTCOMES, STRUCTURES
 from lib.core.store import choices, replacing, result_path, write_text
@@ -125,15 +125,14 @@ def offset(index: int, n: int, width: float = 0.8) -> float:
 def intervals(
     axes: Axes, x: Values, y: Values, low: Values, high: Values, *, upright: bool = False, **line
 ) -> None:
-    """Draw horizontal or `upright` intervals around points; one with an unknown end is not drawn.
+    """Draw horizontal or `upright` intervals around points; none where the ends are unknown.
 
     `line` styles them. An end that rounding moves past its point is drawn at the point.
     """
-    middle = np.asarray(y if upright else x, float)
-    reach = np.clip([middle - np.asarray(low, float), np.asarray(high, float) - middle], 0, None)
-    reach[:, np.isnan(reach).any(axis=0)] = np.nan
+    middle = np.array(y if upright else x, float)
+    reach = {"yerr" if upright else "xerr": np.clip([middle - low, high - middle], 0, None)}
     look = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9} | line
-    axes.errorbar(x, y, **{"yerr" if upright else "xerr": reach}, **look)
+    axes.errorbar(x, y, **reach, **look)
 
 
 def forest(
@@ -153,11 +152,10 @@ def forest(
     `look` styles the markers, `line` the intervals.
     """
     intervals(axes, estimate, y, low, high, **line or {})
-    edge = {"markeredgecolor": "black", "markeredgewidth": 0.6}
-    look = {"linestyle": "none", "markersize": 5, "zorder": 3} | edge | look
+    look = {"linestyle": "", "markersize": 5, "zorder": 3, "mec": "black", "mew": 0.6} | look
     y, estimate, filled = np.array(y), np.array(estimate), np.full(len(y), filled, bool)
-    for here, color in ((filled, look["color"]), (~filled, "white")):
-        axes.plot(estimate[here], y[here], markerfacecolor=color, **look)
+    axes.plot(estimate[filled], y[filled], **look)
+    axes.plot(estimate[~filled], y[~filled], mfc="white", **look)
     axes.plot([], [], label=label, **look)
 
 
@@ -279,10 +277,15 @@ def draw_forest(
 def draw_paired(table: pd.DataFrame) -> Drawn:
     """Draw paired differences, one panel per pair of arms; filled if the arms differ."""
     shown = table[table.n > 0]
-    shown = shown.assign(pair=shown["second"] + " – " + shown["first"])
-    label = "Difference in accuracy (points); filled: Holm p ≤ 5%"
-    look = {"panel": "pair", "filled": shown.differs, "label": label}
-    return draw_forest(shown, _POINTS, "structure", **look), table
+    figure = draw_forest(
+        shown.assign(pair=shown["second"] + " – " + shown["first"]),
+        _POINTS,
+        "structure",
+        label="Difference in accuracy (points); filled: Holm p ≤ 5%",
+        panel="pair",
+        filled=shown.differs,
+    )
+    return figure, table
 
 
 def draw_seeds(table: pd.DataFrame) -> Drawn:
@@ -309,8 +312,7 @@ def draw_loglik_curve(table: pd.DataFrame) -> Drawn:
     for axes, part in parts:
         for index, name in enumerate(STRUCTURES):
             line = part[part.structure == name]
-            look = {"markersize": 3.5, "label": in_words(name)} | marker(index)
-            axes.plot(line.epoch, line["mean"], **look)
+            axes.plot(line.epoch, line["mean"], ms=3.5, label=in_words(name), **marker(index))
         axes.set(xlabel="Epoch")
         axes.xaxis.get_major_locator().set_params(integer=True)
     figure.axes[0].set(ylabel="Log-likelihood of the answer\n(nats per token)")
@@ -322,16 +324,11 @@ def draw_loglik_curve(table: pd.DataFrame) -> Drawn:
 def draw_training(epochs: pd.DataFrame) -> Drawn:
     """Draw training and validation loss (left) and gradient norm (right) against epoch."""
     figure, (left, right) = panels(2, 2.3)
-    lines = {
-        "loss": (left, "-o", "training"),
-        "validation_loss": (left, "--s", "validation"),
-        "gradient_norm": (right, "-o", None),
-    }
-    for index, (column, (axes, look, label)) in enumerate(lines.items()):
-        if column in epochs:
-            axes.plot(
-                epochs.epoch, epochs[column], look, label=label, color=f"C{index}", markersize=2.5
-            )
+    lines = epochs.set_index("epoch")
+    left.plot(lines.loss, "-oC0", label="training", ms=2.5)
+    if "validation_loss" in lines:
+        left.plot(lines.validation_loss, "--sC1", label="validation", ms=2.5)
+    right.plot(lines.gradient_norm, "-oC2", ms=2.5)
     left.set(xlabel="Epoch", ylabel="Loss (nats per token)", yscale="log")
     left.yaxis.set_minor_formatter("{x:g}")
     right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))

@@ -1,16 +1,32 @@
-"""The paper's Tables 1 to 5 (published.csv) and settings (published.md) beside a run's."""
+"""Win rates of a run, and the paper's Tables 1 to 5 and settings (published.*) beside a run's."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
-from lib.analyze.format import DASH, with_error
 from lib.analyze.stats import wilson
-from lib.analyze.tables import formatted_table, table2, table5, widened
-from lib.analyze.win_rates import COLUMNS, formatted_table4
+from lib.analyze.tables import (
+    DASH,
+    crossed,
+    estimate,
+    formatted_table,
+    fraction,
+    table2,
+    table5,
+    widened,
+)
 from lib.core.arms import ALL, BASE, sorted_arms
+from lib.core.records import OUTCOMES, Query
+from lib.core.store import BadInput, made_by
+from lib.judge.llm_judge import CRITERIA, Preference
 from lib.retention.records import label_of
 
+_PAIR = ["first_arm", "second_arm"]
+COLUMNS = [
+    *[*_PAIR, "structure", "criterion", "outcome"],
+    *["n", "unscored", "count", "share", "low", "high"],
+]
 PAPER, RUN = SOURCES = ("paper", "this run")
 DEVIATIONS = Path(__file__).with_suffix(".md")
 # the laboratory's tasks are of the same kinds as the paper's
@@ -22,6 +38,51 @@ _KINDS = {
     "Continuation": "continuation",
     "Last word": "last word",
 }
+
+
+def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFrame:
+    """Return Table 4 in COLUMNS: a row per pair of arms, structure, criterion and outcome.
+
+    Each share has its own interval over documents. Raises BadInput unless a pair has one
+    preference per query and criterion.
+    """
+    cells = [(query.query_id, query.structure, query.document_id) for query in queries]
+    known = pd.DataFrame(cells, columns=["query_id", "structure", "cluster"])
+    rows = pd.DataFrame(map(vars, preferences), columns=[*Preference.model_fields])
+    tables = []
+    for pair, found in rows.groupby(_PAIR, sort=False):
+        for criterion in CRITERIA:
+            judged = found.query_id[found.criterion == criterion]
+            if sorted(judged) != sorted(known.query_id):
+                raise BadInput(
+                    f"{' and '.join(pair)}, {criterion}: {len(judged)} preferences do not match "
+                    f"the {len(known)} queries one to one: run {made_by('preferences')} again "
+                    "for this pair, in one order and by one judge"
+                )
+        wrong = dict.fromkeys(OUTCOMES, "incorrect")  # what is unscored becomes None
+        verdicts = {one: found.verdict.map(wrong | {one: "correct"}) for one in OUTCOMES}
+        each = [found.assign(outcome=one, verdict=verdicts[one]) for one in OUTCOMES]
+        levels = {"structure": (), "criterion": CRITERIA, "outcome": OUTCOMES}
+        cells = crossed(pd.concat(each).merge(known, on="query_id"), levels)
+        tables.append(cells.assign(**dict(zip(_PAIR, pair, strict=True))))
+    if not tables:
+        return pd.DataFrame(columns=COLUMNS)
+    table = pd.concat(tables, ignore_index=True)
+    return table.rename(columns={"correct": "count", "accuracy": "share"})[COLUMNS]
+
+
+def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
+    """Format Table 4 as in the paper: one row per pair and structure that has queries.
+
+    Cells are "21/191 = 10.99% [7.3, 16.2]", a dash if nothing was scored.
+    """
+    table = table[table.n > 0]
+    named = table.assign(
+        pair=table.first_arm + " (A) vs " + table.second_arm + " (B)",
+        column=table.criterion + ": " + table.outcome,
+    )
+    numbers = table["count"], table.n - table.unscored, table.low, table.high
+    return widened(named, ["pair", "structure"], "column", [*map(fraction, *numbers)])
 
 
 def published_cells(table: int) -> pd.DataFrame:
@@ -54,14 +115,12 @@ def paper_table1() -> pd.DataFrame:
 
 
 def paper_table4() -> pd.DataFrame:
-    """Return Table 4 as counts, in the columns of lib.analyze.win_rates.table4."""
+    """Return Table 4 as counts, in the columns of `table4`."""
     rows = []
     for cell in published_cells(4).astype({"value": int, "n": int}).itertuples():
-        names, share = (
-            (*cell.arm.split(), cell.structure, *cell.what.split(": ")),
-            cell.value / cell.n,
-        )
-        rows.append((*names, cell.n, 0, cell.value, share, *wilson(cell.value, cell.n)))
+        count, n = cell.value, cell.n
+        names = (*cell.arm.split(), cell.structure, *cell.what.split(": "))
+        rows.append((*names, n, 0, count, count / n, *wilson(count, n)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -101,7 +160,7 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 3 of the paper and of this run (retention.table3, possibly empty).
+    """Return Table 3 of the paper and of this run (logliks.table3, possibly empty).
 
     Means and errors are in %, differences from the base in points; the paper's without an error.
     """
@@ -128,9 +187,14 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
 
 def formatted_table3(table: pd.DataFrame) -> pd.DataFrame:
     """Format `table3_with_paper`: "62.33" or "85.00 ± 2.53 (-1.00 ± 0.71)" from the base."""
+    columns = ["mean", "error", "difference", "difference_error"]
     texts = []
-    for _, row in table.iterrows():
-        level = with_error(row["mean"], row.error)
-        gain = with_error(row.difference, row.difference_error, sign="+")
-        texts.append(level if pd.isna(row.difference) else f"{level} ({gain})")
+    for mean, error, difference, its_error in table[columns].itertuples(index=False):
+        gain = f" ({_with_error(difference, its_error, '+')})" * pd.notna(difference)
+        texts.append(_with_error(mean, error) + gain)
     return widened(table, ["source", "arm"], "task", texts).replace("", DASH)
+
+
+def _with_error(value: float, error: float, sign: str = "") -> str:
+    known = pd.notna(value) and pd.notna(error)
+    return estimate(value, digits=2, sign=sign) + (f" ± {error:.2f}" if known else "")

@@ -32,9 +32,9 @@ def wilson(count: float, n: int) -> tuple[float, float]:
 
     if not n:
         return float("nan"), float("nan")
-    low, high = proportion_confint(count, n, method="wilson")
-    # rounding may move an end past the share
-    return max(0.0, min(float(low), count / n)), min(1.0, max(float(high), count / n))
+    share, ends = count / n, proportion_confint(count, n, method="wilson")
+    low, high = np.clip(ends, (0, share), (share, 1))  # rounding may move an end past the share
+    return float(low), float(high)
 
 
 def cluster_mean(
@@ -50,24 +50,16 @@ def cluster_mean(
     sides = [np.ones(len(values), bool)] if is_second is None else [is_second, ~is_second]
     mean, scores, covariance = 0.0, np.zeros(len(names)), np.zeros((len(names),) * 2)
     for sign, side in zip((1, -1), sides, strict=False):
-        if not side.any():
+        n, own = side.sum(), codes[side]
+        if not n:
             return (float("nan"),) * 3
-        sizes = np.bincount(codes[side], minlength=len(names))
-        share, own = sizes / sizes.sum(), values[side].mean()
+        share, middle = np.bincount(own, minlength=len(names)) / n, values[side].mean()
         with np.errstate(divide="ignore", invalid="ignore"):
             adjusted = 1 / np.sqrt(1 - share)
-            scores += (
-                sign
-                * adjusted
-                * np.bincount(codes[side], values[side] - own, len(names))
-                / sizes.sum()
-            )
-            covariance += (
-                (np.diag(share) - np.outer(share, share))
-                * np.outer(adjusted, adjusted)
-                / sizes.sum()
-            )
-        mean += sign * own
+            scores += sign * adjusted * np.bincount(own, values[side] - middle, len(names)) / n
+            apart = np.diag(share) - np.outer(share, share)
+            covariance += apart * np.outer(adjusted, adjusted) / n
+        mean += sign * middle
     if not np.isfinite(covariance).all():  # a cluster has all values of a side
         return float(mean), float("nan"), float("nan")
     freedom = np.trace(covariance) ** 2 / (covariance**2).sum()
@@ -88,15 +80,15 @@ def cluster_interval(
     return max(-bound, mean - reach), min(bound, mean + reach)
 
 
-def t_over(values) -> dict[str, float]:
-    """Return n, estimate, low, high, sd and p of independent `values` (t test against 0).
+def over_units(values: Sequence[float]) -> dict[str, float]:
+    """Return n, estimate, low, high, sd and p (t test against 0) of one value per independent unit.
 
-    NaN values are left out; low, high and p are NaN with fewer than two values or equal ones.
+    `p_flips` is of `sign_flip_p`. NaN values are left out; low, high, p and p_flips are NaN with
+    fewer than two values or equal ones.
     """
-    values = np.asarray(values, dtype=float)
-    values = values[~np.isnan(values)]
+    values = pd.Series(values, dtype=float).dropna().to_numpy()
     found = {"n": len(values), "estimate": values.mean() if len(values) else np.nan}
-    found |= dict.fromkeys(("low", "high", "sd", "p"), np.nan)
+    found |= dict.fromkeys(("low", "high", "sd", "p", "p_flips"), np.nan)
     if len(values) < 2:
         return found
     found["sd"] = float(values.std(ddof=1))
@@ -105,8 +97,9 @@ def t_over(values) -> dict[str, float]:
     from scipy.stats import ttest_1samp  # slow to import
 
     test = ttest_1samp(values, 0)
-    low, high = test.confidence_interval(1 - ALPHA)
-    return found | {"low": float(low), "high": float(high), "p": float(test.pvalue)}
+    low, high = map(float, test.confidence_interval(1 - ALPHA))
+    tests = {"p": float(test.pvalue), "p_flips": sign_flip_p(values)}
+    return found | {"low": low, "high": high} | tests
 
 
 def share_interval(
@@ -158,55 +151,23 @@ def t_test(mean: float, parts: Iterable[tuple[float, float]]) -> tuple[float, fl
     return mean - reach, mean + reach, 2 * float(stdtr(freedom, -abs(mean) / error))
 
 
-def sign_flip_p(
-    differences: pd.Series, clusters: pd.Series, *, draws: int = 9999, seed: int = 17
-) -> float:
-    """Return the two-sided p of a mean difference, flipping the signs of whole clusters.
+def sign_flip_p(values: np.ndarray) -> float:
+    """Return the two-sided p of a sum of `values` over all 2^n patterns of their signs.
 
-    Exact if fewer sign patterns than `draws`; 1 if no cluster differs, NaN without a value.
+    Values are rounded to 1/20,000 of the largest (coarser above 200), so that equal sums can be
+    counted together; a sum that rounding may have moved counts. 1 without a value but 0.
     """
-    from scipy.stats import permutation_test  # slow to import, and many notebooks need no test
-
-    sums = differences.groupby(np.asarray(clusters)).sum().to_numpy(float)
-    varied = sums[np.abs(sums) > ROUNDING]
-    if len(varied) < 2:
-        return 1.0 if len(sums) else float("nan")
-    return float(
-        permutation_test(
-            (varied,),
-            lambda values, axis: values.sum(axis=axis),
-            permutation_type="samples",
-            vectorized=True,
-            n_resamples=draws,
-            rng=np.random.default_rng(seed),
-        ).pvalue
-    )
-
-
-def exact_flips(values: np.ndarray) -> float:
-    """Return the two-sided p of a sum of `values` over all 2^n patterns of signs.
-
-    Values are rounded to 1/20,000 of the largest, so that equal sums can be counted together; a
-    sum that rounding may have moved below the observed one counts.
-    """
-    sizes = np.rint(20_000 * np.abs(values) / np.abs(values).max()).astype(int)
+    varied = values[np.abs(values) > ROUNDING]
+    if not len(varied):
+        return 1.0 if len(values) else float("nan")
+    steps = min(20_000, 4_000_000 // len(varied))
+    whole = np.rint(steps * varied / np.abs(varied).max()).astype(int)
+    unit = np.gcd.reduce(whole)
     shares = np.ones(1)  # of the patterns, by the sum of the values that are positive
-    for size in sizes:
+    for size in np.abs(whole) // unit:
         shares = (np.pad(shares, (0, size)) + np.pad(shares, (size, 0))) / 2
-    sums = 2 * np.arange(len(shares)) - sizes.sum()
-    observed = abs((np.sign(values) * sizes).sum())
-    return float(min(1.0, shares[np.abs(sums) >= observed - len(sizes)].sum()))
-
-
-def over_units(values: Sequence[float]) -> dict[str, float]:
-    """Return `t_over` of one value per independent unit, and p_flips of `exact_flips`.
-
-    NaN values are left out. Interval and p are NaN for one unit, or if all units are equal.
-    """
-    found = t_over(values)
-    if np.isnan(found["p"]):
-        return found | {"p_flips": np.nan}
-    return found | {"p_flips": exact_flips(pd.Series(values, dtype=float).dropna().to_numpy())}
+    sums = np.abs(2 * np.arange(len(shares)) - len(shares) + 1) * unit
+    return float(min(1.0, shares[sums >= abs(whole.sum()) - len(whole)].sum()))
 
 
 def holm(p_values: pd.Series, *, count_unknown: bool = False) -> pd.Series:
@@ -238,13 +199,6 @@ def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[st
     return clusters
 
 
-def add_clusters(
-    rows: pd.DataFrame, queries: Iterable[Query], facts: Iterable[Fact] = ()
-) -> pd.DataFrame:
-    """Return `rows` of lib.analyze.tables.joined with a column `cluster` (see `clusters_of`)."""
-    return rows.assign(cluster=rows.query_id.map(clusters_of(queries, facts)))
-
-
 def spread(rows: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …): SPREAD.
 
@@ -252,28 +206,23 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
     """
     found = [
         {"arm": arm, "structure": structure, "seeds": len(names)} | _spread(rows, names, structure)
-        for arm, names in _seeds_of(sorted_arms(rows.arm)).items()
+        for arm, names in _seeds_of(rows.arm).items()
         for structure in (*STRUCTURES, ALL)
     ]
     return pd.DataFrame(found, columns=SPREAD)
 
 
-def paired(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataFrame:
+def paired(rows: pd.DataFrame) -> pd.DataFrame:
     """Compare all pairs of arms, each averaged over its seeds, by structure, in points.
 
     An unscored answer is not correct, as in Table 2. Then each structure's gain - that of prose,
     untested. Arms differ if Holm's p is at most 5% and the interval excludes 0.
     """
-    seeds = _seeds_of(sorted_arms(rows.arm))
+    seeds = _seeds_of(rows.arm)
     cells = [(structure, "") for structure in (*STRUCTURES, ALL)]
     cells += [(structure, prose()) for structure in list(STRUCTURES)[1:]]
-    found = []
-    for pair in combinations(seeds, 2):
-        for structure, beyond in cells:
-            cell, change, clusters = _difference(rows, pair, seeds, structure, beyond)
-            p = np.nan if beyond else sign_flip_p(change, clusters, draws=draws, seed=seed)
-            name = f"{structure} – {beyond}" if beyond else structure
-            found.append(cell | {"structure": name, "p": p})
+    pairs = combinations(seeds, 2)
+    found = [_difference(rows, pair, seeds, *cell) for pair in pairs for cell in cells]
     table = pd.DataFrame(found, columns=PAIRED)
     table["p_holm"] = holm(table.p)
     holds_0 = table.low_points.le(0) & table.high_points.ge(0)
@@ -288,42 +237,47 @@ def paired(rows: pd.DataFrame, *, draws: int = 9999, seed: int = 17) -> pd.DataF
 
 def _seeds_of(names: Iterable[str]) -> dict[str, list[str]]:
     arms: dict[str, list[str]] = {}
-    for name in names:
+    for name in sorted_arms(names):
         arms.setdefault(split_arm(name)[0], []).append(name)
     return arms
 
 
-# each query's mean over the seeds, its cluster, and each seed's mean; queries of `beyond` first
+# each query's mean over the seeds, cluster and structure, and each seed's mean; of `beyond` first
 def _over_seeds(
     rows: pd.DataFrame, names: list[str], structure: str, beyond: str = ""
-) -> tuple[pd.Series, pd.Series, pd.Series]:
+) -> tuple[pd.DataFrame, pd.Series]:
     rows = rows[rows.arm.isin(names)]
-    rows = rows.assign(correct=rows.verdict.eq("correct").astype(float))
+    rows = rows.assign(mean=rows.verdict.eq("correct").astype(float))
     parts = [rows[(rows.structure == name) | (name == ALL)] for name in (beyond, structure) if name]
-    each = [part.groupby("arm").correct.mean().reindex(names) for part in parts]
-    both = pd.concat(parts).groupby("query_id")
-    return both.correct.mean(), both.cluster.first(), each[-1] - (each[0] if beyond else 0)
+    each = [part.groupby("arm")["mean"].mean().reindex(names) for part in parts]
+    both = {"mean": "mean", "cluster": "first", "structure": "first"}
+    queries = pd.concat(parts).groupby("query_id").agg(both)
+    return queries, each[-1] - (each[0] if beyond else 0)
+
+
+def _of_seeds(deviations: Iterable[float], sizes: Iterable[int]) -> list[tuple[float, float]]:
+    both = zip(deviations, sizes, strict=True)
+    return [(deviation**2 / n, n - 1) for deviation, n in both if deviation > 0]
 
 
 def _spread(rows: pd.DataFrame, names: list[str], structure: str) -> dict:
-    queries, clusters, each = _over_seeds(rows, names, structure)
-    cell = {"n": len(queries), "clusters": clusters.nunique()}
-    if queries.empty:
-        return cell | {"each": [], "interval": NONE}
-    mean, error, _ = cluster_mean(queries, clusters)
-    independent = float(queries.std(ddof=1)) / len(queries) ** 0.5
-    seeds, deviation = len(names), float(each.std(ddof=1))
-    of_seeds = [(deviation**2 / seeds, seeds - 1)] if deviation > 0 else []
-    low, high = share_interval(queries, clusters, of_seeds)
-    return cell | {
+    queries, each = _over_seeds(rows, names, structure)
+    values, n, deviation = queries["mean"], len(queries), float(each.std())
+    mean, error, _ = cluster_mean(values, queries.cluster)
+    of_seeds = _of_seeds([deviation], [len(names)])
+    low, high = share_interval(values, queries.cluster, of_seeds)
+    independent = values.sem()
+    return {
+        "n": n,
+        "clusters": queries.cluster.nunique(),
         "mean": mean,
-        "each": [float(value) for value in each],
+        "each": [*each.dropna()],
         "sd_seeds": deviation,
         "se_queries": error if error > ROUNDING else np.nan,
         "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
         "low": low,
         "high": high,
-        "interval": _covered(seeds > 1, low),
+        "interval": _covered(len(names) > 1, low),
     }
 
 
@@ -331,40 +285,35 @@ def _spread(rows: pd.DataFrame, names: list[str], structure: str) -> dict:
 # Gelbach and Miller 2011); with two seeds the interval covers 87%, so take three.
 def _difference(
     rows: pd.DataFrame, pair: tuple[str, str], seeds: dict, structure: str, beyond: str
-) -> tuple[dict, pd.Series, pd.Series]:
-    sides = [_over_seeds(rows, seeds[arm], structure, beyond) for arm in pair]
-    change = 100 * (sides[1][0] - sides[0][0]).dropna()
-    clusters = sides[0][1][change.index]
-    is_beyond = None
-    if beyond:
-        of_query = rows.drop_duplicates("query_id").set_index("query_id").structure
-        is_beyond = (of_query[change.index] == structure).to_numpy()
-    deviations = [100 * float(each.std(ddof=1)) for _, _, each in sides]
-    has_seeds = all(
-        arm == BASE or not np.isnan(sd) for arm, sd in zip(pair, deviations, strict=True)
-    )
-    of_seeds = [
-        (sd**2 / len(seeds[arm]), len(seeds[arm]) - 1)
-        for arm, sd in zip(pair, deviations, strict=True)
-        if has_seeds and not np.isnan(sd)
-    ]
-    mean, error, freedom = cluster_mean(change, clusters, is_beyond)
+) -> dict:
+    found = (_over_seeds(rows, seeds[arm], structure, beyond) for arm in pair)
+    sides, each = zip(*found, strict=True)
+    change = 100 * (sides[1]["mean"] - sides[0]["mean"]).dropna()
+    queries, sizes = sides[0].loc[change.index], [len(seeds[arm]) for arm in pair]
+    deviations = [100 * float(one.std()) for one in each]
+    has_seeds = all(arm == BASE or n > 1 for arm, n in zip(pair, sizes, strict=True))
+    is_beyond = queries.structure.eq(structure).to_numpy() if beyond else None
+    mean, error, freedom = cluster_mean(change, queries.cluster, is_beyond)
     low, high, bound = np.nan, np.nan, 200 if beyond else 100
     if error > ROUNDING:
+        of_seeds = _of_seeds(deviations, sizes) if has_seeds else []
         low, high, _ = t_test(mean, [(error**2, freedom), *of_seeds])
+    sums = change.groupby(queries.cluster).sum().to_numpy(float)
     cell = {
+        "structure": f"{structure} – {beyond}" if beyond else structure,
         "n": len(change),
-        "clusters": clusters.nunique(),
+        "clusters": queries.cluster.nunique(),
         "only_first": int((change < 0).sum()),
         "only_second": int((change > 0).sum()),
         "difference_points": mean,
         "low_points": max(low, -bound),
         "high_points": min(high, bound),
         "interval": _covered(has_seeds, low),
+        "p": np.nan if beyond else sign_flip_p(sums),
     }
-    for side, arm, sd in zip(("first", "second"), pair, deviations, strict=True):
-        cell |= {side: arm, f"seeds_{side}": len(seeds[arm]), f"sd_{side}_points": sd}
-    return cell, change, clusters
+    for side, arm, n, deviation in zip(("first", "second"), pair, sizes, deviations, strict=True):
+        cell |= {side: arm, f"seeds_{side}": n, f"sd_{side}_points": deviation}
+    return cell
 
 
 def _covered(has_seeds: bool, low: float) -> str:

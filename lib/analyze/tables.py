@@ -1,56 +1,59 @@
-"""Compute Tables 1, 2 and 5 of the paper from queries and verdicts, with cluster intervals."""
+"""Tables 1, 2 and 5 of the paper with intervals over clusters; numbers as text, tables as files."""
 
+import re
 from collections.abc import Iterable
 
 import pandas as pd
 
-from lib.analyze.format import fraction, number, one_line, percent
-from lib.analyze.stats import LEAST_CLUSTERS, TOO_FEW, share_interval, wilson
+from lib.analyze.stats import LEAST_CLUSTERS, TOO_FEW, clusters_of, share_interval, wilson
 from lib.core.arms import ALL, ARMS, BASE, arm_label, sorted_arms
-from lib.core.records import STRUCTURES, Answer, Query, Verdict, listed, structure_label
-from lib.core.store import BadInput, made_by
+from lib.core.records import (
+    STRUCTURES,
+    Answer,
+    Fact,
+    Query,
+    Verdict,
+    listed,
+    structure_label,
+)
+from lib.core.store import BadInput, made_by, result_path, write_text
 from lib.core.values import is_numeric
 
 KINDS = ("numeric", "non-numeric")
 COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high", "unscored_share", "upper_bound"]
 FLAWS = ("empty", "refused", "filtered", "cut")  # of an endpoint's replies; counted if there is any
+TABLE1 = (
+    "queries question_words answer_words entities_mean entities_min entities_max entity_words"
+).split()
+DASH = "–"  # an unknown value
+_ESTIMATES = ("estimate", "mean", "difference")  # whose ends are low and high
+# the start of a formula in Excel, LibreOffice and Google Sheets
+_FORMULA = re.compile(r"\t|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def joined(
-    queries: list[Query], verdicts: list[Verdict], answers: Iterable[Answer] = ()
+    queries: list[Query],
+    verdicts: list[Verdict],
+    answers: Iterable[Answer] = (),
+    facts: Iterable[Fact] = (),
 ) -> pd.DataFrame:
     """One row per verdict, with structure, kind and cluster of its query.
 
-    The cluster is the document. Raises BadInput unless every arm has one verdict per query.
+    Clusters are `stats.clusters_of`. Raises BadInput unless every arm has one verdict per query.
     """
     flaws = {(row.arm, row.query_id): row.incomplete_reason for row in answers}
+    clusters = clusters_of(queries, facts)
     known = {
-        query.query_id: (query.structure, KINDS[not is_numeric(query)], query.document_id)
+        query.query_id: (query.structure, KINDS[not is_numeric(query)], clusters[query.query_id])
         for query in queries
     }
-    rows = pd.DataFrame(
-        [
-            (
-                row.arm,
-                row.query_id,
-                *known.get(row.query_id, [""] * 3),
-                row.verdict,
-                row.reason,
-                flaws.get((row.arm, row.query_id), ""),
-            )
-            for row in verdicts
-        ],
-        columns=[
-            "arm",
-            "query_id",
-            "structure",
-            "kind",
-            "cluster",
-            "verdict",
-            "reason",
-            "incomplete_reason",
-        ],
-    )
+    cells = [
+        (row.arm, row.query_id, *known.get(row.query_id, [""] * 3), row.verdict, row.reason)
+        + (flaws.get((row.arm, row.query_id), ""),)
+        for row in verdicts
+    ]
+    columns = "arm query_id structure kind cluster verdict reason incomplete_reason".split()
+    rows = pd.DataFrame(cells, columns=columns)
     for arm, judged in rows.groupby("arm", sort=False).query_id:
         if sorted(judged) != sorted(known):
             raise BadInput(
@@ -83,26 +86,18 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     `clusters` follows if rows have them, and a column for each of FLAWS if a row has one.
     """
     scores = rows.verdict.map({"correct": 1.0, "incorrect": 0.0, "unscored": 0.0})
-    is_scored = rows.verdict.isin(["correct", "incorrect"])
-    table = by_group(rows.assign(score=scores), by, "score", "cluster")
-    n = rows.groupby(by, sort=False).size().to_numpy()
-    correct = (table.n * table["mean"].fillna(0)).round().astype(int)
-    unscored = n - is_scored.groupby([rows[key] for key in by], sort=False).sum().to_numpy()
-    table = table.assign(
-        n=n,
-        correct=correct,
-        unscored=unscored,
-        accuracy=table["mean"],
-        unscored_share=unscored / n,
-        upper_bound=(correct + unscored) / n,
-    )
-    table = table[[*by, *COUNTS]]
+    rows = rows.assign(score=scores, lost=~rows.verdict.isin(["correct", "incorrect"]))
+    table = by_group(rows, by, "score", "cluster").rename(columns={"mean": "accuracy"})
+    groups = rows.groupby(by, sort=False)
+    n, unscored = groups.size().to_numpy(), groups.lost.sum().to_numpy()
+    correct = groups.score.sum().astype(int).to_numpy()
+    shares = {"unscored_share": unscored / n, "upper_bound": (correct + unscored) / n}
+    table = table.assign(n=n, correct=correct, unscored=unscored, **shares)[[*by, *COUNTS]]
     if "cluster" in rows:
-        table["clusters"] = rows.groupby(by, sort=False).cluster.nunique().to_numpy()
+        table["clusters"] = groups.cluster.nunique().to_numpy()
     if "incomplete_reason" in rows and rows.incomplete_reason.any():
-        flaws = pd.crosstab([rows[key] for key in by], rows.incomplete_reason).reindex(
-            columns=FLAWS
-        )
+        by_reason = pd.crosstab([rows[key] for key in by], rows.incomplete_reason)
+        flaws = by_reason.reindex(columns=FLAWS)
         table = table.join(flaws.dropna(axis=1), on=by)
     return table
 
@@ -125,32 +120,27 @@ def table1(queries: list[Query]) -> pd.DataFrame:
 
     entity_words is the mean over queries of answer words / entities, as in the paper.
     """
-    rows = []
-    for structure in (*STRUCTURES, ALL):
-        cell = [query for query in queries if structure in (query.structure, ALL)]
-        lists = [
-            query.answer.splitlines()
-            for query in cell
-            if structure != ALL and query.entity_count is not None
-        ]
-        entities = pd.Series(
-            [sum(1 for line in lines if line.strip()) for lines in lists], dtype="int64"
+    cells = [
+        (
+            query.structure,
+            len(query.question.split()),
+            len(query.answer.split()),
+            None
+            if query.entity_count is None
+            else sum(1 for line in query.answer.splitlines() if line.strip()),
         )
-        questions = pd.Series([len(query.question.split()) for query in cell], dtype="float64")
-        answers = pd.Series([len(query.answer.split()) for query in cell], dtype="float64")
-        rows.append(
-            {
-                "structure": structure,
-                "queries": len(cell),
-                "question_words": questions.mean(),
-                "answer_words": answers.mean(),
-                "entities_mean": entities.mean(),
-                "entities_min": entities.min(),
-                "entities_max": entities.max(),
-                "entity_words": (answers / entities).mean() if lists else float("nan"),
-            }
-        )
-    return pd.DataFrame(rows).round(2).astype({"entities_min": "Int64", "entities_max": "Int64"})
+        for query in queries
+    ]
+    numbers = ["question", "answer", "entities"]
+    rows = pd.DataFrame(cells, columns=["structure", *numbers])
+    rows = rows.astype(dict.fromkeys(numbers, float))
+    rows = pd.concat([rows, rows.assign(structure=ALL, entities=float("nan"))])
+    each = rows.assign(entity=rows.answer / rows.entities).groupby("structure")
+    ends, mean = ["mean", "min", "max"], "mean"
+    table = each.agg({"question": ["size", mean], "answer": mean, "entities": ends, "entity": mean})
+    table = table.set_axis(TABLE1, axis=1).reindex([*STRUCTURES, ALL]).fillna({"queries": 0})
+    whole = {"queries": int, "entities_min": "Int64", "entities_max": "Int64"}
+    return table.round(2).astype(whole).rename_axis("structure").reset_index()
 
 
 def table2(rows: pd.DataFrame) -> pd.DataFrame:
@@ -170,14 +160,12 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
     "17/65, 2 unscored" where `only_counts`. TOO_FEW is said of under LEAST_CLUSTERS.
     """
     if not {"arm", "accuracy"} <= set(table):
-        return pd.DataFrame(
-            {column: [number(value) for value in table[column]] for column in table}
-        )
+        return pd.DataFrame({name: [*map(number, table[name])] for name in table})
     texts = [
         f"{row.correct}/{row.n}, {row.unscored} unscored"
         if only_counts
         else fraction(row.correct, row.n, row.low, row.high)
-        + _too_few(row)
+        + f"; {TOO_FEW}" * _is_small(row)
         + (
             f"; {row.unscored} unscored ({row.unscored_share:.1%}): at most {row.upper_bound:.1%}"
             if row.unscored
@@ -190,9 +178,8 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
     return widened(table, keys, "arm", texts)[[*keys, *sorted_arms(table.arm)]]
 
 
-def _too_few(row) -> str:
-    is_few = getattr(row, "clusters", LEAST_CLUSTERS) < LEAST_CLUSTERS and row.n > 0
-    return f"; {TOO_FEW}" if is_few else ""
+def _is_small(row) -> bool:
+    return row.n > 0 and getattr(row, "clusters", LEAST_CLUSTERS) < LEAST_CLUSTERS
 
 
 def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str]) -> pd.DataFrame:
@@ -200,44 +187,36 @@ def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str])
 
     The cells are `texts`, one for each row of `table`; a cell without a row is empty.
     """
-    wide = table.assign(text=texts).pivot(index=keys, columns=column, values="text")
-    wide = wide.reindex(columns=table[column].unique()).fillna("").reset_index()
-    wide.columns.name = None
-    return table[keys].drop_duplicates().merge(wide, on=keys)
+    wide = table.assign(text=texts).pivot(index=keys, columns=column, values="text").fillna("")
+    wide = wide[table[column].unique()].rename_axis(columns=None)
+    return table[keys].drop_duplicates(ignore_index=True).join(wide, on=keys)
 
 
 def answer_to_question(table2: pd.DataFrame) -> str:
     """Return two sentences from Table 2: the first trained arm by structure, then the others,
     of which only dapt and dapt-n are shown by structure."""
-    arms = sorted_arms(table2.arm)
-    if not arms or not table2.n.sum():
+    arms, cells = sorted_arms(table2.arm), table2[table2.n > 0]
+    if cells.empty:
         return "There are no verdicts, so there is nothing to report."
     first = next((arm for arm in arms if arm != BASE), arms[0])
-    others = [
-        f"with {arm_label(arm)} on {_accuracies(table2[table2.arm == arm], arm not in ARMS[1:])}"
-        for arm in arms
-        if arm != first
+    told = [
+        f"with {arm_label(arm)} on "
+        + _accuracies(cells[cells.arm == arm], arm == first or arm in ARMS[1:])
+        for arm in sorted(arms, key=lambda arm: arm != first)
     ]
-    second = f" For comparison: {'; '.join(others)}." if others else ""
-    if any(map(_too_few, table2.itertuples())):
-        second += f" There are {TOO_FEW}: fewer than {LEAST_CLUSTERS}."
-    return (
-        f"The correct share of the answers [95% interval] is with {arm_label(first)} on "
-        f"{_accuracies(table2[table2.arm == first])}.{second}"
-    )
+    more = f" For comparison: {'; '.join(told[1:])}." if told[1:] else ""
+    if any(map(_is_small, cells.itertuples())):
+        more += f" There are {TOO_FEW}: fewer than {LEAST_CLUSTERS}."
+    return f"The correct share of the answers [95% interval] is {told[0]}.{more}"
 
 
-def _accuracies(table: pd.DataFrame, only_all: bool = False) -> str:
-    cells = table[(table.n > 0) & ((table.structure == ALL) | (not only_all))]
+def _accuracies(cells: pd.DataFrame, by_structure: bool) -> str:
     return listed(
         [
-            f"{structure_label(row.structure)} {percent(row.accuracy)}"
-            + (
-                ""
-                if pd.isna(row.low)
-                else f" [{percent(row.low, digits=0)} to {percent(row.high, digits=0)}]"
-            )
+            f"{structure_label(row.structure)} {row.accuracy:.1%}"
+            + ("" if pd.isna(row.low) else f" [{row.low:.0%} to {row.high:.0%}]")
             for row in cells.itertuples()
+            if by_structure or row.structure == ALL
         ]
     )
 
@@ -249,14 +228,165 @@ def with_texts(
 
     The texts come from documents and models: display them only where HTML is escaped.
     """
-    asked = {query.query_id: (query.question, query.answer) for query in queries}
+    asked = {query.query_id: query for query in queries}
     texts = {(answer.query_id, answer.arm): answer.answer for answer in answers}
-    return rows.assign(
-        **{
-            "question": [asked[name][0] for name in rows.query_id],
-            "reference answer": [one_line(asked[name][1]) for name in rows.query_id],
-            "answer": [
-                one_line(texts.get(key, "")) for key in zip(rows.query_id, rows.arm, strict=True)
-            ],
-        }
+    known = [asked[name] for name in rows.query_id]
+    replies = [texts.get(key, "") for key in zip(rows.query_id, rows.arm, strict=True)]
+    references = {"reference answer": [one_line(query.answer) for query in known]}
+    questions = [query.question for query in known]
+    return rows.assign(question=questions, **references, answer=[*map(one_line, replies)])
+
+
+def estimate(
+    value: float,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    digits: int = 1,
+    sign: str = "",
+) -> str:
+    """Format an estimate with its interval: "31.5 [26.0, 37.0]"; without `low`, the value alone.
+
+    Unknown is a dash, an interval with an unknown end "[–]". With `sign` "+", plus is shown.
+    """
+    if pd.isna(value):
+        return DASH
+    pattern = f"{sign}.{digits}f"
+    if low is None:
+        return f"{value:{pattern}}"
+    ends = DASH if pd.isna([low, high]).any() else f"{low:{pattern}}, {high:{pattern}}"
+    return f"{value:{pattern}} [{ends}]"
+
+
+def percent(share: float, low: float | None = None, high: float | None = None) -> str:
+    """Format a fraction as percent: "26.2%", or with its interval "26.2 [17.0, 38.0]"."""
+    if low is None:
+        return DASH if pd.isna(share) else f"{share:.1%}"
+    return estimate(100 * share, 100 * low, 100 * high)
+
+
+def fraction(
+    count: int, n: int, low: float | None = None, high: float | None = None, digits: int = 2
+) -> str:
+    """Format a count and its share: "17/65 = 26.15%", or with "[17.0, 38.0]"; a dash without n.
+
+    `low` and `high` are fractions of 1 and appear in percent.
+    """
+    if pd.isna(n) or not n:
+        return DASH
+    ends = "" if pd.isna([low, high]).any() else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{count:.0f}/{n:.0f} = {count / n:.{digits}%}{ends}"
+
+
+def p_value(p: float) -> str:
+    """Format a p value with two digits, never as 0."""
+    if pd.isna(p):
+        return DASH
+    return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+
+
+def number(value: object, pattern: str = ".2f") -> str:
+    """Format a cell of a table: floats by `pattern`, a dash for NaN, anything else as text."""
+    if isinstance(value, list):
+        return ", ".join(number(one, pattern) for one in value)
+    if pd.isna(value):
+        return DASH
+    return f"{value:{pattern}}" if isinstance(value, float) else str(value)
+
+
+def compact(table: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
+    """Format a table: an estimate and its interval (low, high; x_low, x_high) in one cell.
+
+    Estimates below 1, unless in points or percent, have three digits, others `digits`; p values
+    two.
+    """
+    names = {re.sub("_(points|percent)$", "", column): column for column in table}
+    plain = next((name for name in _ESTIMATES if name in names), "")
+    cells = {}
+    for name, column in names.items():
+        prefix = "" if name == plain else f"{name}_"
+        ends = [names.get(f"{prefix}{end}") for end in ("low", "high")]
+        if all(ends):
+            places = 3 if name == column and table[column].abs().max() <= 1 else digits
+            rows = table[[column, *ends]].itertuples(index=False)
+            cells[f"{column} [95%]"] = [estimate(*row, digits=places) for row in rows]
+        elif not re.search("(^|_)(low|high)$", name):
+            write = p_value if re.match("p(_|$)", name) else number
+            cells[column] = [*map(write, table[column])]
+    return pd.DataFrame(cells)
+
+
+def in_words(name: object) -> object:
+    """Return what a person reads for a structure, an arm, or a difference of two; else `name`."""
+    if not isinstance(name, str):
+        return name
+    return " – ".join(arm_label(structure_label(part)) for part in name.split(" – "))
+
+
+def labelled(table: pd.DataFrame) -> pd.DataFrame:
+    """Replace names of structures and arms, as columns or cells, by what a person reads."""
+    return table.map(in_words).rename(columns=in_words)
+
+
+def one_line(text: str) -> str:
+    """Show a text of several lines on one line, with ↵ for each line break."""
+    return " ↵ ".join(text.splitlines())
+
+
+def as_csv(table: pd.DataFrame, **options: object) -> str:
+    """Return `table` as CSV without its index; no text in it can start a spreadsheet's formula."""
+    texts = table.select_dtypes(["object", "string"]).map(_harmless)
+    return table.assign(**texts).to_csv(index=False, lineterminator="\n", **options)
+
+
+def _harmless(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    text = re.sub(r"\r\n?", "\n", cell)  # a bare return starts a row, unquoted
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def show(
+    study: str, name: str, numbers: pd.DataFrame, formatted: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Write `numbers` as CSV, `formatted` as Markdown and LaTeX below figures/<study>.
+
+    Return `formatted` for display. Without it, its cells are those of `formatted_table`.
+    """
+    formatted = labelled(formatted_table(numbers) if formatted is None else formatted)
+    formatted = formatted.rename(columns=lambda name: name.replace("_", " "))
+    pd.set_option("display.max_colwidth", None)  # else a notebook cuts cells at 50 characters
+    lines = [list(formatted), ["---"] * len(formatted.columns), *formatted.values.tolist()]
+    cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
+    texts = {
+        "csv": as_csv(numbers),
+        "md": "".join(f"| {' | '.join(line)} |\n" for line in cells),
+        "tex": formatted.to_latex(index=False, escape=True).replace("–", "--"),
+    }
+    for ending, text in texts.items():
+        write_text(result_path(study, f"{name}.{ending}"), text)
+    return formatted.set_axis([""] * len(formatted))  # rows have no numbers
+
+
+def remove_table(study: str, name: str) -> None:
+    """Remove a table that an earlier run wrote."""
+    for path in result_path(study, name).parent.glob(f"{name}.*"):
+        path.unlink()
+
+
+def browse(table: pd.DataFrame) -> None:
+    """Display a searchable, sortable table, also offline in the HTML copy; cells are escaped."""
+    import itables  # takes a second, and only notebooks browse
+
+    coded = labelled(table.filter(["arm", "structure"]))  # other cells are verbatim
+    itables.init_notebook_mode(all_interactive=False, connected=False)
+    css = ".dt-container td, .dt-container th {text-align: left !important; vertical-align: top}"
+    itables.show(
+        table.assign(**coded),
+        connected=False,
+        allow_html=False,
+        maxBytes=0,
+        classes="display compact",
+        style="width:100%",
+        css=css,
     )

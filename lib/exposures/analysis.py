@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, xlog1py, xlogy
 
 from lib.analyze import plots
-from lib.analyze.format import estimate, p_value
 from lib.analyze.stats import ALPHA, LEAST_FLIPS, holm, over_units
+from lib.analyze.tables import estimate, p_value
 from lib.core.arms import RAW
 from lib.core.records import STRUCTURES, prose, structure_label, structure_of
 from lib.core.store import made_by, require_path

@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from lib.analyze import export
-from lib.analyze.format import estimate, in_points, number, percent
+from lib.analyze import tables
 from lib.analyze.metrics import rouge_l
 from lib.analyze.plots import (
     finish,
@@ -30,7 +29,7 @@ from lib.analyze.plots import (
     styled,
 )
 from lib.analyze.stats import cluster_interval
-from lib.analyze.tables import by_group
+from lib.analyze.tables import by_group, estimate, number, percent
 from lib.core.arms import ALL
 from lib.core.records import Answer, Rejected, Verdict
 from lib.core.store import figures_path, made_by, write_text
@@ -186,7 +185,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 def _cell(row: dict, name: str) -> str:
     value, ends = row[name], [row[end] for end in INTERVALS.get(name, ())]
     if name.endswith("_points"):
-        return in_points(value, *ends)
+        return estimate(value, *ends, sign="+")
     if isinstance(value, float) and name not in ("pearson", "kappa"):
         return percent(value, *ends)
     return number(value, ".3g")
@@ -194,7 +193,7 @@ def _cell(row: dict, name: str) -> str:
 
 def show(study: str, name: str, table: pd.DataFrame) -> pd.DataFrame:
     """Write `table` to figures/<study> and return it as text, for display."""
-    return export.show(study, name, table, shown(table))
+    return tables.show(study, name, table, shown(table))
 
 
 def write_answer(study: str, scores: pd.DataFrame, floors: pd.DataFrame) -> str:

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from lib.analyze.export import show
+from lib.analyze.tables import show
 
 
 @pytest.fixture(autouse=True)

@@ -3,16 +3,14 @@
 import pandas as pd
 import pytest
 
-from lib.analyze.format import (
+from lib.analyze.tables import (
     compact,
     estimate,
     fraction,
-    in_points,
     number,
     one_line,
     p_value,
     percent,
-    with_error,
 )
 
 NAN = float("nan")
@@ -25,8 +23,8 @@ NAN = float("nan")
         (estimate(1, digits=2), "1.00"),
         (estimate(NAN, 1, 2), "–"),
         (estimate(1, NAN, NAN), "1.0 [–]"),
-        (in_points(-7.2, -12, 2.4), "-7.2 [-12.0, +2.4]"),
-        (in_points(0, NAN, NAN), "+0.0 [–]"),
+        (estimate(-7.2, -12, 2.4, sign="+"), "-7.2 [-12.0, +2.4]"),
+        (estimate(0, NAN, NAN, sign="+"), "+0.0 [–]"),
         (percent(0.262), "26.2%"),
         (percent(0.262, 0.17, 0.38), "26.2 [17.0, 38.0]"),
         (percent(NAN), "–"),
@@ -38,9 +36,6 @@ NAN = float("nan")
         (fraction(1, 2, 0, NAN), "1/2 = 50.00%"),
         (fraction(1, 2, digits=1), "1/2 = 50.0%"),
         (fraction(1, 2, NAN, NAN), "1/2 = 50.00%"),
-        (with_error(63.35, 0.38), "63.35 ± 0.38"),
-        (with_error(-1, NAN, sign="+"), "-1.00"),
-        (with_error(NAN, 1), "–"),
         (p_value(NAN), "–"),
         (p_value(1e-9), "<0.0001"),
         (p_value(0.00123), "0.0012"),

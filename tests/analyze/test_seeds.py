@@ -8,21 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.analyze.format import compact
 from lib.analyze.stats import (
     BOTH,
     NONE,
     QUERIES_ONLY,
-    add_clusters,
     clusters_of,
     paired,
     share_interval,
     spread,
 )
-from lib.analyze.tables import table2
+from lib.analyze.tables import compact, joined, table2
 from lib.core.arms import ARMS
 from lib.core.records import STRUCTURES, Fact
-from tests.analyze.test_tables import query
+from tests.analyze.test_tables import query, verdicts
 
 SEEDS = {"dapt": "1100000000", "daptAt2": "1110000000", "daptAt3": "1111000000"}
 STATES = {"1": "correct", "0": "incorrect", "-": "unscored"}
@@ -75,8 +73,11 @@ def test_a_cluster_is_the_product_in_all_its_documents_else_the_document():
     queries = [query(name, document_id=of, start=at, end=end) for name, of, at, end, _ in cases]
     assert list(clusters_of(queries, facts).values()) == [cluster for *_, cluster in cases]
     assert set(clusters_of(queries).values()) == {"d1", "d2", "d3", "d4"}
-    rows = add_clusters(pd.DataFrame({"query_id": ["c", "a"]}), queries, facts)
-    assert list(rows.cluster) == ["Valve", "Pump"]
+    states = dict.fromkeys("cabdef", "correct")
+    assert list(joined(queries, verdicts("dapt", states), facts=facts).cluster)[:2] == [
+        "Valve",
+        "Pump",
+    ]
 
 
 def test_a_hand_worked_comparison():
@@ -140,7 +141,7 @@ def test_queries_of_few_documents_that_change_together_are_no_evidence():
 )
 def test_what_differs_has_a_small_p_and_an_interval_without_0(pairs, per_cluster):
     base, dapt = ("".join(side) for side in zip(*pairs, strict=True))
-    table = paired(rows_of(per_cluster=per_cluster, base=base, dapt=dapt), draws=199)
+    table = paired(rows_of(per_cluster=per_cluster, base=base, dapt=dapt))
     apart = table.p_holm.le(0.05) & ~(table.low_points.le(0) & table.high_points.ge(0))
     assert table.differs.tolist() == apart.tolist()
     known = table.dropna(subset="low_points")

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lib.analyze.published import paper_table4
-from lib.analyze.win_rates import COLUMNS, flips, formatted_table4, table4
+from lib.analyze.agreement import flips
+from lib.analyze.published import COLUMNS, formatted_table4, paper_table4, table4
 from lib.core.arms import ALL
 from lib.core.records import STRUCTURES, Query
 from lib.judge.llm_judge import CRITERIA, Preference, compare_pairs

@@ -5,7 +5,7 @@ import math
 import pytest
 from lm_eval.api.metrics import mean_stderr
 
-from lib.analyze.retention import table3
+from lib.analyze.logliks import table3
 from lib.retention.records import (
     Retention,
     RetentionItem,

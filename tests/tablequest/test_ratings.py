@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lib.analyze.agreement import flip_counts
 from lib.analyze.tables import formatted_table
-from lib.analyze.win_rates import flip_counts
 from lib.core.records import Answer
 from lib.core.store import BadInput
 from lib.llm.calls import Calls
