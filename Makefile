@@ -43,7 +43,7 @@ study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and al
 	@$(RUN_STUDY)
 
 look: $(READY)  ## structures and passages of DOCUMENTS, what is left out, what MODEL would cost; uses no model
-	@"$(PYTHON)" -m lib.run.look "$(DOCUMENTS)" --model "$(MODEL)"
+	@"$(PYTHON)" -m lib.run.plan --documents "$(DOCUMENTS)" --model "$(MODEL)"
 
 plan: $(READY)  ## memory, hours and price of STUDY on DOCUMENTS; starts nothing
 	@"$(PYTHON)" -m lib.run.plan "$(STUDY)" --documents "$(DOCUMENTS)"
@@ -66,7 +66,7 @@ test-all: $(READY)  ## the same, with the slow tests and more examples per prope
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST)
 
 verify: $(READY)  ## compare the tables of STUDY with the committed ones in figures/exhibit
-	@"$(PYTHON)" -m lib.run.verify "$(STUDY)"
+	@"$(PYTHON)" -m lib.run.provenance "$(STUDY)"
 
 bench: $(READY)  ## measure what benchmarks/README.md reports, and update it
 	@"$(PYTHON)" -m benchmarks

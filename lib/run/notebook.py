@@ -1,6 +1,7 @@
 """Run one notebook with papermill; keep the executed copy, its page and a stage record."""
 
 import argparse
+import io
 import json
 import logging
 import os
@@ -8,7 +9,6 @@ import re
 import signal
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -16,7 +16,7 @@ from threading import Event
 from lib.core import process
 from lib.core.store import REPOSITORY, BadStudy, Stopped, data_path, shown, write_json
 from lib.run.config import check, notebook_path, parameters_of
-from lib.run.provenance import code_state, machine
+from lib.run.provenance import code_state, machine, now
 
 # A kernel must not go on writing if its runner is killed.
 _FIRST = (
@@ -25,6 +25,11 @@ _FIRST = (
 )
 # papermill's imports that nothing here needs: a grammar that takes 1.4 s to build, paths in HDFS.
 _NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
+_ENVIRONMENT = {  # unless it says otherwise
+    "PYTHONPATH": str(REPOSITORY),
+    "GOMP_SPINCOUNT": "20000",  # longer spinning starves shared cores
+    "PYTHONWARNINGS": "ignore:IProgress not found",  # bars are text
+}
 _BAR = re.compile(r"([^\r\n|]+?): +(\d\d?)%\|.*?<([\d:]+),")  # of tqdm
 _BETWEEN = 30.0  # seconds
 _BEGUN, _STOPPED = Event(), Event()  # the kernel runs cells; a signal said to stop
@@ -42,18 +47,17 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     """
     defaults = {key: one.default for key, one in parameters_of(notebook).items()}
     study = given.get("study", defaults["study"])
-    folder = data_path(study, "notebooks")
     record = data_path(study, "stages", f"{name}.json")
     executed, page, failed, running = (
-        folder / f"{name}{end}" for end in (".ipynb", ".html", ".failed.ipynb", ".running.ipynb")
+        data_path(study, "notebooks", f"{name}{end}")
+        for end in (".ipynb", ".html", ".failed.ipynb", ".running.ipynb")
     )
-    folder.mkdir(exist_ok=True)
     for stale in (record, executed, page, failed, running):
         stale.unlink(missing_ok=True)
-    state, started, clock = code_state(), datetime.now(UTC), time.monotonic()
+    state, started, clock = code_state(), now(), time.monotonic()
     try:
         finished = _execute(notebook, running, name, given)
-        from lib.report.page import write_page
+        from lib.report import write_page
 
         write_page(
             running, page, "" if "disclaimer" in given else os.environ.get("STUDY_DISCLAIMER", "")
@@ -73,69 +77,41 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
             "machine": machine(),  # stages can run on different nodes
             "defaulted": {key: value for key, value in defaults.items() if key not in given},
             "calls": re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed(finished), re.M),
-            "started": started.isoformat(timespec="seconds"),
+            "started": started,
             "seconds": round(time.monotonic() - clock, 1),
         },
     )
     return page, printed(finished, "console")
 
 
-class _Live:
+class _Live(io.StringIO):
     # papermill writes to it what cells print. Plans of paid calls must be seen before the replies,
     # and of a long stage, once in a while, how far it is.
     def __init__(self, name: str) -> None:
+        super().__init__()
         self._name, self._last = name, time.monotonic()
 
-    def write(self, text: str) -> None:
+    def write(self, text: str) -> int:
         lines = [line for line in text.splitlines() if " to send (" in line]
         bars = _BAR.findall(text) if time.monotonic() - self._last > _BETWEEN else []
         for what, share, left in bars[-1:]:
             self._last = time.monotonic()
             lines.append(f"{self._name}  {what} {share}%, {left} left")
-        print("".join(f"{line}\n" for line in lines), end="", flush=True)
-
-    def flush(self) -> None:
-        pass
+        print(*lines, sep="\n", end="\n" * bool(lines), flush=True)
+        return len(text)
 
 
 def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
     import papermill
     from nbclient.exceptions import DeadKernelError
-    from traitlets.config import Config
 
-    # papermill warns that parameters of type `float | None` are unknown; they were checked before.
-    logging.getLogger("papermill").setLevel(logging.ERROR)
-    os.environ.setdefault("PYTHONPATH", str(REPOSITORY))
-    os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # longer spinning starves shared cores
-    os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")  # bars are text
     so_far = (
         f"\n  the notebook so far: {shown(output).replace('.running.', '.failed.')}"
         "\n  what to do: correct the cause and run the same command again; finished stages "
         "are kept"
     )
-    live = _Live(name)
-    _BEGUN.clear()
     try:
-        # Files instead of TCP ports: two kernels that start at once can pick the same free port.
-        with TemporaryDirectory() as folder:
-            sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
-            return papermill.execute_notebook(
-                notebook,
-                output,
-                given,
-                kernel_name="python3",
-                cwd=REPOSITORY,
-                config=sockets,
-                progress_bar=sys.stderr.isatty(),
-                coalesce_streams=True,
-                stdout_file=live,
-                stderr_file=live,
-                on_cell_start=_begin,
-                extra_arguments=[
-                    f"--IPKernelApp.exec_lines={_FIRST}",
-                    "--IPKernelApp.log_level=50",
-                ],
-            )
+        return _run_cells(notebook, output, given, _Live(name))
     except papermill.PapermillExecutionError as error:
         raise Stopped(_explained(error) + so_far) from error
     except DeadKernelError as error:
@@ -146,10 +122,34 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
     except OSError as error:  # papermill's own writes after each cell
         raise OSError(
             error.errno,
-            f"{error.strerror or error} while writing {output}. Free some "
-            "space (or check the folder's permissions) and run the same command "
-            "again",
+            f"{error.strerror or error} while writing {output}. Free some space (or check the "
+            "folder's permissions) and run the same command again",
         ) from error
+
+
+def _run_cells(notebook: Path, output: Path, given: dict[str, object], live: _Live):
+    import papermill
+    from traitlets.config import Config
+
+    # papermill warns that parameters of type `float | None` are unknown; they were checked before.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    os.environ.update(_ENVIRONMENT | dict(os.environ))
+    # Files instead of TCP ports: two kernels that start at once can pick the same free port.
+    with TemporaryDirectory() as folder:
+        return papermill.execute_notebook(
+            notebook,
+            output,
+            given,
+            kernel_name="python3",
+            cwd=REPOSITORY,
+            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}}),
+            progress_bar=sys.stderr.isatty(),
+            coalesce_streams=True,
+            stdout_file=live,
+            stderr_file=live,
+            on_cell_start=_begin,
+            extra_arguments=[f"--IPKernelApp.exec_lines={_FIRST}", "--IPKernelApp.log_level=50"],
+        )
 
 
 def _explained(error) -> str:
@@ -204,18 +204,18 @@ def main(arguments: list[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _pass_on)
     sys.modules.update(dict.fromkeys(_NOT_NEEDED))
-    name = options.name or options.notebook
+    name, clock = options.name or options.notebook, time.monotonic()
+    is_alone = process.VARIABLE not in os.environ  # by hand, not from lib.run.study
     print(f"{name}  …\n", end="", flush=True)  # one write: parallel stages do not mix
-    clock = time.monotonic()
     try:
         notebook = notebook_path(options.notebook)
-        if process.VARIABLE not in os.environ:  # by hand; else load_study has checked them
+        if is_alone:  # else load_study has checked them
             check(notebook, options.parameters)
         page, found = run_notebook(notebook, name, options.parameters)
     except (Stopped, BadStudy, OSError, KeyboardInterrupt) as error:
         if ": KeyboardInterrupt" not in str(error) and str(error):
             print(f"\n{name} FAILED: {error}\n", file=sys.stderr, flush=True)
-        elif process.VARIABLE not in os.environ:  # else lib.run.study says it, once
+        elif is_alone:  # else lib.run.study says it, once
             print(f"{name} interrupted", file=sys.stderr, flush=True)
         return 1
     minutes, seconds = divmod(round(time.monotonic() - clock), 60)

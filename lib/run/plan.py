@@ -1,103 +1,198 @@
-"""`make plan`: the memory, hours and price that a study's stages would need; nothing is started."""
+"""`make look` and `make plan`: what documents hold, and what their study would need; none runs."""
 
 import argparse
 import logging
 import sys
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from lib.core.store import BadInput, BadStudy, model_source
+from lib.core.records import STRUCTURES, structure_of
+from lib.core.store import REPOSITORY, BadInput, BadStudy, model_source, shown
 from lib.documents.folder import Reading, read_folder
+from lib.documents.markdown import parse
+from lib.llm.prices import cost_usd, price_of
 from lib.llm.request import counter
 from lib.run.config import Study, load_study
-from lib.run.look import MODEL, costs
 
+RECORDS = REPOSITORY / "data" / "records"
+EXAMPLE = RECORDS / "held_out"
+MODEL = "gpt-4.1"
+PER_DOCUMENT, SEGMENT, ARMS = 10, 700, 3  # questions; tokens of a segment; arms that are judged
+_MODELS = {"annotate": "annotator", "normalize": "normalizer", "judge": "judge"}  # by prompt
+_PAIR, _VERDICT, _ANSWER = 120, 60, 100  # tokens: a pair in a reply, a verdict, a judged answer
+_MAX_FILES, _MAX_LINES, _MAX_WIDTH = 10, 5, 100  # files that are listed; of a passage
 # Of an 8B model, a GPU: published for torchtitan with FSDP on 8 H100 (lib/train/README.md).
 _TOKENS_PER_SECOND, _PARAMETERS = 5762, 8.03e9
-_PRICED = {"01_annotate": "annotator", "02_normalize": "normalizer", "05_judge": "judge"}
 
 
-def plan_study(study: Study) -> pd.DataFrame:
-    """Estimate the stages of a study of documents: GPU memory, H100 hours, dollars, as text.
+def look_at(folder: Path, model: str = MODEL) -> str:
+    """Tokens by structure, a passage of each, left-out files, and the estimated cost of `model`.
 
-    Raises BadInput if no document is usable, or if the base model cannot be found.
+    Raises BadInput if no file in `folder` is usable.
     """
-    reading = read_folder(Path(study.folder))
-    most = study.given("01_annotate").get("max_documents") or None
-    asked = replace(reading, documents=reading.documents[:most])
-    rows, config = {}, _config(study)
-    for stage, key in _PRICED.items():
-        model = getattr(study, key) or MODEL  # the study may name none yet
-        row = costs(reading if key == "normalizer" else asked, model).loc[stage.split("_")[1]]
-        is_free = model == "scorer"
-        rows[stage] = [
-            "–",
-            "–",
-            "0" if is_free else row.dollars,
-            "by the scorer" if is_free else f"{row.calls} calls of {model}",
-        ]
-    for run in study.trained:
-        rows[f"03_train, {run}"] = _training(study, run, reading, config)
-    columns = ["memory per GPU", "H100 hours", "dollars", "how"]
+    reading, price = read_folder(folder), price_of(model)
+    left_out = [*reading.rejected, *reading.skipped]
+    n_files = len(reading.documents) + len(left_out)
+    lines = [f"{len(reading.documents)} of {n_files} files in {shown(folder)} are documents."]
+    lines += [f"  left out: {row.rejected_text}: {row.reason}" for row in left_out[:_MAX_FILES]]
+    lines += [f"  … {len(left_out) - _MAX_FILES} more"] * (len(left_out) > _MAX_FILES)
+    labels = {one.kind: one.label for one in STRUCTURES.values()}
+    tokens = pd.DataFrame([*reading.tokens.values()], columns=[*labels]).rename(columns=labels)
+    counts = pd.DataFrame({"tokens": tokens.sum().astype(int), "documents": (tokens > 0).sum()})
+    lines += ["", counts.to_string(), *_warnings(reading, counts), "", *_passages(reading)]
+    lines += [_example(), "", costs(reading, dict.fromkeys(_MODELS, model)).to_string()]
+    lines += [
+        f"  Estimated: 4 bytes a token, {PER_DOCUMENT} questions a document, rewrites as long as "
+        f"their segments of {SEGMENT} tokens, answers of {ARMS} arms; no call repeated.",
+        f"  prices of {model}: {price.source}, {price.as_of}"
+        if price
+        else f"  the price of {model} is unknown: add a row to lib/llm/prices.csv",
+    ]
+    return "\n".join(lines)
+
+
+def _warnings(reading: Reading, counts: pd.DataFrame) -> list[str]:
+    doubted = [one.document_id for one in reading.documents if one.doubt]
+    missing = counts.index[counts.tokens == 0]
+    return [f"  No document has a {label}: it cannot be compared." for label in missing] + [
+        f"  The tables of {len(doubted)} documents are in doubt, so nothing is asked about them: "
+        f"{', '.join(doubted[:5])}."
+    ] * bool(doubted)
+
+
+def _passages(reading: Reading) -> list[str]:
+    lines = []
+    for one in STRUCTURES.values():
+        holding = (row for row in reading.documents if reading.tokens[row.document_id][one.kind])
+        if document := next(holding, None):
+            block = next(each for each in parse(document.text) if each.kind == one.kind)
+            text = document.text[block.start : block.end].splitlines()
+            text = text[:_MAX_LINES] + ["…"] * (len(text) > _MAX_LINES)
+            lines.append(f"{one.label}, in {document.document_id}:")
+            lines += [*(f"  {line[:_MAX_WIDTH]}" for line in text), ""]
+    return lines
+
+
+# A model's question about a table of the committed records, which a person has checked
+def _example() -> str:
+    checks = pd.read_csv(RECORDS / "CHECKS.csv", dtype=str, keep_default_na=False)
+    checks = checks[checks.structure.eq(structure_of("table").name) & checks.verdict.eq("good")]
+    row = checks.iloc[0]
+    return (
+        f"A model's question, on the record {row.document} of this repository:\n"
+        f"  {row.question}\n    {row.reference}"
+    )
+
+
+def costs(
+    reading: Reading, models: Mapping[str, str], max_documents: int | None = None
+) -> pd.DataFrame:
+    """Estimate calls, tokens and dollars of `models` by prompt (annotate, normalize, judge)."""
+    rows = {}
+    for name, model in models.items():
+        count, price = counter(model)[0], price_of(model)
+        sizes = [count(document.text) for document in reading.documents]
+        asked, total = sizes[:max_documents], sum(sizes)
+        n_questions = PER_DOCUMENT * len(asked)
+        n_answers = ARMS * n_questions
+        calls, read, written = {
+            "annotate": (len(asked), sum(asked), n_questions * _PAIR),
+            "normalize": (sum(-(-size // SEGMENT) for size in sizes), total, total),
+            "judge": (n_answers, n_answers * _ANSWER, n_answers * _VERDICT),
+        }[name]
+        prompt = (REPOSITORY / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+        sent = calls * count(prompt) + read
+        dollars = f"{cost_usd(price, sent, written):,.2f}" if price else "unknown"
+        rows[name] = [f"{calls:,}", f"{sent:,}", f"{written:,}", dollars]
+    columns = ["calls", "tokens sent", "tokens written", "dollars"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _config(study: Study):
+def plan_study(study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Estimate what a study of documents needs: dollars of models, and memory and H100 hours.
+
+    Raises BadInput if no document is usable, or if the base model cannot be found or read.
+    """
+    reading = read_folder(Path(study.folder))
+    models = {name: getattr(study, key) or MODEL for name, key in _MODELS.items()}
+    called = {name: model for name, model in models.items() if model != "scorer"}
+    dollars = costs(reading, called, study.given("01_annotate").get("max_documents"))
+    return dollars.assign(model=called), _training(study, reading)
+
+
+def _training(study: Study, reading: Reading) -> pd.DataFrame:
     from transformers import AutoConfig
+
+    from lib.train.config import TrainConfig, plan
 
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it repeats each attempt
     try:
-        return AutoConfig.from_pretrained(model_source(study.base_model))
+        config = AutoConfig.from_pretrained(model_source(study.base_model))
     except OSError as error:
-        return f"{study.base_model} cannot be read: {str(error).splitlines()[0]}"
+        reason = str(error).splitlines()[0]
+        raise BadInput(f"{study.base_model} cannot be read: {reason}") from error
+    count, rows = counter(study.base_model)[0], {}
+    n_tokens = sum(count(one.text) for one in reading.documents)
+    for run in study.trained:
+        given = study.defaults("03_train") | study.given("03_train", run)
+        own = {name: given[name] for name in given if name in TrainConfig.__dataclass_fields__}
+        more = {name: given[name] for name in ("block_size", "processes", "zero_stage")}
+        needed = plan(config, TrainConfig(**own), **more)
+        tokens = (given["stop_after_epoch"] or given["epochs"]) * n_tokens
+        hours = tokens * needed.parameters / _PARAMETERS / _TOKENS_PER_SECOND / 3600
+        memory = f"{needed.bytes_needed / 1e9:,.1f} GB"
+        rows[run] = [memory, f"{hours:,.3f}", f"{tokens:,}", given["processes"]]
+    columns = ["memory per GPU", "H100 hours", "tokens", "processes"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _training(study: Study, run: str, reading: Reading, config: object) -> list[str]:
-    from lib.train.config import TrainConfig, plan
-
-    given = study.defaults("03_train") | study.given("03_train", run)
-    names = given.keys() & TrainConfig.__dataclass_fields__.keys()
-    training = TrainConfig(**{name: given[name] for name in names})
-    count, _ = counter(study.base_model)
-    epochs = training.stop_after_epoch or training.epochs
-    tokens = epochs * sum(count(one.text) for one in reading.documents)
-    if isinstance(config, str):
-        return ["unknown", "unknown", "–", config]
-    more = {name: given[name] for name in ("block_size", "processes", "zero_stage")}
-    needed = plan(config, training, **more)
-    hours = tokens * needed.parameters / _PARAMETERS / _TOKENS_PER_SECOND / 3600
-    return [
-        f"{needed.bytes_needed / 1e9:,.1f} GB",
-        f"{hours:,.3f}",
-        "–",
-        f"{epochs} epochs, {tokens:,} tokens, {given['processes']} processes",
-    ]
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run `python -m lib.run.plan paper --documents path`; return 0 on success."""
-    parser = argparse.ArgumentParser(prog="python -m lib.run.plan", description=__doc__)
-    parser.add_argument("study")
-    parser.add_argument("--documents", default="")
-    options = parser.parse_args(arguments)
-    try:
-        study = load_study(options.study, options.documents)
-        if not isinstance(study, Study) or study.kind != "documents":
-            raise BadStudy(
-                f"{options.study} makes its own texts: only a study of documents has a "
-                "plan, such as make plan STUDY=paper DOCUMENTS=path"
-            )
-        print(plan_study(study).to_string())
-    except (BadInput, BadStudy, OSError) as error:
-        print(f"make plan: {error}", file=sys.stderr)
-        return 2
+def _print_plan(name: str, folder: str) -> None:
+    study = load_study(name, folder)
+    if not isinstance(study, Study) or study.kind != "documents":
+        raise BadStudy(
+            f"{name} makes its own texts: only a study of documents has a plan, such as "
+            "make plan STUDY=paper DOCUMENTS=path"
+        )
+    print("\n\n".join(table.to_string() for table in plan_study(study)))
     print(
         "Nothing was started. Tokens at 4 bytes each; rewritten texts as long as raw ones; hours "
         f"at {_TOKENS_PER_SECOND:,} tokens/s\na GPU of an 8B model (published, not measured "
         "here). Not estimated: 04_infer, retention, pairs, writing of checkpoints."
     )
+
+
+def _print_look(folder: str, model: str) -> None:
+    place = Path(folder or EXAMPLE).expanduser()
+    print(look_at(place, model or MODEL))
+    after = (
+        "set base_model, annotator, normalizer and judge in studies/documents.yaml, then "
+        f"make study STUDY=documents DOCUMENTS={place}"
+        if folder
+        else "make look DOCUMENTS=path, with your own; or make study STUDY=records"
+    )
+    print(f"\nnext: {after}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run `python -m lib.run.plan [study] [--documents path] [--model id]`; without a study, look.
+
+    Returns 0 on success.
+    """
+    parser = argparse.ArgumentParser(prog="python -m lib.run.plan", description=__doc__)
+    parser.add_argument("study", nargs="?")
+    parser.add_argument("--documents", default="")
+    parser.add_argument("--model", default="", help="whose price a look estimates")
+    options = parser.parse_args(arguments)
+    try:
+        if options.study:
+            _print_plan(options.study, options.documents)
+        else:
+            _print_look(options.documents, options.model)
+    except (BadInput, BadStudy, OSError) as error:
+        print(f"make {'plan' if options.study else 'look'}: {error}", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -1,4 +1,7 @@
-"""Write run.json: the code, parameters, versions, inputs and machine behind a study's numbers."""
+"""run.json, with all that a study's numbers come from; `make verify` compares them with committed.
+
+Usage: python -m lib.run.provenance STUDY RECORDS… writes it; without records, it compares.
+"""
 
 import hashlib
 import json
@@ -11,7 +14,18 @@ from datetime import UTC, datetime
 from importlib.metadata import distributions
 from pathlib import Path
 
-from lib.core.store import REPOSITORY, artifact_path, data_path, output_root, shown, write_json
+from lib.core.store import (
+    REPOSITORY,
+    artifact_path,
+    data_path,
+    output_root,
+    result_path,
+    shown,
+    write_json,
+)
+
+EXHIBIT = REPOSITORY / "figures" / "exhibit"
+_WIDTH = 1.96 * 2**0.5  # of a difference between two bases, in standard deviations of one
 
 
 def code_state() -> dict[str, object]:
@@ -34,7 +48,12 @@ def machine() -> dict[str, object]:
     }
 
 
-def write_run(study: str, stages: list[Path]) -> Path:
+def now() -> str:
+    """Return this second in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def write_run(study: str, stages: list[Path]) -> None:
     """Write data/<study>/run.json from the records of its `stages`.
 
     Each stage keeps its own commit and parameters. Raises FileNotFoundError if a record is missing.
@@ -45,21 +64,17 @@ def write_run(study: str, stages: list[Path]) -> Path:
         record = json.loads(path.read_text(encoding="utf-8"))
         records[f"{owner}/" * (owner != study) + record["stage"]] = record
     inputs = ("documents", "queries", "normalized", "augmented")
-    return write_json(
+    files = [REPOSITORY / f"studies/{study}.yaml", *(artifact_path(study, one) for one in inputs)]
+    write_json(
         data_path(study, "run.json"),
         {
             "study": study,
-            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "written": now(),
             **code_state(),
             "seconds": round(sum(record["seconds"] for record in records.values()), 1),
             "stages": records,
             "prompts": _hashes(sorted((REPOSITORY / "prompts").rglob("*.md"))),
-            "inputs": _hashes(
-                [
-                    REPOSITORY / "studies" / f"{study}.yaml",
-                    *(artifact_path(study, name) for name in inputs),
-                ]
-            ),
+            "inputs": _hashes(files),
             "versions": {
                 "python": platform.python_version(),
                 **{package.name: package.version for package in distributions()},
@@ -71,9 +86,7 @@ def write_run(study: str, stages: list[Path]) -> Path:
 
 def _hashes(paths: list[Path]) -> dict[str, str]:
     return {
-        str(path.relative_to(REPOSITORY))
-        if path.is_relative_to(REPOSITORY)
-        else shown(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        shown(path).removeprefix(f"{REPOSITORY}/"): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in paths
         if path.is_file()
     }
@@ -86,8 +99,54 @@ def _output(*command: str) -> str | None:
         return None
 
 
+def verify(study: str, exhibit: Path = EXHIBIT) -> dict[str, str]:
+    """Compare each committed table with that of `study`: file -> result.
+
+    Accuracies that differ are compared with the spread between the bases of the replicates.
+    """
+    committed = sorted((exhibit / study).glob("*.csv"))
+    return {path.name: _compared(path, result_path(study, path.name)) for path in committed}
+
+
+def _compared(committed: Path, fresh: Path) -> str:
+    if not fresh.exists():
+        return "not written by this run"
+    if fresh.read_bytes() == committed.read_bytes():
+        return "equal to the byte"
+    import pandas as pd
+
+    tables = [pd.read_csv(path) for path in (committed, fresh)]
+    keys = ["arm", "structure"]
+    if not all({*keys, "accuracy"} <= {*table} for table in tables):
+        return "not compared: it has no accuracies"
+    before, after = (table.set_index(keys).accuracy for table in tables)
+    points = 100 * (after - before)
+    if points.isna().any():
+        return "differs: other rows"
+    spread = pd.read_csv(EXHIBIT / "replicates" / "estimates.csv").groupby("contrast").points.std()
+    contrasts = [f"{arm.partition('@')[0]} {structure}" for arm, structure in points.index]
+    allowed = _WIDTH * spread.reindex(contrasts).fillna(1)  # an untrained arm guesses
+    is_within = (points.abs().to_numpy() <= allowed.to_numpy()).all()
+    moved = [f"{' '.join(key)} {point:+.1f}" for key, point in points.items() if point]
+    which = "within" if is_within else "beyond"
+    return f"{which} the spread between bases: {', '.join(moved) or 'other columns'}"
+
+
+def main(study: str, *records: str) -> int:
+    """Write run.json from `records`, or compare without any; return 0 if nothing is wrong."""
+    if records:
+        try:
+            write_run(study, [output_root() / path for path in records])
+        except OSError as error:  # a full disk, reported without a traceback
+            sys.exit(f"run.json: {error}")
+        return 0
+    found = verify(study)
+    for file, result in found.items():
+        print(f"{file:24}{result}")
+    if not found:
+        print(f"figures/exhibit has nothing of {study}")
+    return any(result.startswith(("beyond", "differs")) for result in found.values())
+
+
 if __name__ == "__main__":
-    try:
-        write_run(sys.argv[1], [output_root() / path for path in sys.argv[2:]])
-    except OSError as error:  # a full disk, reported without a traceback
-        sys.exit(f"run.json: {error}")
+    sys.exit(main(*sys.argv[1:]))

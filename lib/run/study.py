@@ -35,7 +35,7 @@ from lib.llm.cache import Cache
 from lib.llm.calls import calls_for, dollars
 from lib.llm.endpoint import Endpoint, endpoint
 from lib.llm.faults import fault_of, fault_of_reply
-from lib.report.page import ending
+from lib.report import ending
 from lib.run.config import (
     BASE_VARIABLE,
     FOLDER_VARIABLE,
@@ -45,9 +45,9 @@ from lib.run.config import (
     load_study,
 )
 
-_NO_MODELS = (None, "", "rules", "facts", "scorer")
+_NO_MODELS = (None, "", "facts", "scorer")
 _SECONDS_TO_END = 40.0  # of stages that are interrupted
-_SECONDS_FOR_THE_LOCK = 5.0  # processes of a killed run end within this time
+_TRIES = 50  # to lock a study: the processes of a killed run end within five seconds
 
 
 def models_of(study: AnyStudy) -> list[tuple[str, str]]:
@@ -72,37 +72,23 @@ def announce(study: AnyStudy) -> None:
     reply is cached yet, for a missing key and for an endpoint that cannot be used.
     """
     if study.replies:
-        if not (REPOSITORY / study.replies).is_file():
-            raise Stopped(
-                f"studies/{study.name}.yaml, replies: {study.replies} is missing: "
-                "restore it, or leave the key out and name models with an endpoint"
-            )
-        with closing(Cache(data_path(study.name, "llm.sqlite"))) as cache:
-            import_from(cache, REPOSITORY / study.replies)
+        _import_replies(study)
     stages = models_of(study)
     for stage, model in stages:
         calls = calls_for(study.name, stage)
-        price = check_price(model, calls)
+        price, limit = check_price(model, calls), calls.max_cost_usd
         costs = (
             "price unknown"
             if price is None
-            else f"${price.input_usd_per_million:f} per million tokens in, "
-            f"${price.output_usd_per_million:f} out"
+            else (
+                f"${price.input_usd_per_million:f} per million tokens in, "
+                f"${price.output_usd_per_million:f} out"
+            )
         )
-        limit = (
-            "without a limit: max_cost_usd is null"
-            if calls.max_cost_usd is None
-            else f"stops before {dollars(calls.max_cost_usd)} over all runs"
-        )
-        print(f"{stage}: {model}, {costs}; {limit}", flush=True)
-    at = endpoint()
-    trouble = (
-        ""
-        if not stages
-        else asyncio.run(_trouble(at))
-        if at
-        else ("no key is set: set OPENAI_API_KEY in the environment or in .env")
-    )
+        stops = f"stops before {dollars(limit)} over all runs"
+        print(f"{stage}: {model}, {costs}; ", end="")
+        print("without a limit: max_cost_usd is null" if limit is None else stops, flush=True)
+    trouble = asyncio.run(_trouble(endpoint())) if stages else ""
     if trouble and not data_path(study.name, "llm.sqlite").exists():
         raise Stopped(
             f"{trouble}. {', '.join(stage for stage, _ in stages)} would call a model; "
@@ -112,18 +98,32 @@ def announce(study: AnyStudy) -> None:
         print(f"{trouble}; the stages can only use replies that are cached", flush=True)
 
 
-async def _trouble(at: Endpoint) -> str:
+def _import_replies(study: AnyStudy) -> None:
+    file = REPOSITORY / study.replies
+    if not file.is_file():
+        raise Stopped(
+            f"studies/{study.name}.yaml, replies: {study.replies} is missing: "
+            "restore it, or leave the key out and name models with an endpoint"
+        )
+    with closing(Cache(data_path(study.name, "llm.sqlite"))) as cache:
+        import_from(cache, file)
+
+
+async def _trouble(at: Endpoint | None) -> str:
+    if not at:
+        return "no key is set: set OPENAI_API_KEY in the environment or in .env"
     import aiohttp
 
-    async with at.client() as client, at.session(client) as http:
-        try:
-            async with (
-                asyncio.timeout(30),
-                http.get(f"{at.url}/models", allow_redirects=False) as got,
-            ):
-                text = await got.text(errors="replace")
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            return fault_of(error).reason
+    try:
+        async with (
+            at.client() as client,
+            at.session(client) as http,
+            asyncio.timeout(30),
+            http.get(f"{at.url}/models", allow_redirects=False) as got,
+        ):
+            text = await got.text(errors="replace")
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return fault_of(error).reason
     if got.status == 404:
         print("the endpoint has no list of models: the key is not checked yet", flush=True)
         return ""
@@ -139,20 +139,17 @@ def locked(names: list[str]) -> list[TextIO]:
     files = []
     for name in sorted(names):
         path = data_path(name, ".lock")
-        file = open(path, "a", encoding="utf-8")  # noqa: SIM115 -- held while the process lives
-        deadline = time.monotonic() + _SECONDS_FOR_THE_LOCK
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        files.append(open(path, "a", encoding="utf-8"))  # noqa: SIM115 -- held while we live
+        for _ in range(_TRIES):
+            with suppress(BlockingIOError):
+                fcntl.flock(files[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Stopped(
-                        f"the study {name} is already being run by another process "
-                        f"({shown(path)} is locked): wait for it, or stop it"
-                    ) from None
-                time.sleep(0.1)
-        files.append(file)
+            time.sleep(0.1)
+        else:
+            raise Stopped(
+                f"the study {name} is already being run by another process "
+                f"({shown(path)} is locked): wait for it, or stop it"
+            )
     return files
 
 
@@ -177,8 +174,7 @@ def submitted(study: str, profile: str) -> list[str]:
     prefix = f"study-{study}".replace(".", "-")
     asked = ["squeue", "--me", "--noheader", "--format=%i %j"]
     listed = subprocess.run(asked, text=True, check=True, stdout=subprocess.PIPE).stdout
-    rows = [line.split() for line in listed.splitlines()]
-    jobs = [job for job, name in rows if name.startswith(f"{prefix}_")]
+    jobs = [line.split()[0] for line in listed.splitlines() if f" {prefix}_" in line]
     if jobs:
         raise Stopped(
             f"jobs of an earlier run of {study} still wait or run: wait for them, or "
@@ -188,78 +184,62 @@ def submitted(study: str, profile: str) -> list[str]:
     return [*options, "--slurm-jobname-prefix", prefix, "--slurm-logdir", logs]
 
 
-def command(study: AnyStudy, jobs: str, options: list[str]) -> list[str]:
-    """Return the Snakemake command that runs the unfinished stages of `study`."""
-    cores = ["--jobs", jobs] * (jobs != "all") if options else ["--cores", jobs]
-    fixed = "--rerun-incomplete --nolock --quiet host rules reason --config".split()
-    snakefile = str(REPOSITORY / "Snakefile")
-    start = [sys.executable, "-m", "snakemake", "--snakefile", snakefile]
-    return [*start, *options, *cores, *fixed, f"study={study.name}"]
-
-
-def run_study(name: str, folder: str, jobs: str, profile: str = "") -> int:
+def run_study(study: str, documents: str = "", jobs: str = "all", profile: str = "") -> int:
     """Run the unfinished stages of a study and return Snakemake's exit status.
 
-    Raises what load_study, model_source, locked and submitted do, and BadStudy if `jobs` is no
-    number of cores.
+    Raises what load_study, model_source, locked and submitted do, and BadStudy for wrong `jobs`.
     """
     if jobs != "all" and not (jobs.isdecimal() and int(jobs) > 0):  # with 0, Snakemake hangs
         raise BadStudy(f"{jobs!r} is not a number of cores: give JOBS=2, or JOBS=all")
-    if (base := os.environ.get(BASE_VARIABLE)) not in (None, "", LABORATORY):
-        raise BadStudy(
-            f"BASE={base} is unknown: give BASE={LABORATORY}, or name a base_model in "
-            f"studies/{name}.yaml"
-        )
-    study = load_study(name, folder)
-    if isinstance(study, Study) and not study.base_model:
-        from lib.run.look import look_at  # pandas takes 0.3 s
-
-        print(look_at(Path(study.folder)), end="\n\n", flush=True)
-        raise BadStudy(
-            f"studies/{name}.yaml names no base_model, so the study stops after this look: "
-            "name a base model there that you can train, or give "
-            f"BASE={LABORATORY} to see the chain run, and set annotator, normalizer and judge"
-        )
-    if isinstance(study, Study) and not study.made_by and (BASE in study.arms or study.trained):
-        model_source(study.base_model)  # a missing base is reported before anything runs
-    announce(study)
+    name, own = study, load_study(study, documents)
+    if isinstance(own, Study):
+        _check_base(own)
+    announce(own)
     options = submitted(name, profile)
-    locks = locked([study.name, *study.others])
+    locks = locked([name, *own.others])
+    _move_labels(data_path(name))
     for root in (data_path(name), figures_path(name)):
         for lost in root.rglob(".*.partial"):  # left by a killed process
             lost.unlink()
-    _move_labels(data_path(name))
+    for note in filter(None, _notes(own)):
+        print(f"{name}: {note}", flush=True)
     be_parent()
-    os.environ[FOLDER_VARIABLE] = study.folder
-    for other in study.others:  # nothing is trained in silence
-        state = "is used" if data_path(other, "models").exists() else "is trained first"
-        print(f"{name}: the base model is made by studies/{other}.yaml and {state}", flush=True)
-    if study.disclaimer:
-        print(f"{name}: {study.disclaimer}", flush=True)
-    if study.expected_minutes and not data_path(name, "run.json").exists():
-        print(f"{name}: about {study.expected_minutes:g} min on two cores", flush=True)
-    with subprocess.Popen(
-        command(study, jobs, options), pass_fds=[file.fileno() for file in locks]
-    ) as running:
-        try:
-            status = running.wait()
-        except KeyboardInterrupt:  # the stages wait for calls in flight, which are paid for
-            with suppress(subprocess.TimeoutExpired):
-                running.wait(_SECONDS_TO_END)
-            raise
-    if status:
+    os.environ[FOLDER_VARIABLE] = own.folder
+    if status := _run_graph(name, jobs, options, locks):
         print(
             f"\nThe study {name} stopped; unless it was killed, the reason is above. "
             "The same command resumes it.",
             file=sys.stderr,
         )
         return status
-    print(
-        f"\nThe study {name} is complete.\n\n"
-        f"{ending(name, study.pipeline.report[0], study.main_table)}"
-    )
-    print_left_out(study)
+    text = ending(name, own.pipeline.report[0], own.main_table)
+    print(f"\nThe study {name} is complete.\n\n{text}")
+    rows = load(name, "documents_rejected") if own.folder else []
+    if rows:
+        path = shown(data_path(name, "documents_rejected.jsonl"))
+        print(f"\n{len(rows)} entries of {own.folder} were left out, with reasons in {path}:")
+    for row in rows[:10]:
+        print(f"  {row.rejected_text}: {row.reason}")
     return 0
+
+
+def _check_base(study: Study) -> None:
+    if (base := os.environ.get(BASE_VARIABLE)) not in (None, "", LABORATORY):
+        raise BadStudy(
+            f"BASE={base} is unknown: give BASE={LABORATORY}, or name a base_model in "
+            f"studies/{study.name}.yaml"
+        )
+    if not study.base_model:
+        from lib.run.plan import look_at  # pandas takes 0.3 s
+
+        print(look_at(Path(study.folder)), end="\n\n", flush=True)
+        raise BadStudy(
+            f"studies/{study.name}.yaml names no base_model, so the study stops after this look: "
+            "name a base model there that you can train, or give "
+            f"BASE={LABORATORY} to see the chain run, and set annotator, normalizer and judge"
+        )
+    if not study.made_by and (BASE in study.arms or study.trained):
+        model_source(study.base_model)  # a missing base is reported before anything runs
 
 
 def _move_labels(folder: Path) -> None:
@@ -269,14 +249,34 @@ def _move_labels(folder: Path) -> None:
             sheet.rename(sheet.with_name("answers.csv"))
 
 
-def print_left_out(study: AnyStudy) -> None:
-    """Print the first files left out from the user's folder, each with its reason."""
-    rows = load(study.name, "documents_rejected") if study.folder else []
-    if rows:
-        path = shown(data_path(study.name, "documents_rejected.jsonl"))
-        print(f"\n{len(rows)} entries of {study.folder} were left out, with reasons in {path}:")
-    for row in rows[:10]:
-        print(f"  {row.rejected_text}: {row.reason}")
+def _notes(study: AnyStudy) -> list[str]:
+    bases = [  # nothing is trained in silence
+        f"the base model is made by studies/{other}.yaml and "
+        + ("is used" if data_path(other, "models").exists() else "is trained first")
+        for other in study.others
+    ]
+    is_new = study.expected_minutes and not data_path(study.name, "run.json").exists()
+    return [
+        *bases,
+        study.disclaimer,
+        f"about {study.expected_minutes:g} min on two cores" if is_new else "",
+    ]
+
+
+def _run_graph(study: str, jobs: str, options: list[str], locks: list[TextIO]) -> int:
+    cores = ["--jobs", jobs] * (jobs != "all") if options else ["--cores", jobs]
+    fixed = "--rerun-incomplete --nolock --quiet host rules reason --config".split()
+    start = [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")]
+    with subprocess.Popen(
+        [*start, *options, *cores, *fixed, f"study={study}"],
+        pass_fds=[file.fileno() for file in locks],
+    ) as running:
+        try:
+            return running.wait()
+        except KeyboardInterrupt:  # the stages wait for calls in flight, which are paid for
+            with suppress(subprocess.TimeoutExpired):
+                running.wait(_SECONDS_TO_END)
+            raise
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -300,20 +300,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--documents", default="", help="your own folder, if the study reads one")
     parser.add_argument("--jobs", default="all", help="processor cores to use")
     parser.add_argument("--profile", default="", help="a Snakemake profile: slurm, or a folder")
-    options = parser.parse_args(arguments)
+    options = vars(parser.parse_args(arguments))
     die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     try:
-        return run_study(options.study, options.documents, options.jobs, options.profile)
-    except (
-        BadStudy,
-        BadInput,
-        Stopped,
-        OSError,
-        subprocess.CalledProcessError,
-    ) as error:  # squeue has said why
-        print(f"make study: {error}", file=sys.stderr)
+        return run_study(**options)
+    except (BadStudy, BadInput, Stopped, OSError, subprocess.CalledProcessError) as error:
+        print(f"make study: {error}", file=sys.stderr)  # squeue has said why
         return 2
     except KeyboardInterrupt:
         return 130

@@ -1,4 +1,4 @@
-"""Answer the queries of any task: by local models, an endpoint or the task's baseline."""
+"""Answer the queries of any task: with local models, over an endpoint, or by the task's reader."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +15,13 @@ from lib.llm.calls import Calls
 from lib.llm.request import counter
 from lib.tasks.task import Room, Rows, Shown, Task
 
-MODES = ("model", "open_book", "solver", "constant")
+OPEN, BASELINES = "open_book", ("solver", "constant")
+MODES = ("model", OPEN, *BASELINES)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What answers for an arm: kind local (a folder or hub id), endpoint (a model) or baseline."""
+    """What answers for an arm: local (a folder or hub id), endpoint (a model) or baseline."""
 
     kind: str
     name: str
@@ -45,14 +46,14 @@ def sources_of(
         )
         if own not in MODES:
             raise ValueError(f"mode {own!r} is unknown; {choices(own, MODES)}")
-        is_open = own == "open_book"
-        if own in ("solver", "constant"):
+        if own in BASELINES:
             found[arm] = Source("baseline", own)
-        elif endpoint_model:
-            found[arm] = Source("endpoint", endpoint_model, examples, is_open)
-        else:
-            name = source_of(study, other or BASE if is_open else arm, base_model)
-            found[arm] = Source("local", name, examples, is_open)
+            continue
+        kind, name = "endpoint", endpoint_model
+        if not name:
+            kind = "local"
+            name = source_of(study, other or BASE if own == OPEN else arm, base_model)
+        found[arm] = Source(kind, name, examples, own == OPEN)
     return found
 
 
@@ -81,21 +82,15 @@ def shown_to(
     """
     queries = task.with_shots(queries, source.shots) if source.shots else queries
     queries = opened(queries, rows) if source.is_open else queries
-    is_unknown = source.kind == "endpoint" and not window
-    if source.kind == "baseline" or is_unknown or not any(query.context for query in queries):
+    is_local, name = source.kind == "local", source.name
+    if not (is_local or source.kind == "endpoint" and window) or not any(
+        query.context for query in queries
+    ):
         return Shown(queries, [], [])
-    is_folder = source.kind == "local" or Path(source.name).is_dir()
-    tokenizer = tokenizer_of(source.name) if is_folder else counter(source.name)[0]
-    return task.fit(
-        queries,
-        rows,
-        Room(
-            window or context_length(source.name),
-            config.max_new_tokens_in_context,
-            tokenizer,
-            config.prompt_style,
-        ),
-    )
+    tokenizer = tokenizer_of(name) if is_local or Path(name).is_dir() else counter(name)[0]
+    length = window or context_length(name)
+    room = Room(length, config.max_new_tokens_in_context, tokenizer, config.prompt_style)
+    return task.fit(queries, rows, room)
 
 
 def opened(queries: list[Query], rows: Rows) -> list[Query]:
@@ -129,57 +124,48 @@ def answers_of(
 
     A killed run of a local model resumes. A baseline writes no tokens.
     """
-    match source.kind:
-        case "local":
-            from lib.infer.generate import answer
+    queries, failed = shown.queries, shown.too_long
+    if source.kind == "local":
+        from lib.infer.generate import answer
 
-            folder = artifact_path(study, "answers", arm=arm).parent
-            return answer(source.name, shown.queries, arm, config, folder), shown.too_long
-        case "endpoint":
-            answers, failed = answer_over_endpoint(source.name, shown.queries, arm, config, calls)
-            return answers, [*shown.too_long, *failed]
-    replies = task.replies(shown.queries, rows)
-    own = {"arm": arm, "n_tokens": 0, "truncated": False}
-    ids = [query.query_id for query in shown.queries]
+        folder = artifact_path(study, "answers", arm=arm).parent
+        return answer(source.name, queries, arm, config, folder), failed
+    if source.kind == "endpoint":
+        answers, lost = answer_over_endpoint(source.name, queries, arm, config, calls)
+        return answers, [*failed, *lost]
+    replies, own = task.replies(queries, rows), {"arm": arm, "n_tokens": 0, "truncated": False}
+    ids = [query.query_id for query in queries]
     return [Answer(query_id=name, answer=replies[name], **own) for name in ids], []
 
 
-def scores_of(
+def score(
     arm: str,
     source: Source,
-    closed: list[Query],
+    queries: list[Query],
     documents: list[Document],
     config: GenerationConfig,
     cloze_context_tokens: int,
-) -> list[Score]:
-    """Score the references of queries without a text in a local model; else return []."""
-    if source.kind != "local" or source.is_open or not closed:
-        return []
-    from lib.infer.generate import load
-    from lib.infer.loglik import score
+) -> tuple[list[Score], list[Loss]]:
+    """Score the references of queries without a text in a local model, and documents in the base.
 
+    A document that the base has read has a high log-likelihood.
+    """
+    is_base, is_scored = arm == BASE and documents, queries and not source.is_open
+    if source.kind != "local" or not (is_scored or is_base):
+        return [], []
+    from lib.infer import generate, loglik
+
+    loaded = generate.load(source.name, precision=config.precision)
     texts = {document.document_id: document.text for document in documents}
-    return score(
-        *load(source.name, precision=config.precision),
-        closed,
-        texts,
-        arm,
-        batch_size=config.batch_size,
-        prompt_style=config.prompt_style,
-        cloze_context_tokens=cloze_context_tokens,
+    more = {"batch_size": config.batch_size, "prompt_style": config.prompt_style}
+    scores = (
+        loglik.score(
+            *loaded, queries, texts, arm, cloze_context_tokens=cloze_context_tokens, **more
+        )
+        if is_scored
+        else []
     )
-
-
-def losses_of(
-    arm: str, source: Source, documents: list[Document], config: GenerationConfig
-) -> list[Loss]:
-    """Return the base's log-likelihood of each document: of one that it has read, it is high."""
-    if arm != BASE or source.kind != "local":
-        return []
-    from lib.infer.generate import load
-    from lib.infer.loglik import losses
-
-    return losses(*load(source.name, precision=config.precision), documents, arm)
+    return scores, loglik.losses(*loaded, documents, arm) if is_base else []
 
 
 def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:

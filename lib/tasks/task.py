@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from lib.core.records import Answer, Document, Query, Record, Rejected, Verdict
 from lib.core.stages import SYSTEMS
-from lib.core.store import BadInput, load
-from lib.judge.scorer import Decide, judge
+from lib.core.store import BadInput, choices, load
+from lib.judge.scorer import Decide, check_single_arm, judge
 from lib.llm.calls import Calls
 
 Rows = Mapping[str, list]  # artifact -> its rows, as `Task.needs` names them
@@ -102,10 +102,52 @@ class Task:
 def task_of(name: str) -> Task:
     """Return the task of a system. Raises ValueError for an unknown one."""
     if name not in SYSTEMS:
-        raise ValueError(f"task {name!r} is unknown: choose one of {', '.join(SYSTEMS)}")
+        raise ValueError(f"task {name!r} is unknown; {choices(name, SYSTEMS)}")
     return import_module(SYSTEMS[name]).TASK
 
 
 def rows_of(task: Task, study: str) -> Rows:
     """Return the rows that the methods of `task` need, by artifact."""
     return {name: load(study, name, kind) for name, kind in task.needs.items()}
+
+
+class Finals(NamedTuple):
+    """One arm's answers reduced to the final answer, and query_id -> why one has none."""
+
+    answers: list[Answer]
+    missing: Mapping[str, str]
+
+
+def final_answers(task: Task, queries: list[Query], replies: list[Answer]) -> Finals:
+    """Return the final answers in one arm's replies.
+
+    Raises ValueError as `lib.judge.scorer.check_single_arm` does.
+    """
+    check_single_arm(queries, replies)
+    asked = {query.query_id: query for query in queries}
+    finals = [task.final(asked[reply.query_id], reply.answer) for reply in replies]
+    pairs = [*zip(replies, finals, strict=True)]
+    return Finals(
+        [reply.model_copy(update={"answer": final.text}) for reply, final in pairs],
+        {reply.query_id: final.missing for reply, final in pairs if final.missing},
+    )
+
+
+def verdicts_of(
+    task: Task, queries: list[Query], finals: Finals, rows: Rows, decide: Decide | None, name: str
+) -> list[Verdict]:
+    """Return one verdict per query on one arm's final answers, by `decide`, a judge called `name`.
+
+    None is the task's own scorer. The verdict on a reply without a final answer gives the reason.
+    """
+    found = (
+        judge(queries, finals.answers, decide, name)
+        if decide
+        else task.verdicts(queries, finals.answers, rows)
+    )
+    return [
+        row.model_copy(update={"reason": finals.missing.get(row.query_id, row.reason)})
+        if row.verdict == "incorrect"
+        else row
+        for row in found
+    ]

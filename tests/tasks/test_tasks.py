@@ -21,8 +21,7 @@ from lib.structext.samples import generate
 from lib.structext.score import NO_ANSWER
 from lib.structext.score import TASK as STRUCTEXT
 from lib.tasks.answering import Source, opened, shown_to, sources_of
-from lib.tasks.judging import final_answers, verdicts_of
-from lib.tasks.task import task_of
+from lib.tasks.task import final_answers, task_of, verdicts_of
 from tests.conftest import run_cells
 from tests.tasks.capitals.task import QUERIES
 
@@ -62,7 +61,7 @@ def reply(query_id: str, text: str) -> Answer:
 
 def judged(task, queries, replies, rows) -> tuple[list[Answer], dict[str, str], dict[str, Verdict]]:
     finals = final_answers(task, queries, replies)
-    verdicts = verdicts_of(task, queries, finals, rows, "scorer", None)
+    verdicts = verdicts_of(task, queries, finals, rows, None, "scorer")
     return *finals, {row.query_id: row for row in verdicts}
 
 
