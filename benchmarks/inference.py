@@ -74,7 +74,7 @@ class Way:
 
 def questions() -> list[Query]:
     """Return the laboratory's questions on its private records."""
-    documents, facts = make_records(make_products(60, seed=11), seed=11, public=False)
+    documents, facts = make_records(make_products(60, seed=11), seed=11)
     return annotate(documents, ask_facts(facts), max_queries=len(ATTRIBUTES))[0]
 
 
@@ -194,7 +194,7 @@ def ways(source: str, queries: list[Query]) -> list[Way]:
 def long_ways(source: str) -> list[Way]:
     """Return ways to reply to prompts of LONG tokens; most replies end at the budget."""
     model, tokenizer = load(source, precision="fp32")
-    documents, _ = make_records(make_products(60, seed=11), seed=11, public=False)
+    documents, _ = make_records(make_products(60, seed=11), seed=11)
     ids = tokenizer("\n".join(document.text for document in documents), add_special_tokens=False)[
         "input_ids"
     ]

@@ -58,7 +58,7 @@ def _chain(factor: int):
     from lib.train.trainer import train
 
     yield {}
-    documents, facts = make_records(make_products(PRODUCTS * factor, 11), 11, public=False)
+    documents, facts = make_records(make_products(PRODUCTS * factor, 11), 11)
     few = [document.text for document in documents[: PRODUCTS * FACTORS[0]]]
     tokenizer = train_tokenizer(few, 1536)  # of the same size whatever the factor
     yield {}

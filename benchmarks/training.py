@@ -35,7 +35,7 @@ from transformers import (
 
 from lib.core.records import listed
 from lib.lab.bases import new_llama, train_tokenizer
-from lib.lab.records import make_products, make_records
+from lib.lab.records import make_products, public_records
 from lib.train.attention import fastest_attention
 from lib.train.config import TrainConfig, computes_bf16
 from lib.train.corpus import PackedBlocks, pack
@@ -79,13 +79,11 @@ class Laboratory:
 
 def laboratory() -> Laboratory:
     """Return public records and three times as many questions, in the proportions of 00_lab."""
-    products, texts = make_products(200, 12), []
-    for rendering in range(3):
-        documents, facts = make_records(products, 11, public=True, rendering=rendering)
-        texts += [document.text for document in documents]
+    documents, facts = public_records(make_products(200, 12), 11, 3, 1 / 3)
+    texts = [document.text for document in documents]
     texts += [
         f"Question: What is the {fact.attribute} of {fact.entity}?\nAnswer: {listed(fact.value)}"
-        for fact in facts
+        for fact in facts[: 3 * len(documents)]
     ]
     order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(1)).tolist()
     tokenizer = train_tokenizer(texts, 1536)

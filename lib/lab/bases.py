@@ -24,7 +24,7 @@ from lib.core.records import Document, Fact, listed
 from lib.core.store import BadInput, output_root, shown, write_text
 from lib.infer.prompts import prompt_for
 from lib.lab.facts import question
-from lib.lab.records import Product, public_records
+from lib.lab.records import ATTRIBUTES, Product, public_records
 
 # The base is not a chat model, but servers need a template: this one only joins the messages.
 _CHAT = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
@@ -106,9 +106,16 @@ class World:
     question_repeats: int
 
     def texts(self, products: Collection[str] = ()) -> list[str]:
-        """The records of `products` (default: all) and their questions with answers."""
+        """The records of `products` (default: all) and their questions with answers.
+
+        A list is answered as in prose.
+        """
         documents = [one.text for one in self.documents if not products or one.title in products]
-        questions = [answered(one) for one in self.facts if not products or one.entity in products]
+        questions = [
+            f"{prompt_for(question(fact))} {listed(fact.value)}"
+            for fact in self.facts
+            if not products or fact.entity in products
+        ]
         return documents + questions * self.question_repeats
 
 
@@ -116,13 +123,8 @@ def make_world(
     products: list[Product], seed: int, renderings: int, table_share: float, question_repeats: int
 ) -> World:
     """What every base reads: the recipe is the same in all studies."""
-    made = public_records(products, seed, renderings, table_share)
-    return World([one for documents, _ in made for one in documents], made[0][1], question_repeats)
-
-
-def answered(fact: Fact) -> str:
-    """The question about a fact with its answer; a list is answered as in prose."""
-    return f"{prompt_for(question(fact))} {listed(fact.value)}"
+    documents, facts = public_records(products, seed, renderings, table_share)
+    return World(documents, facts[: len(products) * len(ATTRIBUTES)], question_repeats)
 
 
 def build_smollm2(output: Path) -> Path:

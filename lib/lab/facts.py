@@ -55,7 +55,7 @@ def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
         for one in segments:
             name, within = one.document_id, range(one.start, one.end)
             own = [piece for piece in pieces[name] if piece.start in within]
-            text = _text(own, documents[name].title)
+            text = _text(own, documents[name])
             rows.append(
                 Normalized(
                     segment_id=one.segment_id,
@@ -143,51 +143,47 @@ class _Piece(NamedTuple):
     paragraph: int  # where it begins
     text: str
     fact: Fact | None = None  # whose lead-in or item this is
-    raw: str = ""  # the lead-in
 
 
 def _pieces(document: Document, facts: list[Fact], is_prose_kept: bool) -> list[_Piece]:
     text, title = document.text, f"# {document.title}"
     notice = text.partition("\n## ")[0].removeprefix(title).strip()
-    pieces = [_Piece(0, 0, title)]
-    pieces += [_Piece(text.index(notice), 1, notice.strip("> .") + ".")] if notice else []
+    pieces = [_Piece(0, 0, title), _Piece(text.index(notice), 1, notice.strip("> .") + ".")]
     for fact in facts:
-        raw = text[fact.start : fact.end]
-        if STRUCTURES[fact.structure].has_entities and fact.value[1:]:
-            at = fact.start
-            lead_in = raw.partition("\n")[0]
-            pieces.append(_Piece(at, fact.start, lead_in, fact, lead_in))
-            for item in fact.value:
-                at = text.index(f"- {item}", at + 1)
-                pieces.append(_Piece(at, fact.start, item, fact, lead_in))
+        if not (STRUCTURES[fact.structure].has_entities and fact.value[1:]):
+            sentence = sentence_of(fact, text, is_prose_kept)
+            pieces.append(_Piece(fact.start, text.rfind("\n\n", 0, fact.start), sentence))
             continue
-        sentence = sentence_of(fact, text, is_prose_kept)
-        pieces.append(_Piece(fact.start, text.rfind("\n\n", 0, fact.start), sentence))
+        at, lead_in = fact.start, text[fact.start : fact.end].partition("\n")[0]
+        pieces.append(_Piece(at, at, lead_in, fact))
+        for item in fact.value:
+            at = text.index(f"- {item}", at + 1)
+            pieces.append(_Piece(at, fact.start, item, fact))
     return pieces
 
 
-def _text(pieces: list[_Piece], title: str) -> str:
+def _text(pieces: list[_Piece], document: Document) -> str:
     paragraphs = []
     for _, members in groupby(pieces, key=lambda piece: piece.paragraph):
         group = list(members)
+        is_list = group[0].fact is not None
         paragraphs.append(
-            _listed(group) if group[0].fact else " ".join(piece.text for piece in group)
+            _listed(group, document.text) if is_list else " ".join(one.text for one in group)
         )
-    if len(paragraphs) == 1 and pieces[0].start == 0:
+    if not paragraphs or len(paragraphs) == 1 and pieces[0].start == 0:
         return ""
-    named = paragraphs and title in paragraphs[0]
-    return ("" if named or not paragraphs else f"In {title}: ") + "\n\n".join(paragraphs)
+    named = "" if document.title in paragraphs[0] else f"In {document.title}: "
+    return named + "\n\n".join(paragraphs)
 
 
-def _listed(pieces: list[_Piece]) -> str:
+def _listed(pieces: list[_Piece], text: str) -> str:
     fact = pieces[0].fact
     items = [piece.text for piece in pieces if piece.start > fact.start]
     if not items:
         return pieces[0].text
-    is_continued = items[0] != fact.value[0]
-    is_partial = is_continued or items[-1] != fact.value[-1]
-    verb = "also include" if is_continued else is_partial and "include"
-    return _sentence(fact, items, verb, pieces[0].raw)
+    if items[0] != fact.value[0]:
+        return _sentence(fact, text, items, "also include")
+    return _sentence(fact, text, items, "are" if items == fact.value else "include")
 
 
 def sentence_of(fact: Fact, text: str, is_prose_kept: bool = False) -> str:
@@ -195,12 +191,13 @@ def sentence_of(fact: Fact, text: str, is_prose_kept: bool = False) -> str:
     raw = text[fact.start : fact.end]
     if fact.structure == prose() and (is_prose_kept or fact.entity in raw):
         return raw
-    return _sentence(fact, fact.value, "", raw)
+    return _sentence(fact, text, fact.value, "are" if fact.value[1:] else "is")
 
 
-def _sentence(fact: Fact, values: list[str], verb: str, raw: str) -> str:
+def _sentence(fact: Fact, text: str, values: list[str], verb: str) -> str:
     subjects = [phrase.format(label=fact.attribute, name=fact.entity) for phrase in PHRASES]
     # the record's own words, or drawn as they are: rewriting changes the structure, not the words
     drawn = random.Random(f"phrase {fact.fact_id}").choice(subjects)
+    raw = text[fact.start : fact.end]
     subject = next((own for own in subjects if capitalised(own) in raw), drawn)
-    return f"The {subject} {verb or ('are' if fact.value[1:] else 'is')} {listed(values)}."
+    return f"The {subject} {verb} {listed(values)}."

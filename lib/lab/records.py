@@ -140,72 +140,66 @@ class Statement(NamedTuple):
 
 
 def make_records(
-    products: list[Product], seed: int, *, public: bool, rendering: int = 0, rotation: int = 0
+    products: list[Product], seed: int, rotation: int = 0
 ) -> tuple[list[Document], list[Fact]]:
-    """One document per product, and its facts with their character spans.
+    """One private document per product, and its facts with their character spans.
 
     Over the rotations, each fact has each structure once, with the same words, neighbours, heading
-    and position. The facts of every second product repeat its name; the others have it in the title
-    alone. `rendering` numbers further renderings in other structures and words.
+    and position. The facts of every second product repeat its name, others have it in the title.
     """
-    layouts = latin_square(len(products), seed * 1000 + rendering, rotation)
-    named = _named(len(products), random.Random(f"named {seed} {rendering}"))
-    made = [
-        _record(product, layout, seed, public, rendering, is_named)
-        for product, layout, is_named in zip(products, layouts, named, strict=True)
-    ]
+    layouts = latin_square(len(products), seed * 1000, rotation)
+    named = _named(len(products), random.Random(f"named {seed} 0"))
+    made = [_record(*one, seed) for one in zip(products, layouts, named, strict=True)]
     return [document for document, _ in made], [fact for _, facts in made for fact in facts]
 
 
 def public_records(
     products: list[Product], seed: int, renderings: int, table_share: float
-) -> list[tuple[list[Document], list[Fact]]]:
-    """`renderings` of the records that a base reads, as make_records does each.
+) -> tuple[list[Document], list[Fact]]:
+    """The records that a base reads: `renderings` of each product, in other structures and words.
 
     Tables have `table_share` of the words in sections, the other structures equal shares of the
     rest.
     """
     others = (1 - table_share) / (len(STRUCTURES) - 1)
     shares = dict.fromkeys(STRUCTURES, others) | {structure_of("table").name: table_share}
-    read: Counter[str] = Counter(dict.fromkeys(STRUCTURES, 0))
-    made = []
+    read = Counter(dict.fromkeys(STRUCTURES, 0))
+    documents, facts = [], []
     for rendering in range(renderings):
         rng = random.Random(f"public {seed} {rendering}")
         layouts = latin_square(len(products), seed * 1000 + rendering)
-        made.append(([], []))
-        for product, layout, is_named in zip(
-            products, layouts, _named(len(products), rng), strict=True
-        ):
+        named = _named(len(products), rng)
+        for product, layout, is_named in zip(products, layouts, named, strict=True):
             expected, wanted = read.copy(), []
             for _ in layout:
                 wanted.append(min(shares, key=lambda one: expected[one] / max(shares[one], 1e-9)))
                 expected[wanted[-1]] += 30  # words of a section, about
             rng.shuffle(wanted)
             chosen = [(members, name) for (members, _), name in zip(layout, wanted, strict=True)]
-            document, facts = _record(product, chosen, seed, True, rendering, is_named)
-            made[-1][0].append(document)
-            made[-1][1].extend(facts)
-            for body, (_, name) in zip(document.text.split("\n## ")[1:], chosen, strict=True):
+            document, own = _record(product, chosen, is_named, seed, rendering)
+            documents.append(document)
+            facts += own
+            for body, name in zip(document.text.split("\n## ")[1:], wanted, strict=True):
                 read[name] += len(re.findall(r"\d|[^\W\d]+|[^\w\s]", body))
-    return made
+    return documents, facts
 
 
 def _named(n: int, rng: random.Random) -> list[bool]:
     return rng.sample([place % 2 == 0 for place in range(n)], n)
 
 
+# `rendering` is None for a private record, whose wording is not varied.
 def _record(
-    product: Product, layout: list[Section], seed: int, public: bool, rendering: int, is_named: bool
+    product: Product, layout: list[Section], is_named: bool, seed: int, rendering: int | None = None
 ) -> tuple[Document, list[Fact]]:
     document_id = product.name.lower().replace(" ", "-") + (f".{rendering}" if rendering else "")
-    rng = random.Random(f"text {seed} {document_id}")
+    rng, public = random.Random(f"text {seed} {document_id}"), rendering is not None
     said = [_statement(product, index, rng, is_named, public) for index in range(len(ATTRIBUTES))]
     clutter = (rng.choice(_NOTICES), f"Revision {rng.randint(1, 9)}.{rng.randint(0, 9)}")
     text = f"# {product.name}\n\n{rng.choice(clutter)}\n"
     header, facts = rng.choice(_TABLE_HEADERS), {}
-    for heading, (members, structure) in zip(
-        rng.sample(_HEADINGS, len(layout)), layout, strict=True
-    ):
+    headings = rng.sample(_HEADINGS, len(layout))
+    for heading, (members, structure) in zip(headings, layout, strict=True):
         text += f"\n## {heading}\n\n"
         write = WRITERS[STRUCTURES[structure].kind]
         body, placed = write([said[index] for index in members], header)
@@ -223,8 +217,8 @@ def _record(
                 in_pretraining=public,
             )
         text += body + "\n"
-    facts = [facts[index] for index in range(len(ATTRIBUTES))]
-    return Document(document_id=document_id, title=product.name, path="", text=text), facts
+    document = Document(document_id=document_id, title=product.name, path="", text=text)
+    return document, [facts[index] for index in range(len(ATTRIBUTES))]
 
 
 def _statement(
@@ -251,11 +245,6 @@ def laid(
     return text, spans
 
 
-def pipe_row(cells: Sequence[str]) -> str:
-    """Return a row of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
-
-
 def capitalised(words: str) -> str:
     """Capitalize the first letter, as at the start of a sentence, bullet or cell."""
     return words[:1].upper() + words[1:]
@@ -269,18 +258,18 @@ def sentences(facts: Sequence[Statement], header: Sequence[str]) -> Body:
 def bullets(facts: Sequence[Statement], header: Sequence[str]) -> Body:
     """Write facts as bullets, or as a lead-in with bullets; these come last in a section."""
     pieces = [
-        f"{capitalised(fact.subject)}:\n\n" + "\n".join(f"- {item}" for item in fact.value)
-        if len(fact.value) > 1
+        "\n- ".join([f"{capitalised(fact.subject)}:\n", *fact.value])
+        if fact.value[1:]
         else f"- {capitalised(fact.subject)}: {fact.value[0]}"
         for fact in facts
     ]
-    return laid(pieces, between=["\n\n" if len(fact.value) > 1 else "\n" for fact in facts[1:]])
+    return laid(pieces, between=["\n\n" if fact.value[1:] else "\n" for fact in facts[1:]])
 
 
 def table_rows(facts: Sequence[Statement], header: Sequence[str]) -> Body:
     """Write facts as the rows of a table below `header`."""
-    rows = [pipe_row([capitalised(fact.subject), ", ".join(fact.value)]) for fact in facts]
-    return laid(rows, before=f"{pipe_row(header)}\n| --- | --- |\n")
+    rows = [f"| {capitalised(fact.subject)} | {', '.join(fact.value)} |" for fact in facts]
+    return laid(rows, before=f"| {' | '.join(header)} |\n| --- | --- |\n")
 
 
 # How the laboratory states facts, by the kind of block of their structure.
@@ -315,9 +304,7 @@ def make_products(n: int, seed: int, taken: frozenset[str] = frozenset()) -> lis
     ]
 
 
-def latin_square(
-    n_products: int, seed: int, rotation: int = 0
-) -> list[list[tuple[list[int], str]]]:
+def latin_square(n_products: int, seed: int, rotation: int = 0) -> list[list[Section]]:
     """Each product's sections: indices of ATTRIBUTES, lists last, and their structure.
 
     Over the rotations, each section has each structure once. In every group of as many products as

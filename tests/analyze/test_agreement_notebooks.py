@@ -37,7 +37,7 @@ def study(tmp_path_factory):
     root = tmp_path_factory.mktemp("judges")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STUDY_ROOT", str(root))
-        documents, facts = make_records(make_products(3, seed=2), seed=2, public=False)
+        documents, facts = make_records(make_products(3, seed=2), seed=2)
         queries = annotate(documents, ask_facts(facts))[0]
         save("s", "documents", documents)
         save("s", "queries", queries)

@@ -27,7 +27,7 @@ from lib.normalize.segment import segment
 from lib.train.corpus import pack, read_corpus, split
 from tests.analyze.test_tables import query, verdicts
 
-DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5, public=False)
+DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5)
 TOKENIZER = train_tokenizer([document.text for document in DOCUMENTS], 400)
 QUERIES, _ = annotate(DOCUMENTS, ask_facts(FACTS))
 

@@ -20,7 +20,7 @@ from lib.train.config import TrainConfig
 from tests.tiny_model import trained
 
 PRODUCTS = make_products(6, 1)
-DOCUMENTS, FACTS = make_records(PRODUCTS, 1, public=False)
+DOCUMENTS, FACTS = make_records(PRODUCTS, 1)
 PUBLIC = make_products(9, 2, frozenset(product.name for product in PRODUCTS))
 WORLD = make_world(PUBLIC, 1, 3, 1 / 3, 1)
 TOKENIZER = train_tokenizer(WORLD.texts(), 400)

@@ -58,7 +58,7 @@ def saying(*texts: str) -> list[Augmented]:
 
 
 def test_no_pair_that_asks_what_the_test_asks_is_kept_and_every_other_is():
-    documents, facts = make_records(make_products(2, 1), 1, public=False)
+    documents, facts = make_records(make_products(2, 1), 1)
     every, _ = annotate(documents, ask_facts(facts), 100)
     segments = [
         segment.model_copy(update={"document_id": one.document_id, "segment_id": one.title})

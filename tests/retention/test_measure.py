@@ -11,7 +11,7 @@ from lib.core.records import listed
 from lib.core.store import write_records
 from lib.infer.generate import load
 from lib.lab.bases import new_llama, train_tokenizer
-from lib.lab.records import ATTRIBUTES, make_products, make_records
+from lib.lab.records import ATTRIBUTES, make_products, public_records
 from lib.retention.lm_eval import OneBos, evaluated
 from lib.retention.measure import Setting, measure, tasks_of
 from lib.retention.records import HUB, LAB
@@ -24,13 +24,10 @@ N_PRODUCTS = 12
 def laboratory(tmp_path_factory):
     """Return a laboratory's folder: public records and facts, and an untrained base."""
     folder = tmp_path_factory.mktemp("root") / "data" / "tiny"
-    made = [
-        make_records(make_products(N_PRODUCTS, 3), 3, public=True, rendering=number)
-        for number in range(2)
-    ]
-    write_records(folder / "documents_public.jsonl", [one for rows, _ in made for one in rows])
-    write_records(folder / "facts.jsonl", [fact for _, facts in made for fact in facts])
-    texts = [document.text for document in made[0][0]] + ["Question: What is it?\nAnswer:"]
+    documents, facts = public_records(make_products(N_PRODUCTS, 3), 3, 2, 1 / 3)
+    write_records(folder / "documents_public.jsonl", documents)
+    write_records(folder / "facts.jsonl", facts)
+    texts = [document.text for document in documents] + ["Question: What is it?\nAnswer:"]
     tokenizer = train_tokenizer(texts, 400)
     model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=512, seed=1)
     model.save_pretrained(folder / "models" / "base")

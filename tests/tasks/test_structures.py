@@ -45,7 +45,7 @@ def test_a_models_pair_about_code_has_its_structure(code):
 
 def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    documents, facts = make_records(make_products(12, 1), 1, public=False)
+    documents, facts = make_records(make_products(12, 1), 1)
     assert Counter(fact.structure for fact in facts) == dict.fromkeys(STRUCTURES, 27)
     queries, _ = annotate(documents, ask_facts(facts), len(ATTRIBUTES))
     n = sum(query.structure == code for query in queries)
