@@ -54,8 +54,8 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     figures, data = (root / name / "structext-smoke" for name in ("figures", "data"))
     asked = rows(data / "asked.jsonl")
     assert len(asked) == 2 * 2 * 29  # suites, depths, tasks
-    assert [path.stem for path in (data / "left_out").iterdir()] == ["tuned"]
-    left_out = {"tuned": rows(data / "left_out" / "tuned.jsonl"), "solver": []}
+    assert [path.stem for path in (data / "skipped_prompts").iterdir()] == ["tuned"]
+    left_out = {"tuned": rows(data / "skipped_prompts" / "tuned.jsonl"), "solver": []}
     assert 0 < len(left_out["tuned"]) < len(asked) / 4, "most prompts fit"
     scores = table(figures / "extra" / "prompts.csv")
     for arm, missing in left_out.items():
@@ -108,7 +108,7 @@ def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(
     assert counts == {("base", 0): 21, ("hint", 0): 21, ("few-shot", 1): 7, ("few-shot", 2): 7}
     verdicts = rows(data / "verdicts" / "scorer" / "solver.jsonl")
     assert [row["verdict"] for row in verdicts] == ["correct"] * 56
-    assert not [*(data / "left_out").glob("*")]
+    assert not [*(data / "skipped_prompts").glob("*")]
 
 
 def test_a_tuned_arm_learns_replies_to_other_prompts_than_those_asked(root):
@@ -127,7 +127,7 @@ def test_shipped_questions_have_three_levels_and_the_base_reads_what_fits(root):
     assert len(rejected) == 2 and rejected[0].startswith("not reasonable")
     complete = {row["query_id"]: row["context"] for row in rows(data / "queries.jsonl")}
     assert len(complete) == 2 * 12
-    cut = rows(data / "cut" / "base.jsonl")
+    cut = rows(data / "truncated_prompts" / "base.jsonl")
     assert cut and all(len(row["context"]) < len(complete[row["query_id"]]) for row in cut)
     accuracy = {
         (row["arm"], row["level"]): row
