@@ -14,7 +14,7 @@ from lxml.html import HtmlElement
 FACT = "ix:nonfraction"
 MAX_SPAN = 1000  # what browsers allow (HTML standard, 4.9.11)
 BLOCK_TAGS = frozenset(
-    "address article blockquote br center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section "
+    "address article blockquote center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section "
     "table tbody td tfoot th thead tr ul".split()
 )
 BOLD_TAGS = frozenset("b strong th h1 h2 h3 h4 h5 h6".split())
@@ -129,16 +129,16 @@ def read_number(text: str) -> Number | None:
     text = text.strip()
     if dash := _DASH.fullmatch(text):
         return Number(0.0, dash["unit"] or coin_in(dash["coin"] or ""))
-    match = _NUMBER.fullmatch(text)
-    if not match:
+    if not (match := _NUMBER.fullmatch(text)):
         return None
-    word = (match["unit2"] or match["unit"] or "").lower()
-    has_open = bool(match["open"] or match["open2"])
-    if has_open != bool(match["close"] or word.endswith(")")):
+    part = match.groupdict("")
+    word = (part["unit2"] or part["unit"]).lower()
+    has_open = bool(part["open"] + part["open2"])
+    if has_open != bool(part["close"] or word.endswith(")")):
         return None
-    has_minus = (match["sign2"] or match["sign"] or "+") not in "+~≈<>"
-    value = float(re.sub(r"[,'’ ]", "", match["digits"])) * (-1 if has_open != has_minus else 1)
-    word, coin = re.sub(r"(?<=\w{3})s$", "", word.rstrip(").")), match["coin"] or ""
+    has_minus = (part["sign2"] or part["sign"]) not in "+~≈<>"
+    value = float(re.sub(r"[,'’ ]", "", part["digits"])) * (-1 if has_open != has_minus else 1)
+    word, coin = re.sub(r"(?<=\w{3})s$", "", word.rstrip(").")), part["coin"]
     unit = _WORDS.get(word, f"{word}s" if word else "")
     coin, scale = coin_in(coin) or coin, WORTH.get(word[:2], 0.0)
     return Number(value, coin if scale else unit or coin, scale)
@@ -164,10 +164,15 @@ def is_hidden(element: HtmlElement) -> bool:
     )
 
 
+def folded(text: str) -> str:
+    """Fold whitespace, and drop spaces of no width."""
+    return " ".join(text.replace("\u200b", "").split())
+
+
 def visible_text(element: HtmlElement) -> str:
     """Return what a reader sees, with whitespace folded, without superscripts."""
     if not len(element):
-        return " ".join((element.text or "").replace("\u200b", "").split())
+        return folded(element.text or "")
     return " ".join(text for text, *_ in texts_of(element) if text)
 
 
@@ -178,9 +183,8 @@ def texts_of(root: HtmlElement) -> Iterator[tuple[str, bool, HtmlElement | None]
     # not recursive, because a broken file may nest thousands deep
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
-        if element.tag in BLOCK_TAGS and element.tag != "br" or element is root and event == "end":
-            text = " ".join("".join(text for text, _ in runs).replace("\u200b", "").split())
-            if text:
+        if element.tag in BLOCK_TAGS or element is root and event == "end":
+            if text := folded("".join(text for text, _ in runs)):
                 yield text, all(look for text, look in runs if text.strip()), None
             runs = []
         if event == "end":
@@ -235,7 +239,7 @@ def _placed(element: HtmlElement, start: int, end: int, with_tags: bool) -> Plac
     text, style = visible_text(element), element.get("style") or ""
     if not text:
         return Placed(start, end, "")
-    inner = [node for node in element.iter("td", "th", "div", "p", "span", "b", "font", FACT)]
+    inner = [*element.iter("td", "th", "div", "p", "span", "b", "font", FACT)]
     lead = (element.text or "") + "".join(node.text or "" for node in inner[1:4])
     indent = 3.0 * (len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002")))
     indent += sum(
@@ -260,8 +264,7 @@ def _joined(cells: list[Placed]) -> tuple[Placed, ...]:
         text = left.text + cell.text if left else ""
         opens = left and _OPENING.fullmatch(left.text) and not is_year(cell.text)
         closes = left and _CLOSING.fullmatch(cell.text) and not is_year(left.text)
-        is_part = opens and read_number(text + ")") or (opens or closes) and read_number(text)
-        if is_part:
+        if opens and read_number(text + ")") or (opens or closes) and read_number(text):
             done[-1] = replace(
                 left,
                 end=cell.end,
@@ -379,12 +382,13 @@ def amounts(text: str) -> list[Amount]:
 
 
 def _amount(found: re.Match) -> Amount:
-    digits = found["digits"].replace(",", "")
-    scale = WORTH.get((found["scale"] or found["short"] or "").lower()[:2], 0.0)
+    part = found.groupdict("")
+    digits = part["digits"].replace(",", "")
+    scale = WORTH.get((part["scale"] or part["short"]).lower()[:2], 0.0)
     factor = Fraction(scale or 1)
-    has_brackets = (found["open"] or found["inner"]) and (found["close"] or found["close2"])
-    is_negative = found["minus"] or found["minus2"] or has_brackets
-    unit = (found["unit"] or found["coin"] or "").casefold()
+    has_brackets = part["open"] + part["inner"] and part["close"] + part["close2"]
+    is_negative = part["minus"] or part["minus2"] or has_brackets
+    unit = (part["unit"] or part["coin"]).casefold()
     coin = coin_in(unit)
     return Amount(
         (-1 if is_negative else 1) * Fraction(digits) * factor,

@@ -19,6 +19,7 @@ from lib.core.store import BadInput
 from lib.documents.folder import list_files, read_bytes
 from lib.tablequest.cells import (
     REPORTED,
+    folded,
     is_only_note,
     read_note,
     read_rows,
@@ -29,7 +30,7 @@ from lib.tablequest.cells import (
 )
 from lib.tablequest.grid import FOOTNOTE, Layout, as_markdown, kind_of, layouts_of
 from lib.tablequest.records import ENDINGS, Block, Filing, Grid, Passage
-from lib.tablequest.units import Context, Facts, cells_of, own_note, text_of
+from lib.tablequest.units import Context, Facts, cells_of, own_note
 
 MAX_WORDS = 2500  # per passage; about 3,500 tokens in prose, more in tables
 
@@ -80,7 +81,7 @@ def page_blocks(root: HtmlElement) -> Iterator[PageBlock]:
             path = [one for one in path if one[0][0] < level[0] or one[0][0] == level[0] == 3]
             path.append((level, text))
         yield PageBlock(
-            "table" if table is not None else "heading" if level else "paragraph",
+            "heading" if level else "paragraph" if table is None else "table",
             text,
             tuple(text for _, text in path),
             bool(level) and level[0] < 3,
@@ -322,7 +323,7 @@ class _Reading:
 
 def _is_all(text: str, tag: HtmlElement) -> bool:
     # true if the cell prints no number besides the tagged one and a footnote's mark
-    others = re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", text.replace(text_of(tag), "", 1))
+    others = re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", text.replace(folded(tag.text_content()), "", 1))
     return not re.search(r"\d", others)
 
 

@@ -13,6 +13,7 @@ from lib.tablequest.cells import (
     Number,
     Placed,
     coin_in,
+    folded,
     is_only_note,
     read_note,
     unit_note_in,
@@ -56,12 +57,12 @@ class Facts:
         self.units: dict[str, str] = {}
         self.periods: dict[str, str] = {}
         for element in (one for header in root.iter("ix:header") for one in header.iter()):
-            name = element.get("id") or ""
+            name = element.get("id", "")
             if _local(element) == "unit":
                 self.units[name] = _unit(element)
             elif _local(element) == "context":
                 days = [
-                    text_of(one)[:10]
+                    folded(one.text_content())[:10]
                     for one in element.iter()
                     if _local(one) in ("startdate", "enddate", "instant")
                 ]
@@ -69,29 +70,19 @@ class Facts:
 
     def of(self, tag: HtmlElement) -> Fact | None:
         """Return the number of an ix:nonFraction element, or None if its text is not a number."""
-        value, power = _number(text_of(tag), tag.get("format") or ""), int(tag.get("scale") or 0)
+        value = _number(folded(tag.text_content()), tag.get("format", ""))
+        power = int(tag.get("scale") or 0)
         if value is None:
             return None
-        unit, scale = self.units.get(tag.get("unitref") or "", ""), float(f"1e{power}")
+        unit, scale = self.units.get(tag.get("unitref"), ""), float(f"1e{power}")
         if not unit and power in _PARTS_OF_ONE:
             unit, scale = _PARTS_OF_ONE[power], 1.0
-        return Fact(
-            tag.get("name") or "",
-            value,
-            unit,
-            scale,
-            tag.get("sign") == "-",
-            self.periods.get(tag.get("contextref") or "", ""),
-        )
+        period = self.periods.get(tag.get("contextref"), "")
+        return Fact(tag.get("name", ""), value, unit, scale, tag.get("sign") == "-", period)
 
 
 def _local(element: HtmlElement) -> str:
     return str(element.tag).rpartition(":")[2]
-
-
-def text_of(element: HtmlElement) -> str:
-    """Return an element's text with whitespace folded."""
-    return " ".join("".join(element.itertext()).split())
 
 
 def _unit(unit: HtmlElement) -> str:
@@ -99,7 +90,7 @@ def _unit(unit: HtmlElement) -> str:
     names = []
     for element in unit.iter():
         if _local(element) == "measure":
-            prefix, _, name = text_of(element).rpartition(":")
+            prefix, _, name = folded(element.text_content()).rpartition(":")
             words = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", name).lower().replace("pure", "")
             names.append(name.upper() if prefix.lower() == "iso4217" else words)
     return "/".join(names).removesuffix("s") if names[1:] else "".join(names)
@@ -216,15 +207,15 @@ class _Units:
             [cell.number for cell in column if cell and cell.number]
             for column in zip(*(line.cells for line in layout.lines), strict=True)
         ]
+        printed = [{one.unit for one in column} for column in numbers]
         self.printed = [
-            {one.unit for one in column if _is_coin(one.unit) or one.unit == "%"}
-            for column in numbers
+            {unit for unit in units if _is_coin(unit) or unit == "%"} for units in printed
         ]
         self.coin = max(filter(_is_coin, set().union(*self.printed)), default="")
         self.most = [max((abs(one.value) for one in column), default=0.0) for column in numbers]
         self.first = [next((one.unit for one in column if one.value), "%") for column in numbers]
         lowest = [*map(_lowest, layout.heads)]
-        self.named = [_COIN_ABOVE.findall(low) for low in lowest]
+        self.named = [*map(_COIN_ABOVE.findall, lowest)]
         self.meanings = [
             meaning(low)
             or ("" if low != "Price" and re.search(_MONEY, low, re.I) else meaning(name))
@@ -286,18 +277,16 @@ class _Units:
         has_cents = not re.search(r"\d,\d{3}|\d{4}", text)
         if (unit := self.meanings[column]) and (unit != "share" or has_cents):
             return "shares" if unit == "done" else unit
-        has_money = self.coin
         for part in (own, *groups):
             unit = meaning(part)
+            is_of_money = {
+                "done": not self.is_of_shares,
+                "shares": "par value" in part,
+                "places": True,
+            }
             is_money = (
-                unit == "done"
-                and has_money
-                and not self.is_of_shares
-                or unit == "shares"
-                and has_money
-                and "par value" in part
-                or unit == "places"
-                and has_money
+                self.coin
+                and is_of_money.get(unit)
                 or unit in ("share", *_RATES)
                 and part != own
                 and not has_cents

@@ -1,5 +1,7 @@
 """A small filing with three tables and four questions on it, for the tests of TableQuest."""
 
+import pytest
+
 from lib.core.store import REPOSITORY
 from lib.tablequest.filings import read_filing
 from lib.tablequest.records import TableQuestion, Texts, by_id
@@ -9,7 +11,12 @@ DATA = REPOSITORY / "tests" / "data"
 FILING, TABLES, [PASSAGE], _ = read_filing(DATA / "tablequest" / "alm.html")
 TEXTS = Texts(by_id([FILING]), by_id(TABLES), by_id([PASSAGE]))
 QUESTIONS = [TableQuestion(**row) for row in rows(DATA / "tablequest" / "questions.jsonl")]
-EASY, LOSS, GROWTH, HARD = QUESTIONS
+ASKED = by_id(QUESTIONS)
+
+
+def cases(name: str) -> pytest.MarkDecorator:
+    """Return a test's cases, the rows of a file."""
+    return pytest.mark.parametrize("case", rows(DATA / "tablequest" / f"{name}.jsonl"))
 
 
 def table(*lines: str) -> str:

@@ -12,14 +12,13 @@ from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.tablequest.answers import TASK
 from lib.tablequest.questions import Chat, ask_by_model, read_pair
+from lib.tablequest.records import LEVELS
 from tests.conftest import rows
 from tests.llm_server import Server
 from tests.played_model import outside
-from tests.tablequest.alm import DATA, FILING, PASSAGE, TABLES, TEXTS
+from tests.tablequest.alm import DATA, FILING, PASSAGE, TABLES, TEXTS, cases
 
 PAIRS = rows(DATA / "tablequest" / "pairs.jsonl")
-EASY, MEDIUM, HARD = PAIRS
-A, B = MEDIUM["cells"]
 YES = {name: {"reason": "Fine.", "ok": True} for name in ("relevant", "reasonable", "valid")}
 
 
@@ -65,10 +64,8 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
     with chat(good, monkeypatch) as chats:
         questions, rejected = asked(calls)
         assert asked(calls) == (questions, rejected)  # from the cache
-    assert [row.level for row in questions] == ["easy", "medium", "hard"]
-    assert [(row.kind, row.answer) for row in questions] == [
-        (pair["kind"], pair["answer"]) for pair in PAIRS
-    ]
+    assert [row.level for row in questions] == [*LEVELS]
+    assert [row.answer for row in questions] == [pair["answer"] for pair in PAIRS]
     assert rejected == [] and len({row.chain_id for row in questions}) == 1
     assert questions[1].value == pytest.approx(2.02, abs=0.01) and questions[1].unit == "%"
     rounds = [one for one in chats if "Round" in one[-1]["content"]]
@@ -76,7 +73,7 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
         ["user", "assistant"] * number + ["user"] for number in range(3)
     ]
     assert rounds[2][:3] == rounds[1]
-    assert EASY["question"] in rounds[1][2]["content"] and "2.0%" in rounds[2][4]["content"]
+    assert PAIRS[0]["question"] in rounds[1][2]["content"] and "2.0%" in rounds[2][4]["content"]
     assert "ignore all rules" not in outside(rounds[0][0]["content"], ("passage",))
     assert len(chats) == 6  # three rounds, and the filter on each
 
@@ -122,33 +119,9 @@ def test_the_filter_keeps_what_it_calls_good_and_says_why_not(
 CHAT = Chat("c", FILING, PASSAGE, dict(zip(("T1", "T2", "T3"), TABLES, strict=True)), ("T1", ""))
 
 
-@pytest.mark.parametrize(
-    ("pair", "change", "reason"),
-    [
-        (EASY, {"cells": [{**A, "row": "Pump"}]}, "the row 'Pump' occurs 0 times in table T1"),
-        (EASY, {"cells": [{**A, "table": "T9"}]}, "no table 'T9': the tables are T1, T2, T3"),
-        (EASY, {"cells": []}, "empty"),
-        (EASY, {"cells": "a"}, "the field 'cells' is wrong"),
-        (EASY, {"cells": [A, A]}, "two have one name"),
-        (EASY, {"answer": "$1,300 million"}, "a gives 391,035 USD × 1,000,000"),
-        (EASY, {"answer": "391,035 thousand shares"}, "in shares, its cells give USD"),
-        (EASY, {"answer": "$391,035"}, "says $391,035"),
-        (EASY, {"answer": "a lot"}, "no figure"),
-        (EASY, {"question": "What did Elm sell of pumps in 2024?"}, "does not name Alm Corp."),
-        (EASY, {"question": "What did Alm earn per table in this passage in 2024?"}, "points at"),
-        (EASY, {"question": "What did Alm lose in 2024?"}, "does not name 'Net sales: Pumps'"),
-        (MEDIUM, {"expression": "__import__('os').getcwd()"}, "cannot be computed"),
-        (MEDIUM, {"expression": "a / (b - b)"}, "cannot be computed"),
-        (MEDIUM, {"expression": "a - 5"}, "mixes amounts with plain numbers"),
-        (MEDIUM, {"cells": [A]}, "neither a number, one of the names a"),
-        (MEDIUM, {"cells": [A, {**B, "row": "Net sales: Valves"}]}, "gives 358.961 %"),
-        (MEDIUM, {"answer": "$2.0 million"}, "the answer is in USD, its cells give no unit"),
-        (MEDIUM, {"expression": "(a - b) / a * 100", "answer": "2.02%"}, "gives 1.98192 %"),
-        (HARD, {"answer": "One 2.0%. Two. Three."}, "3 sentences"),
-    ],
-)
-def test_a_pair_that_cannot_be_used_has_a_reason(pair, change, reason):
-    level = ("easy", "medium", "hard")[PAIRS.index(pair)]
+@cases("faults")
+def test_a_pair_that_cannot_be_used_has_a_reason(case):
+    pair = PAIRS[LEVELS.index(case["level"])] | case["change"]
     with pytest.raises(BadReply) as error:
-        read_pair(Reply(json.dumps(pair | change)), level, CHAT)
-    assert reason in str(error.value)
+        read_pair(Reply(json.dumps(pair)), case["level"], CHAT)
+    assert case["reason"] in str(error.value)

@@ -47,6 +47,7 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
         run_cells("06_tablequest", **tables, grader=MODEL, citer=MODEL, papers=str(PAPERS))
         sheet = tmp_path / "data" / STUDY / "labels" / "questions.csv"
         text = sheet.read_text(encoding="utf-8")
+        assert "Net sales: Pumps | 2024 = $391,035" in text, "a person sees where the answer is"
         sheet.write_text(text.replace(',""\n', ',"right"\n'), encoding="utf-8")
         run_cells("05_judge", **task, arms=arms, judge=MODEL)
         run_cells("06_tablequest", **tables, judge=MODEL)
