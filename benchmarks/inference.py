@@ -148,12 +148,12 @@ def ways(source: str, queries: list[Query]) -> list[Way]:
     """Return ways on the same queries; single ones, and bf16 without units, get only a part."""
     tokenizer = load(source)[1]
     models = {
-        "float32": load(source, precision="fp32")[0],
-        "bf16": load(source, precision="bf16")[0],
+        "float32": load(source, training=True)[0],
+        "bf16": load(source)[0].bfloat16(),
     }
     prompts = encoded(tokenizer, queries)
     references = [
-        after_question(tokenizer, query, prompt, "auto")[0]
+        after_question(tokenizer, query, prompt)[0]
         for query, prompt in zip(queries, prompts, strict=True)
     ]
     everything = list(range(len(queries)))
@@ -193,7 +193,7 @@ def ways(source: str, queries: list[Query]) -> list[Way]:
 
 def long_ways(source: str) -> list[Way]:
     """Return ways to reply to prompts of LONG tokens; most replies end at the budget."""
-    model, tokenizer = load(source, precision="fp32")
+    model, tokenizer = load(source, training=True)
     documents, _ = make_records(make_products(60, seed=11), seed=11)
     ids = tokenizer("\n".join(document.text for document in documents), add_special_tokens=False)[
         "input_ids"

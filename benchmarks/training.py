@@ -36,10 +36,9 @@ from transformers import (
 from lib.core.records import listed
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.records import make_products, public_records
-from lib.train.attention import fastest_attention
 from lib.train.config import TrainConfig, computes_bf16
 from lib.train.corpus import PackedBlocks, pack
-from lib.train.trainer import train
+from lib.train.trainer import fastest_attention, train
 
 ROUNDS, UPDATES = 5, 6
 BLOCK, BATCH, RATE = 320, 8, 2e-3  # those of 00_lab.ipynb

@@ -52,17 +52,17 @@ class Candidate:
 
     question: str
     answer: str  # one entity per line in an entity list
-    kind: str  # of the block that the answer is in: prose, list or table
+    block_type: str  # of the block that the answer is in: prose, list or table
     start: int
     end: int
-    header: str = ""  # the header row of a cell's table, verbatim
+    source_header: str = ""  # the header row of a cell's table, verbatim
     grounding: Grounding = "exact"  # how a model's source reference was found
     grounding_score: float = 1.0
 
     @property
     def structure(self) -> str:
         """The structure of the block."""
-        return structure_of(self.kind).name
+        return structure_of(self.block_type).name
 
 
 Proposals = tuple[list[Candidate], list[Rejected]]
@@ -172,19 +172,12 @@ def _balance(fit: list[Candidate], count: int) -> list[Candidate]:
 def _query(document: Document, number: int, candidate: Candidate) -> Query:
     is_list = STRUCTURES[candidate.structure].has_entities
     return Query(
+        **vars(candidate),
         query_id=f"{document.document_id}-q{number:03d}",
         document_id=document.document_id,
-        question=candidate.question,
-        answer=candidate.answer,
         structure=candidate.structure,
         source_reference=document.text[candidate.start : candidate.end],
-        start=candidate.start,
-        end=candidate.end,
         entity_count=len(candidate.answer.split("\n")) if is_list else None,
-        block_type=candidate.kind,
-        source_header=candidate.header,
-        grounding=candidate.grounding,
-        grounding_score=candidate.grounding_score,
     )
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 # How a quotation was found: exactly, ignoring whitespace, approximately.
 Grounding = Literal["exact", "folded", "fuzzy"]
+UNKNOWN = "und"  # ISO 639-2: a language that is none of those that can be told
 OUTCOMES = ("A", "B", "tie")  # of a comparison of two arms' answers: which is better
 
 
@@ -33,7 +34,7 @@ class Document(Record):
     title: str
     path: str  # where it was read from; "" for a generated one
     text: str
-    language: str = "en"  # its main language, ISO 639-1 (lib.documents.language)
+    language: str = "en"  # its main language, ISO 639-1 or UNKNOWN
     doubt: str = ""  # why its structure is unreliable; its tables are then not asked about
 
 
@@ -98,7 +99,7 @@ class Augmented(Record):
 
     segment_id: str
     document_id: str
-    strategy: str  # how it varies the segment: paraphrase, pairs, ...
+    strategy: str  # how it varies the segment: paraphrase
     number: int  # of the strategy's texts for this segment, from 1
     text: str  # also if it was dropped for its content; "" if none was written
     dropped: str  # "" if it is trained on

@@ -41,26 +41,19 @@ RESERVE = 64  # tokens that the KV cache allocates ahead
 Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 
 
-def answers_in_bf16(precision: str) -> bool:
-    """True if `precision` is bfloat16 here: "auto" is, on a GPU.
-
-    On a CPU, bfloat16 may change an answer, and without hardware support it is no faster.
-    """
-    return precision == "bf16" or precision == "auto" and torch.cuda.is_available()
-
-
-def load(source: str, *, training: bool = False, precision: str = "auto") -> Loaded:
-    """Load the causal model and tokenizer of a folder or hub id; training uses float32.
+def load(source: str, *, training: bool = False) -> Loaded:
+    """Load the causal model and tokenizer of a folder or hub id, in bfloat16 to answer on a GPU.
 
     Raises ValueError if transformers has no causal model for `source`.
     """
     tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
-    is_bf16 = not training and answers_in_bf16(precision)
-    dtype = torch.bfloat16 if is_bf16 else torch.float32
+    # On a CPU, bfloat16 may change an answer, and without hardware support it is no faster.
+    on_gpu = torch.cuda.is_available()
+    dtype = torch.bfloat16 if on_gpu and not training else torch.float32
     model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype)
     if tokenizer.pad_token_id is None:  # Llama has none; padding is masked, so any token will do
         tokenizer.pad_token = tokenizer.eos_token
-    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), tokenizer
+    return model.to("cuda" if on_gpu else "cpu").eval(), tokenizer
 
 
 def answer(
@@ -84,7 +77,7 @@ def answer(
         if not all(query.query_id in done for query in batch)
     ]
     if waiting and isinstance(base, str):
-        base = load(base, precision=config.precision)
+        base = load(base)
     with open(partial or os.devnull, "a", encoding="utf-8") as file:
         for batch in tqdm(waiting, f"answers of {arm}", mininterval=2):
             rows = _answer_batch(*base, batch, arm, config)
@@ -113,9 +106,9 @@ def _answer_batch(
     config: GenerationConfig,
 ) -> list[Answer]:
     stops, ends = ends_of(batch[0])
-    if is_chat(tokenizer, config.prompt_style):
+    if is_chat(tokenizer):
         stops = ends = ()
-    prompts = encoded(tokenizer, batch, config.prompt_style)
+    prompts = encoded(tokenizer, batch)
     budgets = list(map(config.budget, batch))
     written = generate_greedy(model, tokenizer, prompts, budgets, (*stops, *ends))
     texts = tokenizer.batch_decode([row.tokens for row in written], skip_special_tokens=True)

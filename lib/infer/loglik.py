@@ -78,7 +78,6 @@ def score(
     arm: str,
     *,
     batch_size: int,
-    prompt_style: str = "auto",
     cloze_context_tokens: int = 256,
 ) -> list[Score]:
     """Score each query's answer after its question and in its record (cloze), in order.
@@ -86,9 +85,9 @@ def score(
     `texts` maps document ids to texts. An entity list is scored in the more likely of two layouts,
     lines and "a, b and c".
     """
-    prompts = encoded(tokenizer, queries, prompt_style)
+    prompts = encoded(tokenizer, queries)
     layouts = [
-        after_question(tokenizer, query, prompt, prompt_style)
+        after_question(tokenizer, query, prompt)
         for query, prompt in zip(queries, prompts, strict=True)
     ]
     clozes = [
@@ -145,13 +144,13 @@ def losses(
 
 
 def after_question(
-    tokenizer: PreTrainedTokenizerBase, query: Query, prompt: list[int], style: str
+    tokenizer: PreTrainedTokenizerBase, query: Query, prompt: list[int]
 ) -> list[Sequence]:
     """The prompt followed by the reference answer, in each layout that it may have."""
     layouts = [query.answer]
     if query.entity_count is not None:
         layouts.append(listed(query.answer.splitlines()))
-    space = "" if is_chat(tokenizer, style) else " "
+    space = "" if is_chat(tokenizer) else " "
     read = encode(tokenizer, [space + layout for layout in dict.fromkeys(layouts)])
     return [
         Sequence(prompt + tokens, list(range(len(prompt), len(prompt) + len(tokens))))

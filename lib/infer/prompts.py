@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # `make study` checks a study file without it, half a second 
 
 # transformers', which is slow to import and has a `decode`, or lib.llm.request.counter's count
 Tokenizer = Callable
-Precision = Literal["auto", "fp32", "bf16"]
 MARGIN = 16  # tokens that an endpoint's chat template may add to such a counter's result
 STOPS = ("\n\n", "\nQuestion:")  # an answer ends at these, although a base model would continue
 _OPEN_TAG = re.compile(r"<(\w+)>\s*\Z")  # the end of a ready-made prompt that opens a tag
@@ -32,8 +31,6 @@ class GenerationConfig:
     max_new_tokens: PositiveInt = 64  # budget of an answer
     max_new_tokens_list: PositiveInt = 192  # budget of an entity list
     batch_size: PositiveInt = 64  # prompts per forward pass
-    prompt_style: Literal["auto", "plain", "chat"] = "auto"  # chat if the template marks turns
-    precision: Precision = "auto"  # bf16, fp32, or auto: bf16 on a GPU
     max_new_tokens_in_context: PositiveInt = 512  # budget of an answer to a ready-made prompt
 
     def budget(self, query: Query) -> int:
@@ -59,21 +56,13 @@ def prompt_of(query: Query, write: Callable[[str], str] = prompt_for) -> str:
     return query.context or write(query.question)
 
 
-def is_chat(tokenizer: "PreTrainedTokenizerBase", style: str) -> bool:
-    """True if prompts use the chat template: for "chat", or for "auto" if it marks turns.
-
-    Raises ValueError for "chat" without a template.
-    """
+def is_chat(tokenizer: "PreTrainedTokenizerBase") -> bool:
+    """True if prompts use the chat template, because it marks turns."""
     # A template that only passes a message on, as the laboratory's, is no instruct model's.
-    if style == "chat" and not tokenizer.chat_template:
-        raise ValueError(
-            f"prompt_style is 'chat', but {tokenizer.name_or_path!r} has no chat "
-            "template: choose an instruct model, or 'plain'"
-        )
-    if style == "auto" and tokenizer.chat_template:
-        turn = tokenizer.apply_chat_template(_turn("?"), add_generation_prompt=True, tokenize=False)
-        return turn.removeprefix(tokenizer.bos_token or "") != "?"
-    return style == "chat"
+    if not tokenizer.chat_template:
+        return False
+    turn = tokenizer.apply_chat_template(_turn("?"), add_generation_prompt=True, tokenize=False)
+    return turn.removeprefix(tokenizer.bos_token or "") != "?"
 
 
 def _turn(text: str) -> list[dict[str, str]]:
@@ -91,15 +80,13 @@ def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str], **more: o
     return tokenizer(list(texts), **PLAIN, **more)["input_ids"] if texts else []
 
 
-def encoded(
-    tokenizer: "PreTrainedTokenizerBase", queries: list[Query], style: str = "auto"
-) -> list[list[int]]:
+def encoded(tokenizer: "PreTrainedTokenizerBase", queries: list[Query]) -> list[list[int]]:
     """The tokens of each query's prompt: one BOS if the tokenizer adds it, no EOS.
 
-    Raises ValueError as is_chat does, and if a chat template writes BOS twice.
+    Raises ValueError if a chat template writes BOS twice.
     """
     begin = beginning(tokenizer)
-    if is_chat(tokenizer, style):
+    if is_chat(tokenizer):
         texts = [prompt_of(query, chat_prompt_for) for query in queries]
         prompts = [_chat_tokens(tokenizer, text, begin) for text in texts]
     else:
@@ -107,8 +94,7 @@ def encoded(
     if begin and any(prompt.count(begin[0]) != 1 for prompt in prompts):
         raise ValueError(
             "a prompt does not have exactly one BOS: the chat template of "
-            f"{tokenizer.name_or_path!r} writes it more than once; correct the "
-            "template, or choose prompt_style 'plain'"
+            f"{tokenizer.name_or_path!r} writes it more than once; correct the template"
         )
     return prompts
 
@@ -160,15 +146,12 @@ def tokenizer_of(source: str | Path) -> Tokenizer:
     return Tokenizer.from_pretrained(source)
 
 
-def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer, style: str = "auto") -> list[int]:
-    """The number of tokens of each prompt as `encoded`: with BOS and the template of this `style`.
-
-    A counter's result gets MARGIN. Raises ValueError as `is_chat` does.
-    """
+def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
+    """The number of tokens of each prompt as `encoded`; a counter's result gets MARGIN."""
     if not hasattr(tokenizer, "decode"):
         return [length + MARGIN for length in token_counts(prompts, tokenizer)]
     begin = beginning(tokenizer)
-    if is_chat(tokenizer, style):  # one at a time, because a template copies each
+    if is_chat(tokenizer):  # one at a time, because a template copies each
         return [len(_chat_tokens(tokenizer, prompt, begin)) for prompt in prompts]
     return [len(begin) + length for length in token_counts(prompts, tokenizer)]
 

@@ -17,7 +17,7 @@ from lib.core.records import (
     prose,
 )
 from lib.lab.records import PHRASES, capitalised, paraphrases
-from lib.normalize.segment import ELSEWHERE, Draft, Rewrite, Strategy, pair_text
+from lib.normalize.segment import ELSEWHERE, Draft, Rewrite, Vary
 
 NO_FACT = "no fact is in this segment"
 _MARKS = "-| "  # around a fact: of a bullet, of a table row
@@ -71,45 +71,33 @@ def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
     return rewrite
 
 
-def vary_facts(facts: list[Fact]) -> dict[str, Strategy]:
-    """The strategies of an augmenter that knows `facts`: paraphrases, `k` a segment, and pairs.
+def vary_facts(facts: list[Fact]) -> Vary:
+    """An augmenter that states all facts of a segment `k` times, in other words and another order.
 
-    Each paraphrase states all facts of a segment, in other words and another order. It raises
-    ValueError if there are fewer than `k` wordings.
+    It raises ValueError if there are fewer than `k` wordings.
     """
     known = _by_document(facts)
 
-    def inside(segment: Segment, documents: dict[str, Document]) -> list[tuple[Fact, Candidate]]:
-        text = documents[segment.document_id].text
-        asked = [(fact, _candidate(fact, text)) for fact in known[segment.document_id]]
-        within = range(segment.start, segment.end + 1)
-        return [(fact, one) for fact, one in asked if one.start in within and one.end in within]
-
-    def paraphrase(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
+    def vary(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
         drafts = []
         for segment in segments:
             rng = random.Random(f"paraphrase {segment.segment_id}")
+            text, within = (
+                documents[segment.document_id].text,
+                range(segment.start, segment.end + 1),
+            )
+            asked = [(fact, _candidate(fact, text)) for fact in known[segment.document_id]]
             stated = [
                 paraphrases(fact.entity, fact.attribute, one.answer.splitlines(), k, rng)
-                for fact, one in inside(segment, documents)
+                for fact, one in asked
+                if one.start in within and one.end in within
             ]
             texts = [" ".join(rng.sample(each, len(each))) for each in zip(*stated, strict=True)]
             own = [Draft(segment.segment_id, text) for text in texts]
             drafts += own or [Draft(segment.segment_id, "", NO_FACT)]
         return drafts
 
-    def pairs(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
-        drafts = []
-        for segment in segments:
-            own = [
-                Draft(segment.segment_id, pair_text(one.question, one.answer), asks=span)
-                for _, one in inside(segment, documents)
-                for span in [(one.start, one.end)]
-            ]
-            drafts += own or [Draft(segment.segment_id, "", NO_FACT)]
-        return drafts
-
-    return {"paraphrase": paraphrase, "pairs": pairs}
+    return vary
 
 
 def _by_document(facts: list[Fact]) -> dict[str, list[Fact]]:
@@ -130,7 +118,7 @@ def _candidate(fact: Fact, text: str) -> Candidate:
             start = text.rfind("\n", 0, text.index(fact.value[0], start)) + 1
     above = text[: fact.start].rpartition("\n\n")[2]
     header = above.partition("\n")[0].strip(_MARKS) if raw.startswith("|") else ""
-    return Candidate(question(fact), answer, structure.kind, start, end, header=header)
+    return Candidate(question(fact), answer, structure.kind, start, end, header)
 
 
 def question(fact: Fact) -> str:

@@ -4,9 +4,9 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from html import unescape
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -30,6 +30,7 @@ _WORD_KINDS = {  # of a single word; any other is a name
     "number": re.compile(r"\W*\d[\d.,:/%°–-]*[^\W\d_]{0,3}\W*"),
 }
 Facts = dict[str, list[str]]  # by kind
+_CHANGES = ("said", "lost", "moved", "written", "invented", "carried")
 
 SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
 _WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")
@@ -69,21 +70,21 @@ comprise comprises image done""".split()
 
 
 class SegmentAudit(Record):
-    """One segment compared with its rewrite, by kind; each word, amount or item counts once."""
+    """One segment compared with its rewrite: words, amounts and items by kind, each once."""
 
     segment_id: str
     document_id: str
     dropped: str  # why there is no rewrite; then everything is lost or moved
-    said: dict[str, int]  # in the segment
-    written: dict[str, int]  # in its rewrite; items are not counted there
+    said: Facts  # in the segment
+    written: Facts  # in its rewrite, of which no items are taken
     lost: Facts  # in the segment, neither in its rewrite nor in the neighbours'
     moved: Facts  # in a neighbour's rewrite: a border does not divide a sentence
     invented: Facts  # in the rewrite, and nowhere in the document
     carried: Facts  # in the rewrite and elsewhere in the document, as in a header
 
-    def number(self, *changes: str) -> int:
-        """Count these changes over all kinds."""
-        return sum(len(words) for change in changes for words in getattr(self, change).values())
+    def number(self, *changes: str, kinds: Sequence[str] = KINDS) -> int:
+        """Count these changes over `kinds`; a change may also be said or written."""
+        return sum(len(getattr(self, change)[kind]) for change in changes for kind in kinds)
 
     @property
     def fault(self) -> str:
@@ -94,11 +95,6 @@ class SegmentAudit(Record):
             if (words := [word for kind in KINDS if kind != "name" for word in facts[kind]][:12])
         ]
         return " and ".join(said)
-
-    def count(self, change: str, kind: str) -> int:
-        """Count the words, amounts or items of one kind; `change` may also be said or written."""
-        own = getattr(self, change)[kind]
-        return own if isinstance(own, int) else len(own)
 
 
 def audit(
@@ -139,29 +135,28 @@ def audit_texts(
 def kinds_table(rows: list[SegmentAudit]) -> pd.DataFrame:
     """One row per kind, "all" last: said, lost, lost_percent of said, moved, written, invented,
     invented_percent of written, carried."""
-    names = ("said", "lost", "moved", "written", "invented", "carried")
-    counts = {
-        kind: [sum(row.count(name, kind) for row in rows) for name in names] for kind in KINDS
-    }
-    table = pd.DataFrame.from_dict(counts, orient="index", columns=names)
+    table = pd.DataFrame(
+        {
+            name: {kind: sum(row.number(name, kinds=[kind]) for row in rows) for kind in KINDS}
+            for name in _CHANGES
+        }
+    )
     table.loc["all"] = table.sum()
-    table = table.rename_axis("kind").reset_index()
-    for place, part, of in ((3, "lost", "said"), (7, "invented", "written")):
+    for part, of in (("lost", "said"), ("invented", "written")):
         share = 100 * table[part] / table[of].where(table[of] > 0)
-        table.insert(place, f"{part}_percent", share.astype(float))
-    return table
+        table.insert(table.columns.get_loc(part) + 1, f"{part}_percent", share.astype(float))
+    return table.rename_axis("kind").reset_index()
 
 
 def segments_table(rows: list[SegmentAudit]) -> pd.DataFrame:
     """The worst 30 changed segments: counts, the words that are lost or invented, and why."""
-    names = ("said", "lost", "moved", "written", "invented", "carried")
     changed = [row for row in rows if row.dropped or row.number("lost", "moved", "invented")][:30]
     cells = [
-        [row.segment_id, *(sum(row.count(name, kind) for kind in KINDS) for name in names)]
+        [row.segment_id, *map(row.number, _CHANGES)]
         + [_shortened(row.lost), _shortened(row.invented), row.dropped]
         for row in changed
     ]
-    columns = ["segment", *names, "words lost", "words invented", "dropped"]
+    columns = ["segment", *_CHANGES, "words lost", "words invented", "dropped"]
     return pd.DataFrame(cells, columns=columns)
 
 
@@ -179,28 +174,8 @@ def words_by_structure(segments: list[Segment], rewrites: list[Normalized]) -> p
     return pd.DataFrame(counts).T.rename_axis("structure")
 
 
-def fact_words(source: str, items: Sequence[str] | None = None) -> dict[str, str]:
-    """Return the words of Markdown that carry facts, in order: folded -> as first written.
-
-    Such words are numbers, versions, paths, code names and capitals anywhere, and every word of
-    short table cells and list items. They are compared without case, markup and surrounding
-    punctuation. What a reader never sees does not count: targets within the page, labels of link
-    definitions, HTML comments, and HTML tags except for the addresses of links and images.
-    `items` are its short items and cells, where its document is parsed already.
-    """
-    short = [text for _, text in short_items(source)] if items is None else items
-    named = {_folded(word) for text in short for word in _WORD.findall(text)}
-    found: dict[str, str] = {}
-    visible = untagged(_ADDRESS.sub(r"\1 \g<0>", _UNSEEN.sub(" ", source)))
-    for word in dict.fromkeys(_WORD.findall(_bare(visible))):
-        folded = _folded(word)
-        if folded and (folded in named or _FACTUAL.search(word)):
-            found.setdefault(folded, word)
-    return found
-
-
-def short_items(source: str) -> list[tuple[int, str]]:
-    """Return the list items and table cells of up to SHORT_WORDS words, with their starts."""
+# List items and table cells of up to SHORT_WORDS words, with their starts
+def _short_items(source: str) -> list[tuple[int, str]]:
     return [
         (span.start, span.text)
         for block in parse(source)
@@ -209,8 +184,7 @@ def short_items(source: str) -> list[tuple[int, str]]:
     ]
 
 
-def words_in(text: str) -> frozenset[str]:
-    """Return all words of a text, folded for comparison."""
+def _words_in(text: str) -> frozenset[str]:
     return frozenset(map(_folded, set(_WORD.findall(_bare(text)))))
 
 
@@ -223,30 +197,58 @@ def _folded(word: str) -> str:
     return unicodedata.normalize("NFKC", word).casefold().strip(".:!?_-–—=~#\\")
 
 
+class _Negation(NamedTuple):
+    sentence: str
+    word: str  # a negative word such as "disabled" without its ending; "" for a negator
+    near: frozenset[str]  # content words around it
+
+
+# Markdown, compared without case, markup and surrounding punctuation. `items` are its short items
+# and cells, where its document is parsed already.
 class _Text:
     def __init__(self, text: str, items: Sequence[str] | None = None) -> None:
         self.text, self.items = text, items
 
+    # The words that carry facts, in order: folded -> as first written. These are numbers, versions,
+    # paths, code names and capitals anywhere, and every word of short items and cells. What a
+    # reader never sees does not count: targets within the page, labels of link definitions, HTML
+    # comments, and HTML tags except for the addresses of links and images.
     @cached_property
     def words(self) -> dict[str, str]:
-        return fact_words(self.text, self.items)
+        items = self.items
+        if items is None:
+            items = [text for _, text in _short_items(self.text)]
+        named = {_folded(word) for text in items for word in _WORD.findall(text)}
+        found: dict[str, str] = {}
+        visible = untagged(_ADDRESS.sub(r"\1 \g<0>", _UNSEEN.sub(" ", self.text)))
+        for word in dict.fromkeys(_WORD.findall(_bare(visible))):
+            folded = _folded(word)
+            if folded and (folded in named or _FACTUAL.search(word)):
+                found.setdefault(folded, word)
+        return found
 
     @cached_property
     def every_word(self) -> frozenset[str]:
-        return words_in(self.text)
+        return _words_in(self.text)
 
     @cached_property
     def amounts(self) -> dict[object, str]:
-        """Return the numbers with a unit, as value -> text."""
-        return {
-            token.value: token.text
-            for token in tokens(unescape(self.text))
-            if token.kind == "number" and token.value[0]
-        }
+        numbers = (one for one in tokens(unescape(self.text)) if one.kind == "number")
+        return {one.value: one.text for one in numbers if one.value[0]}  # with a unit
 
     @cached_property
-    def negations(self) -> "list[Negation]":
-        return negations_of(self.text)
+    def negations(self) -> list[_Negation]:
+        found = []
+        for sentence in filter(None, map(str.strip, _SENTENCE.split(self.text))):
+            words = _folded_words(sentence)
+            for place, word in enumerate(words):
+                is_negator = word in _NEGATORS or word.endswith("n't")
+                if is_negator or _NEGATIVE.fullmatch(word):
+                    before = [one for one in words[:place] if one not in _STOP][-NEAR:]
+                    after = [one for one in words[place + 1 :] if one not in _STOP][:NEAR]
+                    stem = "" if is_negator else word
+                    found.append(_Negation(sentence, stem, frozenset([*before, *after])))
+        return found
 
     def missing_in(self, other: "_Text") -> Facts:
         inside = {part for text in self.amounts.values() for part in (text, *text.split())}
@@ -259,9 +261,9 @@ class _Text:
                 found[kind].append(word)
         found["unit"] = [text for value, text in self.amounts.items() if value not in other.amounts]
         found["item"] = [
-            item for item in self.items or () if not words_in(item) - {""} <= other.every_word
+            item for item in self.items or () if not _words_in(item) - {""} <= other.every_word
         ]
-        found["negation"] = unmatched(self.negations, other.negations)
+        found["negation"] = _unmatched(self.negations, other.negations)
         return found
 
 
@@ -271,19 +273,14 @@ def _audited(
     rewrites: Sequence[tuple[Normalized | Augmented, str]],
 ) -> list[SegmentAudit]:
     by_id, nothing = {document.document_id: document for document in documents}, _Text("")
-    items = cache(lambda name: short_items(by_id[name].text))
+    items = cache(lambda name: _short_items(by_id[name].text))
     whole = cache(lambda name: _Text(f"{by_id[name].title}\n\n{by_id[name].text}"))
 
     @lru_cache(1)  # the texts of a segment follow each other
     def said_in(segment: Segment) -> _Text:
-        return _Text(
-            segment.text,
-            [
-                text
-                for start, text in items(segment.document_id)
-                if segment.start <= start < segment.end
-            ],
-        )
+        starts = range(segment.start, segment.end)
+        own = [text for start, text in items(segment.document_id) if start in starts]
+        return _Text(segment.text, own)
 
     rows = []
     for segment, (rewrite, near) in zip(segments, rewrites, strict=True):
@@ -296,8 +293,8 @@ def _audited(
                 segment_id=segment.segment_id,
                 document_id=segment.document_id,
                 dropped=rewrite.dropped,
-                said=_counts(said.missing_in(nothing)),
-                written=_counts(written.missing_in(nothing)),
+                said=said.missing_in(nothing),
+                written=written.missing_in(nothing),
                 lost=gone,
                 moved=_without(lost, gone),
                 invented=invented,
@@ -305,10 +302,6 @@ def _audited(
             )
         )
     return rows
-
-
-def _counts(words: Facts) -> dict[str, int]:
-    return {kind: len(found) for kind, found in words.items()}
 
 
 def _without(words: Facts, others: Facts) -> Facts:
@@ -321,36 +314,9 @@ def _shortened(words: Facts) -> str:
     return ", ".join(every[:12]) + more
 
 
-@dataclass(frozen=True)
-class Negation:
-    """A negator, or a negative word such as "disabled", in its sentence."""
-
-    sentence: str
-    word: str  # without its ending; "" for a negator
-    near: frozenset[str]  # content words around it
-
-
-def negations_of(text: str) -> "list[Negation]":
-    """Return the negators and negative words of Markdown, in order."""
-    found = []
-    for sentence in filter(None, map(str.strip, _SENTENCE.split(text))):
-        words = _folded_words(sentence)
-        for place, word in enumerate(words):
-            is_negator = word in _NEGATORS or word.endswith("n't")
-            if is_negator or _NEGATIVE.fullmatch(word):
-                before = [one for one in words[:place] if one not in _STOP][-NEAR:]
-                after = [one for one in words[place + 1 :] if one not in _STOP][:NEAR]
-                found.append(
-                    Negation(sentence, "" if is_negator else word, frozenset([*before, *after]))
-                )
-    return found
-
-
-def unmatched(mine: Sequence[Negation], theirs: Sequence[Negation]) -> list[str]:
-    """Return the sentences of the negators in `mine` without a counterpart near the same words.
-
-    Each counterpart in `theirs` is used once: a negator, or a negative word that `mine` lacks.
-    """
+# The sentences of the negators in `mine` without a counterpart near the same words. Each
+# counterpart in `theirs` is used once: a negator, or a negative word that `mine` lacks.
+def _unmatched(mine: Sequence[_Negation], theirs: Sequence[_Negation]) -> list[str]:
     n_words = Counter(one.word for one in mine)
     n_words.subtract(one.word for one in theirs)
     negators = [one for one in mine if not one.word]

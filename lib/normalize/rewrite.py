@@ -4,14 +4,12 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
 
+import jinja2
 import pandas as pd
 
-from lib.annotate.llm_annotator import read_reply
-from lib.annotate.questions import violation
 from lib.core.prompts import (
     BREAK_MARK,
     casefold_words,
@@ -19,20 +17,17 @@ from lib.core.prompts import (
     escape_prompt_markup,
     prompt_template,
 )
-from lib.core.records import Augmented, Document, Normalized, Query, Segment
+from lib.core.records import UNKNOWN, Augmented, Document, Normalized, Query, Segment
 from lib.core.store import model_named
-from lib.documents.language import UNKNOWN
-from lib.documents.markdown import parse
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from lib.normalize.audit import SegmentAudit, audit, audit_texts
-from lib.normalize.segment import KEPT, WORDLESS, Draft, Rewrite, Strategy, pair_text
+from lib.normalize.audit import KINDS, SegmentAudit, audit, audit_texts
+from lib.normalize.segment import KEPT, WORDLESS, Draft, Rewrite, Vary
 
 TESTED = "asks what a question of the test asks"
 NOTHING = "the model found nothing of this kind in the segment"
 _TAGS = "document_title|part"
-_CHECKED = ["number", "unit", "path", "version", "name", "item", "negation"]  # not to be invented
 _MIN_REPLY = 4096  # tokens of the limit of a reply; above it twice the tokens of all its variants
 _FENCE = re.compile(r"\A```\w*\s*\n(.*)\n\s*```\Z", re.S)
 
@@ -100,8 +95,9 @@ def llm_normalizer(model: str, document_kind: str, calls: Calls) -> Rewrite:
 
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
         named = {one.segment_id: one for one in segments}
+        template = prompt_template("normalize")
         requests = {
-            name: _rewrite_request(one, documents[one.document_id], document_kind)
+            name: Request.ask(_prompt(template, one, documents, document_kind=document_kind))
             for name, one in named.items()
         }
         replies = _replies(segments, requests, model, calls)
@@ -150,14 +146,15 @@ def _faults(
     return {row.segment_id: reason for row in audits if not row.dropped and (reason := row.fault)}
 
 
-def _rewrite_request(segment: Segment, document: Document, document_kind: str) -> Request:
-    return Request.ask(
-        prompt_template("normalize").render(
-            document_kind=document_kind,
-            language=document.language or UNKNOWN,
-            title=escape_prompt_markup(document.title, _TAGS),
-            segment=escape_prompt_markup(segment.text, _TAGS),
-        )
+def _prompt(
+    template: jinja2.Template, segment: Segment, documents: dict[str, Document], **slots: object
+) -> str:
+    document = documents[segment.document_id]
+    return template.render(
+        language=document.language or UNKNOWN,
+        title=escape_prompt_markup(document.title, _TAGS),
+        segment=escape_prompt_markup(segment.text, _TAGS),
+        **slots,
     )
 
 
@@ -187,35 +184,32 @@ def parse_rewrite(segment: Segment, reply: Reply) -> Normalized:
     )
 
 
+# Where a marker begins and ends
+def _marks(pattern: re.Pattern, text: str) -> list[tuple[int, int]]:
+    letters, ends = deconfuse(text)
+    bounds = [0, *ends]
+    return [(bounds[one.start()], bounds[one.end()]) for one in pattern.finditer(letters)]
+
+
 # What is before, between and after the markers, and why that cannot be used. A rewrite may quote
 # a marker that its source contains.
 def _between_markers(reply: str, source: str) -> tuple[str, str, str, str]:
-    letters, ends = deconfuse(reply)
-    bounds = [0, *ends]
-    opens, closes = list(_OPEN.finditer(letters)), list(_CLOSE.finditer(letters))
+    opens, closes = _marks(_OPEN, reply), _marks(_CLOSE, reply)
     if not opens:
         return reply, "", "", "no rewrite between <<<<{{ and }}>>>> in the reply"
-    first = opens[0]
-    closes = [mark for mark in closes if mark.start() >= first.end()]
-    is_quoted = any(pattern.search(deconfuse(source)[0]) for pattern in (_OPEN, _CLOSE))
+    start, first = opens[0]
+    closes = [mark for mark in closes if mark[0] >= first]
+    is_quoted = bool(_marks(_OPEN, source) or _marks(_CLOSE, source))
     if not closes or not is_quoted and len(closes) < len(opens):
-        return reply[: bounds[first.start()]], "", "", _UNCLOSED
-    last = closes[-1]
-    is_second = any(close.end() <= mark.start() for close in closes for mark in opens)
-    cut = [bounds[at] for at in (first.start(), first.end(), last.start(), last.end())]
-    return (
-        reply[: cut[0]],
-        reply[cut[1] : cut[2]],
-        reply[cut[3] :],
-        _SEVERAL if is_second and not is_quoted else "",
-    )
+        return reply[:start], "", "", _UNCLOSED
+    last, end = closes[-1]
+    is_second = not is_quoted and closes[0][1] <= opens[-1][0]
+    return reply[:start], reply[first:last], reply[end:], _SEVERAL if is_second else ""
 
 
 def _echoes(text: str, source: str) -> bool:
-    return any(
-        pattern.search(deconfuse(text)[0]) and not pattern.search(deconfuse(source)[0])
-        for pattern in (_OPEN, _CLOSE, _PROMPT_TAG)
-    )
+    patterns = (_OPEN, _CLOSE, _PROMPT_TAG)
+    return any(_marks(one, text) and not _marks(one, source) for one in patterns)
 
 
 # without that label, the only line that is a number
@@ -227,168 +221,103 @@ def _rating(text: str) -> int | None:
 
 def _rewrite(marked: str) -> str:
     text = _LABEL.sub("", marked.strip()).strip()
-    letters, ends = deconfuse(text)
-    first, last = _OPEN.match(letters), list(_CLOSE.finditer(letters))[-1:]
-    if first and last and last[0].end() == len(letters):  # a form in a form
-        bounds = [0, *ends]
-        text = _LABEL.sub("", text[bounds[first.end()] : bounds[last[0].start()]].strip()).strip()
+    opens, closes = _marks(_OPEN, text)[:1], _marks(_CLOSE, text)[-1:]
+    if opens and closes and (opens[0][0], closes[0][1]) == (0, len(text)):  # a form in a form
+        text = _LABEL.sub("", text[opens[0][1] : closes[0][0]].strip()).strip()
     return "" if text == _PLACEHOLDER else text
 
 
 def augment(
-    segments: list[Segment],
-    documents: list[Document],
-    queries: list[Query],
-    engine: Mapping[str, Strategy],
-    strategies: Sequence[str],
-    k: int,
+    segments: list[Segment], documents: list[Document], queries: list[Query], vary: Vary, k: int
 ) -> tuple[list[Augmented], list[SegmentAudit]]:
-    """The texts of all strategies, and the audit of each row that has a text.
+    """The texts that `vary` makes, `k` a segment, and the audit of each row that has a text.
 
-    `engine` is `llm_augmenter(…)` or `lib.lab.facts.vary_facts(…)`. A text that asks what a query
-    asks, of the same passage, is dropped, and so is one that states what is nowhere in its
-    document. Raises ValueError for a strategy that `engine` lacks.
+    `vary` is `llm_augmenter(…)` or `lib.lab.facts.vary_facts(…)`. A text that asks what a query
+    asks is dropped, and so is one that states what is nowhere in its document.
     """
-    if not engine:
-        return [], []
-    if unknown := [name for name in strategies if name not in engine] or not strategies:
-        raise ValueError(
-            f"strategies {unknown if strategies else '[]'}: choose among "
-            f"{', '.join(engine)}, which this augmenter can do"
-        )
-    by_id = {document.document_id: document for document in documents}
     document_of = {segment.segment_id: segment.document_id for segment in segments}
-    is_tested, rows = _test_of(queries), []
-    for strategy in strategies:
-        numbers = Counter()
-        for draft in engine[strategy](segments, by_id, k):
-            name, document = draft.segment_id, document_of[draft.segment_id]
-            numbers[name] += 1
-            rows.append(
-                Augmented(
-                    segment_id=name,
-                    document_id=document,
-                    strategy=strategy,
-                    number=numbers[name],
-                    text=draft.text,
-                    dropped=draft.dropped or (TESTED if is_tested(document, draft) else ""),
-                )
+    asked = [casefold_words(query.question) for query in queries]
+    numbers, rows = Counter(), []
+    for draft in vary(segments, {document.document_id: document for document in documents}, k):
+        name, text = draft.segment_id, casefold_words(draft.text)
+        numbers[name] += 1
+        rows.append(
+            Augmented(
+                segment_id=name,
+                document_id=document_of[name],
+                strategy="paraphrase",
+                number=numbers[name],
+                text=draft.text,
+                dropped=draft.dropped or (TESTED if any(one in text for one in asked) else ""),
             )
+        )
     audits = audit_texts([row for row in rows if row.text], segments, documents)
     audit_of = iter(audits)
     return [_checked(row, next(audit_of)) if row.text else row for row in rows], audits
 
 
-def _test_of(queries: list[Query]) -> Callable[[str, Draft], bool]:
-    asked = [(casefold_words(one.question), one.document_id, one.start, one.end) for one in queries]
-
-    def is_tested(document_id: str, draft: Draft) -> bool:
-        text, (start, end) = casefold_words(draft.text), draft.asks or (0, 0)
-        return any(
-            question in text or own == document_id and first < end and start < last
-            for question, own, first, last in asked
-        )
-
-    return is_tested
-
-
 def _checked(row: Augmented, audit: SegmentAudit) -> Augmented:
-    words = [word for kind in _CHECKED for word in audit.invented[kind]]
+    words = [word for kind in KINDS for word in audit.invented[kind]]
     if row.dropped or not words:
         return row
     return row.model_copy(update={"dropped": f"invents {', '.join(words[:5])}"})
 
 
-def strategies_table(
+def augmented_table(
     rows: list[Augmented], audits: list[SegmentAudit], count: Callable[[str], int]
 ) -> pd.DataFrame:
-    """One row per strategy, "all" last; `count` returns a text's tokens.
+    """The texts in one row; `count` returns a text's tokens.
 
     `tokens` counts those of kept texts, `written` the words, amounts and items of all texts, and
     `invented` those that are nowhere in the document.
     """
-    written = [row for row in rows if row.text]
-    table = pd.DataFrame(
-        [
-            {
-                "strategy": row.strategy,
-                "texts": 1,
-                "kept": not row.dropped,
-                "asked_by_test": row.dropped == TESTED,
-                "tokens": 0 if row.dropped else count(row.text),
-                "written": sum(audit.written[kind] for kind in _CHECKED),
-                "invented": sum(len(audit.invented[kind]) for kind in _CHECKED),
-            }
-            for row, audit in zip(written, audits, strict=True)
-        ],
-        columns=["strategy", "texts", "kept", "asked_by_test", "tokens", "written", "invented"],
-    )
-    by_strategy = table.groupby("strategy", sort=False).sum().astype(int)
-    by_strategy.loc["all"] = by_strategy.sum()
-    return by_strategy.reset_index()
+    texts = [row for row in rows if row.text]
+    kept = [row.text for row in texts if not row.dropped]
+    table = {
+        "texts": len(texts),
+        "kept": len(kept),
+        "asked_by_test": sum(row.dropped == TESTED for row in texts),
+        "tokens": sum(map(count, kept)),
+        "written": sum(audit.number("written") for audit in audits),
+        "invented": sum(audit.number("invented") for audit in audits),
+    }
+    return pd.DataFrame(table, index=["paraphrase"])
 
 
-_VARIANTS = {
-    "paraphrase": prompt_template("augment_paraphrase"),
-    "pairs": prompt_template("augment_pairs"),
-}
-_blocks = lru_cache(1)(parse)  # the segments of a document follow each other
+def llm_augmenter(model: str, document_kind: str, calls: Calls) -> Vary:
+    """An augmenter that asks `model` for other wordings; each segment with a word is one call.
 
-
-def llm_augmenter(model: str, document_kind: str, calls: Calls) -> dict[str, Strategy]:
-    """The strategies that `model` is asked for; each segment with a word is one call.
-
-    A failed call or an unreadable reply leaves a draft with its reason. A strategy raises
-    Stopped as `lib.llm.complete` does. Raises BadStudy if `model` names none.
+    A failed call or an unreadable reply leaves a draft with its reason. It raises Stopped as
+    `lib.llm.complete` does. Raises BadStudy if `model` names none.
     """
     model_named("augmenter", model)
 
-    def vary(
-        strategy: str, segments: list[Segment], documents: dict[str, Document], k: int
-    ) -> list[Draft]:
+    def vary(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
+        template, slots = prompt_template("augment_paraphrase"), {"document_kind": document_kind}
         requests = {
-            one.segment_id: _variant_request(
-                strategy, one, documents[one.document_id], k, document_kind
+            one.segment_id: Request.ask(
+                _prompt(template, one, documents, count=k, **slots),
+                max_tokens=max(_MIN_REPLY, 2 * k * one.n_tokens),
             )
             for one in segments
         }
         replies = _replies(segments, requests, model, calls)
-        read = _pairs if strategy == "pairs" else _texts
-        return [
-            draft
-            for one in segments
-            for draft in read(one, documents[one.document_id], replies[one.segment_id], k)
-        ]
+        return [draft for one in segments for draft in _drafts(one, replies[one.segment_id], k)]
 
-    return {strategy: partial(vary, strategy) for strategy in _VARIANTS}
+    return vary
 
 
-def _variant_request(
-    strategy: str, segment: Segment, document: Document, k: int, document_kind: str
-) -> Request:
-    prompt = _VARIANTS[strategy].render(
-        document_kind=document_kind,
-        count=k,
-        language=document.language or UNKNOWN,
-        title=escape_prompt_markup(document.title, _TAGS),
-        part=escape_prompt_markup(segment.text, _TAGS),
-    )
-    return Request.ask(prompt, max_tokens=max(_MIN_REPLY, 2 * k * segment.n_tokens))
-
-
-def _texts(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
+def _drafts(segment: Segment, reply: Reply, k: int) -> list[Draft]:
     texts, reason = [], reply.reason
     if not reason:
         try:
             texts, reason = _parse_texts(reply.text)[:k], NOTHING
         except ValueError as error:
             reason = str(error)
-    split = (
-        BREAK_MARK if BREAK_MARK not in segment.text else ""
-    )  # otherwise it may be the document's own
-    return [Draft(segment.segment_id, text.replace(split, "")) for text in texts] or [
-        Draft(segment.segment_id, "", reason)
-    ]
+    if BREAK_MARK not in segment.text:  # otherwise it may be the document's own
+        texts = [text.replace(BREAK_MARK, "") for text in texts]
+    own = [Draft(segment.segment_id, text) for text in texts]
+    return own or [Draft(segment.segment_id, "", reason)]
 
 
 def _parse_texts(reply: str) -> list[str]:
@@ -401,19 +330,3 @@ def _parse_texts(reply: str) -> list[str]:
     except (ValueError, AttributeError, RecursionError):
         raise ValueError("the reply is not a JSON array of strings") from None
     return [text for text in dict.fromkeys(texts) if text]
-
-
-def _pairs(segment: Segment, document: Document, reply: Reply, k: int) -> list[Draft]:
-    candidates, rejected = read_reply(
-        reply, document, _blocks(document.text), segment.start, segment.end
-    )
-    drafts = [
-        Draft(
-            segment.segment_id,
-            pair_text(one.question, one.answer),
-            violation(one, document.text),
-            (one.start, one.end),
-        )
-        for one in candidates
-    ]
-    return drafts + [Draft(segment.segment_id, "", row.reason) for row in rejected]

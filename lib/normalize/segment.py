@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import semchunk
 from tqdm import tqdm
 
-from lib.core.prompts import prompt_template
 from lib.core.records import Document, Normalized, Segment
 
 if TYPE_CHECKING:  # slow to import, and only named here
@@ -36,17 +35,10 @@ class Draft:
     segment_id: str
     text: str
     dropped: str = ""
-    asks: tuple[int, int] | None = None  # of a pair: document.text[start:end] has the answer
 
 
-# (segments, documents by id, k) -> texts, or for a segment without any the reason
-Strategy = Callable[[list[Segment], dict[str, Document], int], list[Draft]]
-
-
-def pair_text(question: str, answer: str) -> str:
-    """A question and its answer in the form in which 04_infer asks."""
-    asked = prompt_template("answer").render(question=question, context="").rstrip()
-    return f"{asked} {answer}" if "\n" not in answer else f"{asked}\n{answer}"
+# An augmenter: (segments, documents by id, k) -> texts, or for a segment without any the reason
+Vary = Callable[[list[Segment], dict[str, Document], int], list[Draft]]
 
 
 def segment(

@@ -138,8 +138,7 @@ def _training(study: Study, reading: Reading) -> pd.DataFrame:
     for run in study.trained:
         given = study.defaults("03_train") | study.given("03_train", run)
         own = {name: given[name] for name in given if name in TrainConfig.__dataclass_fields__}
-        more = {name: given[name] for name in ("block_size", "processes", "zero_stage")}
-        needed = plan(config, TrainConfig(**own), **more)
+        needed = plan(config, TrainConfig(**own), given["block_size"])
         tokens = (given["stop_after_epoch"] or given["epochs"]) * n_tokens
         hours = tokens * needed.parameters / _PARAMETERS / _TOKENS_PER_SECOND / 3600
         memory = f"{needed.bytes_needed / 1e9:,.1f} GB"

@@ -193,7 +193,7 @@ def _too_long(queries: list[Query], texts: dict[str, str], room: Room) -> list[R
     of_text = dict(zip(different, token_counts(different, room.tokenizer), strict=True))
     lengths = {query.query_id: of_text[texts[query.query_id]] for query in queries}
     short = [query for query in queries if lengths[query.query_id] <= most]
-    counted = lengths_of([query.context for query in short], room.tokenizer, room.style)
+    counted = lengths_of([query.context for query in short], room.tokenizer)
     lengths |= {query.query_id: length for query, length in zip(short, counted, strict=True)}
     return [
         Rejected(

@@ -89,7 +89,7 @@ def _shortened(query: Query, room: Room, most: int) -> Query | None:
         return f"{head}{start}{passage[:place]}{end}{tail}"
 
     n_fit = bisect_right(
-        ends, most, key=lambda place: lengths_of([up_to(place)], room.tokenizer, room.style)[0]
+        ends, most, key=lambda place: lengths_of([up_to(place)], room.tokenizer)[0]
     )
     return query.model_copy(update={"context": up_to(ends[n_fit - 1])}) if n_fit else None
 
@@ -304,7 +304,7 @@ class TableQuest(Task):
         A query is left out only if no word of its passage would remain.
         """
         most, shown = room.window - room.reply, Shown([], [], [])
-        lengths = lengths_of([query.context for query in queries], room.tokenizer, room.style)
+        lengths = lengths_of([query.context for query in queries], room.tokenizer)
         for query, length in zip(queries, lengths, strict=True):
             if length <= most:
                 shown.queries.append(query)

@@ -9,12 +9,21 @@ from lib.core.arms import ALL, BASE, is_trained
 from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
 from lib.core.store import BadInput, artifact_path, choices, made_by, model_source, require_path
 from lib.documents.markdown import block_at, parse
-from lib.infer.endpoint import answer_over_endpoint
-from lib.infer.prompts import GenerationConfig, context_length, prompt_for, tokenizer_of
+from lib.infer.prompts import (
+    GenerationConfig,
+    before_stop,
+    chat_prompt_for,
+    context_length,
+    prompt_for,
+    prompt_of,
+    tokenizer_of,
+)
 from lib.llm.calls import Calls
-from lib.llm.request import counter
+from lib.llm.complete import complete
+from lib.llm.request import Request, counter
 from lib.tasks.task import Room, Rows, Shown, Task
 
+_NEXT_TURN = ("\nQuestion:",)  # an answer to a chat prompt may have blank lines
 OPEN, BASELINES = "open_book", ("solver", "constant")
 MODES = ("model", OPEN, *BASELINES)
 
@@ -89,7 +98,7 @@ def shown_to(
         return Shown(queries, [], [])
     tokenizer = tokenizer_of(name) if is_local or Path(name).is_dir() else counter(name)[0]
     length = window or context_length(name)
-    room = Room(length, config.max_new_tokens_in_context, tokenizer, config.prompt_style)
+    room = Room(length, config.max_new_tokens_in_context, tokenizer)
     return task.fit(queries, rows, room)
 
 
@@ -138,6 +147,43 @@ def answers_of(
     return [Answer(query_id=name, answer=replies[name], **own) for name in ids], []
 
 
+def answer_over_endpoint(
+    model: str, queries: list[Query], arm: str, config: GenerationConfig, calls: Calls
+) -> tuple[list[Answer], list[Rejected]]:
+    """Return answers at temperature 0, in order, and the queries whose calls failed for good.
+
+    An incomplete reply has its kind as `incomplete_reason`. Raises as lib.llm.complete does.
+    """
+    stops = [() if query.context else _NEXT_TURN for query in queries]
+    requests = [
+        Request.ask(prompt_of(query, chat_prompt_for), max_tokens=config.budget(query), stop=own)
+        for query, own in zip(queries, stops, strict=True)
+    ]
+    replies, count = complete(requests, model, calls), counter(model)[0]
+    answers, failed = [], []
+    for query, reply, own in zip(queries, replies, stops, strict=True):
+        name = query.query_id
+        if not reply.text and reply.reason and reply.kind not in ("cut", "empty"):
+            failed.append(
+                Rejected(document_id=query.document_id, rejected_text=name, reason=reply.reason)
+            )
+            continue
+        text = before_stop(reply.text, own)
+        is_ended = len(text) < len(reply.text.strip())  # a server that does not know `stop`
+        incomplete_reason = "" if reply.kind == "cut" and is_ended else reply.kind
+        answers.append(
+            Answer(
+                query_id=name,
+                arm=arm,
+                answer=text,
+                n_tokens=min(count(reply.text), config.budget(query)),
+                truncated=incomplete_reason == "cut",
+                incomplete_reason=incomplete_reason or ("" if text else "empty"),
+            )
+        )
+    return answers, failed
+
+
 def score(
     arm: str,
     source: Source,
@@ -155,16 +201,10 @@ def score(
         return [], []
     from lib.infer import generate, loglik
 
-    loaded = generate.load(source.name, precision=config.precision)
+    loaded = generate.load(source.name)
     texts = {document.document_id: document.text for document in documents}
-    more = {"batch_size": config.batch_size, "prompt_style": config.prompt_style}
-    scores = (
-        loglik.score(
-            *loaded, queries, texts, arm, cloze_context_tokens=cloze_context_tokens, **more
-        )
-        if is_scored
-        else []
-    )
+    more = {"batch_size": config.batch_size, "cloze_context_tokens": cloze_context_tokens}
+    scores = loglik.score(*loaded, queries, texts, arm, **more) if is_scored else []
     return scores, loglik.losses(*loaded, documents, arm) if is_base else []
 
 

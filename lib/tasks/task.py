@@ -35,7 +35,6 @@ class Room(NamedTuple):
     window: int
     reply: int
     tokenizer: Callable
-    style: str = "auto"
 
 
 class Asked(NamedTuple):

@@ -1,6 +1,5 @@
 """Training settings, the length of a run, and the memory that it needs (paper, 4.2)."""
 
-from dataclasses import dataclass as plain
 from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
@@ -34,24 +33,26 @@ class TrainConfig:
     save_every_epochs: PositiveInt = 1  # epochs between two checkpoints
     lr_scheduler_type: Literal["linear", "constant_with_warmup"] = "linear"
     shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
+    processes: PositiveInt = 1  # above 1, with DeepSpeed
+    zero_stage: Literal[1, 2, 3] = 1  # if several processes: shards optimizer, gradients, weights
 
     def __post_init__(self) -> None:
-        self.accumulation(1)
+        at_once = self.device_batch_size * self.processes
+        if self.global_batch_size % at_once:
+            raise ValueError(
+                f"global_batch_size {self.global_batch_size} is not a multiple of device_batch_size"
+                f" {self.device_batch_size} x processes {self.processes}: change one"
+            )
         if self.stop_after_epoch is not None and not 0 < self.stop_after_epoch <= self.epochs:
             raise ValueError(
                 f"stop_after_epoch is {self.stop_after_epoch}: give 1 to epochs ({self.epochs}), "
                 "or leave it out"
             )
 
-    def accumulation(self, processes: int) -> int:
-        """Forward passes per update of a process; raises ValueError if not an integer."""
-        at_once = self.device_batch_size * processes
-        if processes < 1 or self.global_batch_size % at_once:
-            raise ValueError(
-                f"global_batch_size {self.global_batch_size} is not a multiple of "
-                f"device_batch_size {self.device_batch_size} x processes {processes}: change one"
-            )
-        return self.global_batch_size // at_once
+    @property
+    def accumulation(self) -> int:
+        """Forward passes per update of a process."""
+        return self.global_batch_size // (self.device_batch_size * self.processes)
 
     def arithmetic(self) -> str:
         """bf16 or fp32, with `auto` resolved for this machine."""
@@ -87,7 +88,7 @@ def computes_bf16() -> bool:
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
-@plain(frozen=True)
+@dataclass(frozen=True)
 class TrainingPlan:
     """Estimated memory of a training run; an unknown `device_bytes` is 0."""
 
@@ -100,62 +101,45 @@ class TrainingPlan:
         """A device's peak: the backward pass of the last micro-batch of an update."""
         return sum(self.memory.values())
 
-    @property
-    def fits(self) -> bool:
-        """True if 90% of a device suffices; driver, collectives and allocator need 10%."""
-        return self.bytes_needed <= 0.9 * self.device_bytes
-
     def table(self) -> pd.DataFrame:
-        """One row per quantity, as text with its unit."""
+        """One row per quantity, as text with its unit.
+
+        90% of a device must suffice; driver, collectives and allocator need 10%.
+        """
         rows = {
             "parameters": f"{self.parameters:,}",
             **{f"memory: {name}": f"{n / 1e9:,.2f} GB" for name, n in self.memory.items()},
             "memory per device": f"{self.bytes_needed / 1e9:,.2f} GB",
         }
         if self.device_bytes:
-            device = f"a device has {self.device_bytes / 1e9:,.1f} GB"
-            rows["fits"] = f"{'yes' if self.fits else 'NO'}, {device}"
+            fits = "yes" if self.bytes_needed <= 0.9 * self.device_bytes else "NO"
+            rows["fits"] = f"{fits}, a device has {self.device_bytes / 1e9:,.1f} GB"
         return pd.DataFrame({"planned": rows})
 
 
-def plan(
-    model: "PreTrainedConfig | str",
-    config: TrainConfig,
-    block_size: int,
-    *,
-    processes: int = 1,
-    zero_stage: int = 1,
-    device_bytes: float | None = None,
-) -> TrainingPlan:
-    """Memory of training `model` (its configuration, a folder or a hub id) on GPUs.
+def plan(model: "PreTrainedConfig | str", config: TrainConfig, block_size: int) -> TrainingPlan:
+    """Memory of training `model` (its configuration, a folder or a hub id) on GPUs like this one's.
 
     One process trains without DeepSpeed, in bf16 by autocast over float32 weights. A CPU needs more
-    for attention and malloc. `device_bytes` is by default that of this machine's GPU.
+    for attention and malloc.
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
     if isinstance(model, str):
         model = AutoConfig.from_pretrained(model)
-    if device_bytes is None:
-        on_gpu = torch.cuda.is_available()
-        device_bytes = torch.cuda.get_device_properties(0).total_memory if on_gpu else 0
+    on_gpu = torch.cuda.is_available()
+    device_bytes = torch.cuda.get_device_properties(0).total_memory if on_gpu else 0
     with torch.device("meta"):  # no memory is used for the weights; tied ones count once
         parameters = AutoModelForCausalLM.from_config(model).num_parameters()
-    stage = zero_stage if processes > 1 else 0
+    stage = config.zero_stage if config.processes > 1 else 0
     size, tokens = 2 if config.arithmetic() == "bf16" else 4, config.device_batch_size * block_size
-    saved, working = _activations(
-        model, tokens, size, size if stage else 4, config.gradient_checkpointing
-    )
+    saved = _saved(model, size, size if stage else 4, config.gradient_checkpointing)
     # Log-probabilities and their gradient are float32; so is the logits' gradient of bf16 products.
-    logits = tokens * model.vocab_size * (8 if size == 4 else 10)
-    memory = _states(parameters, processes, stage, size)
-    memory |= {"activations": saved, "logits": logits}
-    more = max(0.0, working - logits)  # logits are freed before the layers
-    if config.gradient_checkpointing and not stage:  # and so are autocast's copies
-        memory["temporary copies"] = max(memory["temporary copies"], more)
-    else:
-        memory["temporary copies"] += more
+    # They are freed before a layer's own temporary numbers are needed, which are fewer.
+    logits = model.vocab_size * (8 if size == 4 else 10)
+    memory = _states(parameters, config.processes, stage, size)
+    memory |= {"activations": tokens * saved, "logits": tokens * logits}
     return TrainingPlan(parameters, memory, device_bytes)
 
 
@@ -176,21 +160,16 @@ def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str,
     return dict(zip(names, states, strict=True))
 
 
-def _activations(
-    model: "PreTrainedConfig", tokens: int, size: int, residual: int, is_checkpointed: bool
-) -> tuple[float, float]:
-    # Counts what transformers' Llama layer saves, after Korthikanti et al. 2022 (4.1), with SDPA,
-    # RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per number
-    # in matrix products and in the residual stream. With gradient checkpointing (their section 5,
-    # full recomputation; Chen et al. 2016), a layer keeps its input alone, and what else it saves
-    # exists for one layer at a time, while that is computed again.
-    hidden, inner, heads = model.hidden_size, model.intermediate_size, model.num_attention_heads
+def _saved(model: "PreTrainedConfig", size: int, residual: int, is_checkpointed: bool) -> int:
+    # Bytes that transformers' Llama saves per token, after Korthikanti et al. 2022 (4.1), with
+    # SDPA, RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per
+    # number in matrix products and in the residual stream. With gradient checkpointing (their
+    # section 5, full recomputation; Chen et al. 2016), a layer keeps its input alone.
+    hidden, heads = model.hidden_size, model.num_attention_heads
     head = getattr(model, "head_dim", None) or hidden // heads
-    is_cast = residual != size  # autocast copies each product's input: query, key, value; gate, up
-    norms = 2 * hidden * (4 + residual) + (5 if is_cast else 2) * size * hidden
+    # autocast copies each product's input: query, key, value; gate, up
+    norms = hidden * (2 * (4 + residual) + (2 if residual == size else 5) * size)
     attention = 2 * size * head * (heads + model.num_key_value_heads)
-    layer = tokens * (norms + attention + 4 * size * inner)
-    last, working = tokens * hidden * (4 + residual + size), tokens * 3 * size * inner
-    if is_checkpointed:
-        return model.num_hidden_layers * tokens * hidden * residual + last, layer + working
-    return model.num_hidden_layers * layer + last, working
+    layer = norms + attention + 4 * size * model.intermediate_size
+    last = hidden * (4 + residual + size)
+    return model.num_hidden_layers * (hidden * residual if is_checkpointed else layer) + last

@@ -86,6 +86,20 @@ class Corpus:
     places: dict[str, tuple[int, int]]  # segment id -> index in `training`, character offset
     n_added: int  # the last texts in `training`
 
+    @property
+    def facts(self) -> dict[str, object]:
+        """What training.json says of it."""
+        return {"held_out": self.held_out, "dropped": self.dropped, "added": self.n_added}
+
+    @property
+    def summary(self) -> str:
+        """The numbers of its texts."""
+        return (
+            f"{len(self.held_out)} held out for validation, {len(self.dropped)} dropped by the "
+            f"normalizer; {len(self.training)} texts to train on, {self.n_added} of them added, "
+            f"{len(self.validation)} to validate with"
+        )
+
 
 @dataclass(frozen=True)
 class TrainingTexts:
@@ -128,19 +142,8 @@ def for_arm(
     training = pack(texts.training, tokenizer, block_size, packing)
     is_validated = texts.validation and include_study_records
     validation = pack(texts.validation, tokenizer, block_size, packing) if is_validated else None
-    summary = (
-        f"{kind}: {len(segments)} segments, {len(texts.held_out)} held out for validation, "
-        f"{len(texts.dropped)} dropped by the normalizer; {len(texts.training)} texts to train "
-        f"on, {texts.n_added} of them added, {len(texts.validation)} to validate with"
-    )
-    facts = {
-        "texts": kind,
-        "packing": packing,
-        "held_out": texts.held_out,
-        "dropped": texts.dropped,
-        "added": texts.n_added,
-        "own_blocks": training.digest(),
-    }
+    facts = {"texts": kind, "packing": packing, **texts.facts, "own_blocks": training.digest()}
+    summary = f"{kind}: {len(segments)} segments, {texts.summary}"
     if replay_share:
         wanted = training.n_tokens * replay_share / (1 - replay_share)
         replayed = _general(tokenizer, wanted, block_size, split_seed)
@@ -234,18 +237,20 @@ def _joined(
     return training, validation, places
 
 
-class _Pair(NamedTuple):
-    query: Query
-    prompt: list[int]
-    reply: list[int]
+class _Piece(NamedTuple):
+    tokens: list[int]
+    n_given: int = 1  # nothing precedes the first
+    query: Query | None = None  # whose prompt and reply it is
 
 
 def _pairs(
     tokenizer: "PreTrainedTokenizerBase", queries: list[Query], end: str = ""
-) -> list[_Pair]:
+) -> list[_Piece]:
     answers = encode(tokenizer, [query.answer + end for query in queries])
-    replies = ([*answer, tokenizer.eos_token_id] for answer in answers)
-    return list(map(_Pair, queries, encoded(tokenizer, queries), replies))
+    return [
+        _Piece([*prompt, *answer, tokenizer.eos_token_id], len(prompt), query)
+        for prompt, answer, query in zip(encoded(tokenizer, queries), answers, queries, strict=True)
+    ]
 
 
 def _general(
@@ -261,11 +266,10 @@ def _general(
         for row in rows
     ]
     pairs = _pairs(tokenizer, queries)
-    sizes = [len(pair.prompt) + len(pair.reply) for pair in pairs]
-    order = Random(seed).sample(range(len(pairs)), len(pairs))
-    order *= math.ceil(n_tokens / sum(sizes))  # repeated if there are too few
-    read = accumulate((sizes[one] for one in order), initial=0)
-    drawn = [pairs[one] for one, before in zip(order, read, strict=False) if before < n_tokens]
+    drawn = Random(seed).sample(pairs, len(pairs))
+    drawn *= math.ceil(n_tokens / sum(len(pair.tokens) for pair in pairs))  # if there are too few
+    read = accumulate((len(pair.tokens) for pair in drawn), initial=0)
+    drawn = [pair for pair, before in zip(drawn, read, strict=False) if before < n_tokens]
     return _packed_pairs(drawn, block_size, tokenizer)
 
 
@@ -279,11 +283,8 @@ def _replies(
 ) -> TrainingTexts:
     # Split over texts (document_id), so that no text is on both sides.
     queries: list[Query] = load(study, "training", arm=arms.split_arm(arm)[0])
-    fitting = [
-        pair
-        for pair in _pairs(tokenizer, queries, END)
-        if len(pair.prompt) + len(pair.reply) <= block_size
-    ]
+    pairs = _pairs(tokenizer, queries, END)
+    fitting = [pair for pair in pairs if len(pair.tokens) <= block_size]
     documents = sorted({pair.query.document_id for pair in fitting})
     held = set(Random(seed).sample(documents, round(len(documents) * validation_fraction)))
     training, validation = (
@@ -301,11 +302,6 @@ def _replies(
         training[0].query.context + training[0].query.answer + END,
         {"held_out": sorted(held), "left_out": n_left_out},
     )
-
-
-class _Piece(NamedTuple):
-    tokens: list[int]
-    n_given: int = 1  # nothing precedes the first
 
 
 def pack(
@@ -344,7 +340,7 @@ def pack(
 
 
 def _packed_pairs(
-    pairs: list[_Pair], block_size: int, tokenizer: "PreTrainedTokenizerBase"
+    pairs: list[_Piece], block_size: int, tokenizer: "PreTrainedTokenizerBase"
 ) -> PackedBlocks:
     # Only replies are targets, and no pair sees another.
     if not pairs:
@@ -352,9 +348,8 @@ def _packed_pairs(
             "there is nothing to train on: no prompt with its reply fits a block of "
             f"{block_size} tokens; raise block_size"
         )
-    pieces = [_Piece([*pair.prompt, *pair.reply], len(pair.prompt)) for pair in pairs]
-    n_tokens = sum(len(piece.tokens) for piece in pieces)
-    return _blocks(_best_fit(pieces, block_size), block_size, tokenizer.eos_token_id, n_tokens)
+    groups, n_tokens = _best_fit(pairs, block_size), sum(len(pair.tokens) for pair in pairs)
+    return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
 
 
 def _stream(text: str, tokenizer: "PreTrainedTokenizerBase") -> list[int]:
@@ -386,12 +381,15 @@ def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
 def _blocks(
     groups: list[list[_Piece]], block_size: int, filler: int, n_tokens: int
 ) -> PackedBlocks:
-    rows, n_targets = [], 0
+    rows = []
     for group in groups:
         padding = block_size - sum(len(piece.tokens) for piece in group)
-        ids = sum((tokens for tokens, _ in group), []) + [filler] * padding
-        labels = sum(([IGNORED] * given + tokens[given:] for tokens, given in group), [])
+        ids = [token for piece in group for token in piece.tokens] + [filler] * padding
+        labels = sum(
+            ([IGNORED] * piece.n_given + piece.tokens[piece.n_given :] for piece in group), []
+        )
         positions = [place for piece in group for place in range(len(piece.tokens))]
-        n_targets += sum(label != IGNORED for label in labels)
         rows.append((ids, labels + [IGNORED] * padding, positions + list(range(padding))))
-    return PackedBlocks(*map(list, zip(*rows, strict=True)), n_tokens, n_targets)
+    input_ids, labels, position_ids = map(list, zip(*rows, strict=True))
+    n_targets = sum(label != IGNORED for row in labels for label in row)
+    return PackedBlocks(input_ids, labels, position_ids, n_tokens, n_targets)

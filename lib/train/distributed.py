@@ -37,21 +37,18 @@ _REASON = re.compile(
 )  # the node where all meet has ended
 
 
-def deepspeed_config(config: "TrainConfig", processes: int, zero_stage: int) -> dict[str, object]:
+def deepspeed_config(config: "TrainConfig") -> dict[str, object]:
     """DeepSpeed's configuration, which is saved with the model (Rajbhandari et al., 2020).
 
-    Stage 1 shards the optimizer's state, 2 also the gradients, 3 also the weights. Raises
-    ValueError for any other, or if processes cannot share the global batch evenly.
+    Stage 1 shards the optimizer's state, 2 also the gradients, 3 also the weights.
     """
-    if zero_stage not in (1, 2, 3):
-        raise ValueError(f"zero_stage is {zero_stage}: give 1, 2 or 3")
-    zero = {"stage": zero_stage}
-    if zero_stage == 3:  # otherwise a checkpoint would not be a Hugging Face model
+    zero: dict[str, object] = {"stage": config.zero_stage}
+    if config.zero_stage == 3:  # otherwise a checkpoint would not be a Hugging Face model
         zero["stage3_gather_16bit_weights_on_model_save"] = True
     return {
         "train_batch_size": config.global_batch_size,
         "train_micro_batch_size_per_gpu": config.device_batch_size,
-        "gradient_accumulation_steps": config.accumulation(processes),
+        "gradient_accumulation_steps": config.accumulation,
         "gradient_clipping": 1.0,
         "zero_optimization": zero,
         # bf16 weights, of which the optimizer's shard keeps a float32 copy; a single process has
@@ -63,7 +60,7 @@ def deepspeed_config(config: "TrainConfig", processes: int, zero_stage: int) -> 
 
 
 def launch(work: Path, job: dict[str, object], processes: int) -> dict[str, object]:
-    """Run `job` in several processes; return the fields of its History.
+    """Run `job`, the arguments of `fit`, in several processes; return the fields of its History.
 
     torchrun starts them, or for several nodes $TRAINING_LAUNCHER with the appended command. Raises
     Stopped, with the reasons, if one fails.
@@ -208,8 +205,7 @@ def _fit(work: Path, job: dict, is_first: bool) -> None:
         dtype = torch.bfloat16 if config.arithmetic() == "bf16" else torch.float32
         return AutoModelForCausalLM.from_pretrained(job["source"], dtype=dtype)
 
-    more = {name: job[name] for name in ("processes", "deepspeed")}
-    history = fit(load_model, blocks, validation, config, work, **more)
+    history = fit(load_model, blocks, validation, config, work)
     if is_first:
         write_json(work / HISTORY, asdict(history))
 

@@ -5,6 +5,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import torch
 from torch.utils.data import Sampler
 from tqdm import tqdm
 from transformers import (
+    AttentionInterface,
+    AttentionMaskInterface,
     AutoConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -21,6 +24,8 @@ from transformers import (
     TrainingArguments,
     default_data_collator,
 )
+from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
@@ -28,7 +33,6 @@ from lib.core.store import BadInput, save, shown, write_json
 from lib.core.store import load as load_rows
 from lib.infer.generate import load
 from lib.infer.loglik import score
-from lib.train.attention import fastest_attention
 from lib.train.config import TrainConfig, TrainingLength, training_length
 from lib.train.corpus import PackedBlocks, digest
 from lib.train.distributed import deepspeed_config, launch
@@ -36,6 +40,15 @@ from lib.train.distributed import deepspeed_config, launch
 COMPLETE = "complete"  # written last into a checkpoint; missing if saving was interrupted
 FINGERPRINT = "fingerprint.json"
 _LIBRARIES = ("torch", "transformers", "accelerate")
+
+# Attention by batched products, for a small model faster on a CPU than fused kernels. Each product
+# takes ROWS queries and only the keys up to the last of these queries, so most of what a causal
+# mask hides is never computed. All attention except plain causal attention over one block goes to
+# PyTorch's own kernels (SDPA).
+PRODUCTS = "batched_products"
+ROWS = 80  # queries per product; 64 to 160 are equally fast at 320 tokens
+MOST_TOKENS = 1280  # per block; longer ones keep too many probabilities for the backward pass
+_HIDDEN = torch.finfo(torch.bfloat16).min  # also in float32; -inf would make rows of padding NaN
 
 
 @dataclass(frozen=True)
@@ -58,9 +71,6 @@ def train(
     output: Path,
     facts: dict[str, object],
     callbacks: Sequence[TrainerCallback] = (),
-    *,
-    processes: int = 1,
-    zero_stage: int = 1,
 ) -> History:
     """Train `base` (a model, or for several processes a folder or hub id) into a model's folder.
 
@@ -68,28 +78,18 @@ def train(
     killed run resumes. Raises BadInput if they are another run's, FloatingPointError, ValueError.
     """
     work = output.with_name(f".{output.name}")
-    deepspeed = deepspeed_config(config, processes, zero_stage) if processes > 1 else None
-    fields = fingerprint(
-        config, blocks, validation, weights_hash(base), processes, zero_stage if deepspeed else 0
-    )
-    prepare(work, fields)
-    if deepspeed:
-        job = {
-            "source": base,
-            "blocks": vars(blocks),
-            "validation": validation and vars(validation),
-            "config": asdict(config),
-            "processes": processes,
-            "deepspeed": deepspeed,
-        }
-        history = History(**launch(work, job, processes))
+    final = work / "final"
+    fields = fingerprint(config, blocks, validation, weights_hash(base))
+    _prepare(work, fields)
+    if config.processes > 1:
+        texts = {"blocks": vars(blocks), "validation": validation and vars(validation)}
+        job = {"source": base, "config": asdict(config), **texts}
+        history = History(**launch(work, job, config.processes))
+        write_json(final / "deepspeed.json", deepspeed_config(config))
     else:
         model = load(base, training=True)[0] if isinstance(base, str) else base
         history = fit(lambda: model, blocks, validation, config, work, callbacks)
-    final = work / "final"
     tokenizer.save_pretrained(final)
-    if deepspeed:
-        write_json(final / "deepspeed.json", deepspeed)
     manifest = {"history": asdict(history), "recipe": asdict(config), "fingerprint": fields}
     write_json(final / "training.json", {**manifest, **facts})
     shutil.rmtree(output, ignore_errors=True)
@@ -105,9 +105,6 @@ def fit(
     config: TrainConfig,
     work: Path,
     callbacks: Sequence[TrainerCallback] = (),
-    *,
-    processes: int = 1,
-    deepspeed: dict[str, object] | None = None,
 ) -> History:
     """Train the model that `load_model` returns into work/final, from the last checkpoint on.
 
@@ -116,54 +113,33 @@ def fit(
     """
     disable_progress_bar()  # transformers shows one for every checkpoint
     length = training_length(config, blocks)
-    # 1) The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
-    arguments = _arguments(config, length.updates, work, validation, processes, deepspeed)
+    # The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
+    arguments = _arguments(config, length.updates, work, has_validation=bool(validation))
     model = load_model()
-    if not deepspeed or deepspeed["zero_optimization"]["stage"] < 3:  # a sharded one has no sizes
-        check_base(model, blocks)
+    if config.processes == 1 or config.zero_stage < 3:  # a sharded one has no sizes
+        _check_base(model, blocks)
     model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
     if config.gradient_checkpointing:
         model.activation_checkpointing_enable()  # so called from transformers 5.23 on
-    # 2) Every process gets the same number of blocks, in an order of seed and epoch alone.
-    even = blocks.padded_to(config.device_batch_size * processes) if processes > 1 else blocks
-    trainer = _Trainer(
-        model=model,
-        args=arguments,
-        train_dataset=even,
-        eval_dataset=validation,
-        data_collator=default_data_collator,
-        callbacks=[_Progress(config.save_every_epochs), *callbacks],
-    )
-    trainer.remove_callback(PrinterCallback)
-    trainer.order = _Order(len(blocks), len(even), config.seed, config.shuffle)
-    trainer.schedule_updates = length.schedule_updates
-    # 3) Trainer would also resume from a shorter run's end, in the middle of an epoch.
-    ends = [path for path in checkpoints(work) if _step(path) % length.updates_an_epoch == 0]
-    last = ends[-1] if ends else None
+    trainer = _Trainer(model, arguments, blocks, validation, config, callbacks)
+    # Trainer would also resume from a shorter run's end, in the middle of an epoch.
+    ends = [path for path in _checkpoints(work) if _step(path) % length.updates_an_epoch == 0]
+    last = str(ends[-1]) if ends else None
     if last and trainer.is_world_process_zero():
-        print(f"resuming from {last.name} of an earlier run", flush=True)
+        print(f"resuming from {ends[-1].name} of an earlier run", flush=True)
     with fastest_attention(model, len(blocks.input_ids[0]), arguments.device):
-        result = trainer.train(resume_from_checkpoint=str(last) if last else None)
+        result = trainer.train(resume_from_checkpoint=last)
     model.config.use_cache = True
     trainer.save_model(str(work / "final"))
     if arguments.should_save:
         (work / "final" / "training_args.bin").unlink()  # a pickle, which is unsafe to load
-    return History(
-        _per_epoch(trainer.state.log_history),
-        trainer.state.global_step,
-        length.tokens,
-        result.metrics["train_runtime"],
-        _step(last) if last else 0,
-    )
+    epochs, seconds = _per_epoch(trainer.state.log_history), result.metrics["train_runtime"]
+    resumed_at = _step(ends[-1]) if ends else 0
+    return History(epochs, trainer.state.global_step, length.tokens, seconds, resumed_at)
 
 
 def _arguments(
-    config: TrainConfig,
-    updates: int,
-    work: Path,
-    validation: PackedBlocks | None,
-    processes: int,
-    deepspeed: dict[str, object] | None,
+    config: TrainConfig, updates: int, work: Path, has_validation: bool
 ) -> TrainingArguments:
     on_gpu = torch.cuda.is_available()
     arguments = TrainingArguments(
@@ -172,8 +148,8 @@ def _arguments(
         learning_rate=config.learning_rate,
         per_device_train_batch_size=config.device_batch_size,
         per_device_eval_batch_size=config.device_batch_size,
-        gradient_accumulation_steps=config.accumulation(processes),
-        deepspeed=deepspeed,
+        gradient_accumulation_steps=config.accumulation,
+        deepspeed=deepspeed_config(config) if config.processes > 1 else None,
         lr_scheduler_type=config.lr_scheduler_type,
         warmup_steps=config.warmup_steps,
         weight_decay=config.weight_decay,
@@ -183,24 +159,23 @@ def _arguments(
         data_seed=config.seed,
         logging_strategy="epoch",
         logging_nan_inf_filter=False,
-        eval_strategy="epoch" if validation else "no",
+        eval_strategy="epoch" if has_validation else "no",
         save_strategy="epoch",
         save_total_limit=2,
         report_to=[],
         disable_tqdm=True,  # its bar needs a widget in a notebook, which no saved copy shows
         dataloader_pin_memory=on_gpu,
     )
-    if arguments.world_size != processes:  # this read starts torch.distributed
+    if arguments.world_size != config.processes:  # this read starts torch.distributed
         raise ValueError(
             f"{arguments.world_size} processes were started, but processes is "
-            f"{processes}: set it to what the launcher starts on all nodes together"
+            f"{config.processes}: set it to what the launcher starts on all nodes together"
         )
     arguments._n_gpu = min(arguments.n_gpu, 1)  # or Trainer would use all visible GPUs
     return arguments
 
 
-def check_base(model: PreTrainedModel, blocks: PackedBlocks) -> None:
-    """Raise ValueError with a remedy if `model` cannot be trained on `blocks`."""
+def _check_base(model: PreTrainedModel, blocks: PackedBlocks) -> None:
     name = model.config.name_or_path or type(model).__name__
     vocabulary = model.get_input_embeddings().num_embeddings
     highest, size = max(map(max, blocks.input_ids)), len(blocks.input_ids[0])
@@ -287,14 +262,36 @@ class _Order(Sampler[int]):
 
 
 class _Trainer(Trainer):
-    order: _Order
-    schedule_updates: int  # may differ from max_steps
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        arguments: TrainingArguments,
+        blocks: PackedBlocks,
+        validation: PackedBlocks | None,
+        config: TrainConfig,
+        callbacks: Sequence[TrainerCallback],
+    ) -> None:
+        # Every process gets the same number of blocks, in an order of seed and epoch alone.
+        n = len(blocks)
+        self.schedule_updates = training_length(config, blocks).schedule_updates
+        if config.processes > 1:
+            blocks = blocks.padded_to(config.device_batch_size * config.processes)
+        self.order = _Order(n, len(blocks), config.seed, config.shuffle)
+        super().__init__(
+            model=model,
+            args=arguments,
+            train_dataset=blocks,
+            eval_dataset=validation,
+            data_collator=default_data_collator,
+            callbacks=[_Progress(config.save_every_epochs), *callbacks],
+        )
+        self.remove_callback(PrinterCallback)
 
     def _get_train_sampler(self, train_dataset=None) -> _Order:
         return self.order
 
     def create_scheduler(self, num_training_steps: int, optimizer=None):
-        return super().create_scheduler(self.schedule_updates, optimizer)
+        return super().create_scheduler(self.schedule_updates, optimizer)  # perhaps not max_steps
 
 
 class _Progress(TrainerCallback):
@@ -335,20 +332,13 @@ class _Progress(TrainerCallback):
 
 
 def fingerprint(
-    config: TrainConfig,
-    blocks: PackedBlocks,
-    validation: PackedBlocks | None,
-    base_weights: str,
-    processes: int = 1,
-    zero_stage: int = 0,
+    config: TrainConfig, blocks: PackedBlocks, validation: PackedBlocks | None, base_weights: str
 ) -> dict[str, object]:
     """Everything that determines the weights: the same fields give the same weights."""
     settings = {**asdict(config), "precision": config.arithmetic()}
-    libraries = [*_LIBRARIES, "deepspeed"] if zero_stage else _LIBRARIES
+    libraries = [*_LIBRARIES, "deepspeed"] if config.processes > 1 else _LIBRARIES
     return {
         **{f"recipe.{name}": value for name, value in settings.items()},
-        "processes": processes,
-        "zero_stage": zero_stage,
         "device": "cuda" if torch.cuda.is_available() else "cpu",
         "data.training": blocks.digest(),
         "data.validation": validation and validation.digest(),
@@ -376,12 +366,8 @@ def weights_hash(base: PreTrainedModel | str) -> str:
     return digest(part for path in files for part in (path.name.encode(), path.read_bytes()))
 
 
-def prepare(work: Path, fields: dict[str, object]) -> None:
-    """Prepare `work` for a run with the fingerprint `fields`; without a checkpoint, empty it.
-
-    Raises BadInput, naming each field that differs, if the checkpoints are another run's.
-    """
-    done, path = checkpoints(work), work / FINGERPRINT
+def _prepare(work: Path, fields: dict[str, object]) -> None:
+    done, path = _checkpoints(work), work / FINGERPRINT
     if not done:
         shutil.rmtree(work, ignore_errors=True)
         write_json(path, fields)
@@ -403,8 +389,8 @@ def prepare(work: Path, fields: dict[str, object]) -> None:
         raise BadInput("\n".join(lines))
 
 
-def checkpoints(work: Path) -> list[Path]:
-    """The complete checkpoints in `work`, oldest first; the others are removed."""
+# The complete checkpoints in `work`, oldest first; the others are removed
+def _checkpoints(work: Path) -> list[Path]:
     every = sorted(work.glob("checkpoint-*"), key=_step)
     for path in every:
         if not (path / COMPLETE).exists():
@@ -414,3 +400,63 @@ def checkpoints(work: Path) -> list[Path]:
 
 def _step(checkpoint: Path) -> int:
     return int(checkpoint.name.split("-")[1])
+
+
+@contextmanager
+def fastest_attention(
+    model: PreTrainedModel, block_size: int, device: torch.device | None = None
+) -> Iterator[None]:
+    """Let `model` compute attention by batched products if that is faster: small blocks on a CPU.
+
+    `device` is where the model will compute, if it is not there yet. Only SDPA is replaced, because
+    only SDPA is known to compute softmax(QK')V.
+    """
+    before = model.config._attn_implementation
+    on_cpu = (device or model.device).type == "cpu"
+    if on_cpu and before == "sdpa" and block_size <= MOST_TOKENS:
+        model.set_attn_implementation(PRODUCTS)
+    try:
+        yield
+    finally:
+        if model.config._attn_implementation != before:
+            model.set_attn_implementation(before)
+
+
+def _causal_mask(*, dtype=torch.float32, **how):
+    # The mask to add to the scores: 0 or _HIDDEN (batch, 1, T, T), SDPA's if not causal. Built once
+    # per forward pass, in the type that attention computes in, so that no layer has to convert it.
+    seen = sdpa_mask(**{**how, "allow_is_causal_skip": False})
+    if seen.shape[-2] != seen.shape[-1] or seen.triu(1).any():
+        return seen
+    if torch.is_autocast_enabled(seen.device.type):
+        dtype = torch.get_autocast_dtype(seen.device.type)
+    return torch.zeros_like(seen, dtype=dtype).masked_fill_(~seen, _HIDDEN)
+
+
+def _attend(module, query, key, value, mask, **how):
+    # transformers' interface: `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the
+    # result is (B, T, H, D). Dropout, a position bias and any other mask go to SDPA.
+    is_plain = mask is not None and mask.is_floating_point() and not how.get("dropout")
+    if not is_plain or how.get("position_bias") is not None:
+        return sdpa_attention_forward(module, query, key, value, mask, **how)
+    n_heads, n_tokens = query.shape[1:3]
+    repeats = n_heads // key.shape[1]
+    # In autocast, rotary positions return float32, so queries and keys get the values' type.
+    query = query * (how.get("scaling") or query.shape[-1] ** -0.5)
+    query = query.to(value.dtype).flatten(0, 1)  # (B * H, T, D), as key and value
+    key, value = (
+        repeat_kv(states.to(value.dtype), repeats).flatten(0, 1) for states in (key, value)
+    )
+    outputs = []
+    for start in reversed(range(0, n_tokens, ROWS)):  # the backward pass then adds upwards
+        rows = query[:, start : start + ROWS]
+        end = start + rows.shape[1]
+        scores = torch.bmm(rows, key[:, :end].transpose(1, 2))  # (B * H, rows, end)
+        scores.view(len(mask), -1, *scores.shape[1:]).add_(mask[:, :, start:end, :end])
+        outputs.insert(0, torch.bmm(scores.softmax(-1), value[:, :end]))
+    output = torch.cat(outputs, 1).unflatten(0, (-1, n_heads))
+    return output.transpose(1, 2).contiguous(), None
+
+
+AttentionInterface.register(PRODUCTS, _attend)
+AttentionMaskInterface.register(PRODUCTS, _causal_mask)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.annotate.grounding import places
+from lib.annotate.llm_annotator import places
 
 TEXT = """# Orsa R-9
 

@@ -13,8 +13,8 @@ TEXT = (
     "- a b\n- c\n\n| K | V |\n|---|---|\n| k | v w |\n"
 )
 GOOD = Candidate("What is the port of Orsa R-9?", "80", "prose", 0, 15)
-ROW = {"kind": "table", "start": TEXT.index("| k"), "end": TEXT.index("w |") + 1}
-LIST = {"kind": "list", "start": 62, "end": 71}
+ROW = {"block_type": "table", "start": TEXT.index("| k"), "end": TEXT.index("w |") + 1}
+LIST = {"block_type": "list", "start": 62, "end": 71}
 DOCUMENT = Document(document_id="d", title="Orsa R-9", path="", text=TEXT)
 
 

@@ -1,8 +1,8 @@
-"""lib.documents.language: the language of a document's running text, and of nothing else."""
+"""The language of a document's running text, and of nothing else."""
 
 import pytest
 
-from lib.documents.language import language_of
+from lib.documents.folder import language_of
 from lib.documents.markdown import parse
 
 TEXTS = {

@@ -3,9 +3,9 @@
 import pytest
 
 from lib.core.records import Query
-from lib.infer.endpoint import answer_over_endpoint
-from lib.infer.prompts import GenerationConfig, chat_prompt_for, prompt_for
+from lib.infer.prompts import GenerationConfig, chat_prompt_for
 from lib.llm.calls import Calls
+from lib.tasks.answering import answer_over_endpoint
 from tests.llm_server import Server
 
 COUNTS = {"Orbit": None, "Comet": 1, "Atlas": None}
@@ -96,21 +96,18 @@ def test_an_endpoint_answers_in_order_with_the_budget_of_each_structure_and_once
     assert again == (rows, failed) and len(server.log) == len(prompts), "the cache answers"
 
 
-@pytest.mark.parametrize("style", ["plain", "auto"])
-def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server, tmp_path, style):
+def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server, tmp_path):
     text = "The text of Orbit.\n<answer>\n"
     ready = QUERIES[0].model_copy(update={"query_id": "ready", "context": text})
     other = ready.model_copy(update={"query_id": "other", "context": "A text."})
-    how = GenerationConfig(prompt_style=style, max_new_tokens_in_context=99)
+    how = GenerationConfig(max_new_tokens_in_context=99)
     rows, _ = answer_over_endpoint(
         "m", [ready, QUERIES[0], other], "base", how, Calls(tmp_path / "c")
     )
-    write = prompt_for if style == "plain" else chat_prompt_for
-    assert {call.prompt for call in server.log} == {text, "A text.", write(QUERIES[0].question)}
-    is_plain = style == "plain"
-    assert [row.answer for row in rows] == [LONG + "</answer>" * is_plain, "8443", "99"]
-    stops = {call.prompt: call.stop for call in server.log}
-    assert stops[text] == (["</answer>"] if is_plain else None) and stops["A text."] is None
+    asked = chat_prompt_for(QUERIES[0].question)
+    assert {call.prompt for call in server.log} == {text, "A text.", asked}
+    assert [row.answer for row in rows] == [LONG, "8443", "99"]
+    assert {call.stop and call.prompt for call in server.log} == {None, asked}
 
 
 def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):

@@ -114,7 +114,7 @@ def scored_text(tokenizer, sequence: Sequence) -> str:
 def test_an_entity_list_is_scored_in_lines_and_in_prose_and_the_more_likely_counts(loaded):
     model, tokenizer = loaded
     asked = colors()
-    layouts = after_question(tokenizer, asked, encoded(tokenizer, [asked])[0], "auto")
+    layouts = after_question(tokenizer, asked, encoded(tokenizer, [asked])[0])
     assert [scored_text(tokenizer, layout) for layout in layouts] == [
         " red\ndeep blue",
         " red and deep blue",

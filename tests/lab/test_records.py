@@ -130,7 +130,7 @@ def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment(record
     for end in (len(document.text), (last.start + last.end) // 2):
         own = {"segment_id": "s", "document_id": document.document_id, "start": 0, "end": end}
         segments = [Segment(**own, text=document.text[:end], n_tokens=9)]
-        rows, _ = augment(segments, [document], [], vary_facts(facts), ["paraphrase"], 3)
+        rows, _ = augment(segments, [document], [], vary_facts(facts), 3)
         assert len({row.text for row in rows}) == 3 and not any(row.dropped for row in rows)
         for fact in (one for one in facts if one.end <= end or one == last):
             assert all((fact.attribute in row.text.lower()) == (fact.end <= end) for row in rows)

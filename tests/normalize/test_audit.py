@@ -92,7 +92,7 @@ def test_each_kind_is_found_lost_or_invented():
 
 def test_an_amount_written_in_another_unit_is_kept():
     [row], _, _ = audited(["A restart takes 0.6 min."], source="A restart takes 36 seconds.")
-    assert row.number("lost", "invented") == 0 and row.said["unit"] == 1
+    assert row.number("lost", "invented") == 0 and row.said["unit"] == ["36 seconds"]
 
 
 STATED = (

@@ -110,8 +110,7 @@ def by_hand(root, tmp_path_factory) -> Path:
         given = stages["03_train-dapt"]["given"] | {"arm": "dapt-a"}
         run_cells(
             "02_normalize",
-            **stages["02_normalize"]["given"]
-            | {"augmenter": "facts", "k": 2, "strategies": ["paraphrase", "pairs"]},
+            **stages["02_normalize"]["given"] | {"augmenter": "facts", "k": 2},
         )
         run_cells("03_train", **given)
     return other

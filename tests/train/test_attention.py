@@ -5,8 +5,8 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
 from lib.lab.bases import train_tokenizer
-from lib.train.attention import MOST_TOKENS, NAME, ROWS, fastest_attention
 from lib.train.corpus import pack
+from lib.train.trainer import MOST_TOKENS, PRODUCTS, ROWS, fastest_attention
 
 TEXTS = [
     f"The default port of Ardwin {name} is {port}, and its supplier is {maker}."
@@ -70,7 +70,7 @@ def test_loss_and_gradients_are_those_of_sdpa(batch, key_heads):
     model = small_llama(key_heads)
     expected = loss_and_gradients(model, batch)
     with fastest_attention(model, SIZE):
-        assert model.config._attn_implementation == NAME
+        assert model.config._attn_implementation == PRODUCTS
         found = loss_and_gradients(model, batch)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
 
@@ -84,4 +84,4 @@ def test_it_replaces_only_sdpa_in_small_blocks_and_leaves_no_trace(tmp_path):
         model.save_pretrained(tmp_path)
         raise KeyError
     assert model.config._attn_implementation == "sdpa"
-    assert NAME not in (tmp_path / "config.json").read_text()
+    assert PRODUCTS not in (tmp_path / "config.json").read_text()

@@ -48,10 +48,9 @@ def run(root: Path, name: str, recipe: TrainConfig = RECIPE, **more):
         tokenizer,
         blocks_of(TEXTS[:5]),
         blocks_of(TEXTS[5:]),
-        recipe,
+        replace(recipe, **more),
         root / name,
         {"arm": name},
-        **more,
     )
 
 
@@ -109,7 +108,7 @@ def test_sharded_weights_have_the_curve_of_one_process_and_save_a_model_that_loa
     assert config["zero_optimization"]["stage"] == stage
     assert config["data_types"] == {"grad_accum_dtype": "fp32"}
     fields = manifest["fingerprint"]
-    assert (fields["processes"], fields["zero_stage"]) == (2, stage)
+    assert (fields["recipe.processes"], fields["recipe.zero_stage"]) == (2, stage)
     assert "updates:" in capfd.readouterr().err, "its log is shown while it trains"
 
 
@@ -184,10 +183,10 @@ def test_an_error_in_a_process_is_shown_and_another_launcher_can_be_named(root, 
 
 def test_a_batch_that_cannot_be_split_and_an_unknown_stage_are_errors():
     with pytest.raises(ValueError, match="global_batch_size 4 .* processes 3: change"):
-        deepspeed_config(RECIPE, 3, 1)
-    with pytest.raises(ValueError, match="zero_stage is 4"):
-        deepspeed_config(RECIPE, 2, 4)
-    assert deepspeed_config(RECIPE, 2, 1)["gradient_accumulation_steps"] == 2
+        replace(RECIPE, processes=3)
+    with pytest.raises(ValueError, match="zero_stage\n.*1, 2 or 3"):
+        replace(RECIPE, zero_stage=4)
+    assert deepspeed_config(replace(RECIPE, processes=2))["gradient_accumulation_steps"] == 2
 
 
 def test_nodes_meet_where_srun_was_called_at_a_port_of_their_own():
