@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pandas as pd
 
 from lib.core.records import Answer, Rejected
-from lib.judge.scorer import judge
 from lib.structext import analyze
 from lib.structext.prompts import REASONING, Prompted, as_queries, prompts_for
 from lib.structext.samples import generate
-from lib.structext.score import final_answer, judged
+from lib.structext.score import TASK
+from lib.tasks.task import final_answers
 
 
 def ask(suite: str = "test", setting: str = "base", n_shots: int = 0, **dials) -> list[Prompted]:
@@ -41,15 +41,15 @@ def by_number(*replies: Callable) -> Callable:
     )
 
 
-def answered(arm: str, query_id: str, text: str) -> Answer:
-    return Answer(query_id=query_id, arm=arm, answer=text, n_tokens=1, truncated=len(text) > 200)
-
-
 def replies_of(asked: list[Prompted], **arms: Callable) -> dict[str, list[Answer]]:
     """Map each arm to its replies; an arm maps a question to a text, None for no row."""
     return {
         arm: [
-            answered(arm, one.query_id, text) for one in asked if (text := reply(one)) is not None
+            Answer(
+                query_id=one.query_id, arm=arm, answer=text, n_tokens=1, truncated=len(text) > 200
+            )
+            for one in asked
+            if (text := reply(one)) is not None
         ]
         for arm, reply in arms.items()
     }
@@ -64,11 +64,10 @@ def of_arms(
     training split is the samples asked.
     """
     every, answers, verdicts = [*asked, *left_out], replies_of(asked, **arms), {}
-    settings = {one.query_id: one.setting for one in every}
+    queries = as_queries(every)
     for arm, rows in answers.items():
-        texts = [final_answer(row.answer, settings[row.query_id]).text for row in rows]
-        finals = [answered(arm, row.query_id, text) for row, text in zip(rows, texts, strict=True)]
-        verdicts[arm] = judge(as_queries(every), finals, judged)
+        finals = final_answers(TASK, queries, rows).answers
+        verdicts[arm] = TASK.verdicts(queries, finals, {})
     out = [
         Rejected(document_id="", rejected_text=one.query_id, reason="too long") for one in left_out
     ]

@@ -151,7 +151,6 @@ def test_a_folder_of_official_files_is_read(tmp_path):
     assert [one.id for one in read(tmp_path)] == [*names, f"{names[-1]}#1"]
     first, second = read(tmp_path / "tree" / "depth" / "1.json")
     assert (first.task, first.answer, first.hint) == ("tree.1", "1", "Count.")
-    assert first.question.startswith("What")
     assert (second.id, second.reference, second.depth) == ("1.json#1", "a->c", 1)
 
 
@@ -168,8 +167,6 @@ def test_published_samples_are_asked_with_their_own_demonstrations(tmp_path):
     assert [letter for letter in "bcdefghi" if f"\na->{letter}\n" in last] == [*"ehi"]
     assert "<hint>\nCount.\n</hint>" in prompts[1][0].prompt
     assert prompts[0][0].query_id == "official:0.json:base"
-    (few,) = asked_in(["official"], ["base"], [], per_task=1, official=path)
-    assert len(few) == 1
     for settings, file in ((["simple-few-shot"], path), (["base"], "")):
         with pytest.raises(ValueError, match="the suite official needs the parameter official"):
             list(asked_in(["official"], settings, [1], official=file))

