@@ -1,13 +1,14 @@
 """Log-likelihoods of reference answers, their registered contrasts, documents known; Table 3."""
 
+import json
+
 import numpy as np
 import pandas as pd
 
 from lib.analyze.stats import cluster_interval, cluster_mean, holm, over_units, t_test
 from lib.core.arms import ALL, BASE, is_trained, sorted_arms, split_arm
-from lib.core.records import STRUCTURES, Loss, Query, Score
-from lib.core.store import BadInput, made_by
-from lib.retention.records import Retention
+from lib.core.records import STRUCTURES, Loss, Query, Retention, RetentionItem, Score
+from lib.core.store import BadInput, load, made_by, require_artifact
 
 WAYS = ("question", "cloze")  # after the question; after the record's own words
 ONE_SEED = "one seed: no interval over retraining"
@@ -156,6 +157,18 @@ def known_table(
         .astype({"n": int, "answered": int})
         .sort_values("loglik", ascending=False)
     )
+
+
+def read_retention(study: str, arms: list[str]) -> list[Retention]:
+    """What lib.retention has written. Raises BadInput naming an arm not yet measured."""
+    paths = [require_artifact(study, "retention", arm=arm).with_suffix(".json") for arm in arms]
+    return [
+        Retention(
+            **json.loads(path.read_text(encoding="utf-8")),
+            items=load(study, "retention", RetentionItem, arm=arm),
+        )
+        for arm, path in zip(arms, paths, strict=True)
+    ]
 
 
 def table3(arms: list[Retention]) -> pd.DataFrame:

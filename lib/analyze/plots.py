@@ -18,7 +18,6 @@ from lib.analyze.tables import DASH, as_csv, in_words, labelled
 from lib.core.arms import ALL, BASE
 from lib.core.records import OUTCOMES, STRUCTURES
 from lib.core.store import choices, replacing, result_path, write_text
-from lib.retention.records import label_of
 
 Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots
 Values = Sequence[float] | pd.Series
@@ -299,7 +298,7 @@ def draw_seeds(table: pd.DataFrame) -> Drawn:
 def draw_retention(table3: pd.DataFrame) -> Drawn:
     """Draw paired differences from the base by task."""
     shown = table3[table3.p.notna()][["arm", "task", "n", *_POINTS, "p_holm"]]
-    named = shown.assign(task=[f"{label_of(row.task)} (n = {row.n})" for row in shown.itertuples()])
+    named = shown.assign(task=[f"{in_words(row.task)} (n = {row.n})" for row in shown.itertuples()])
     label = f"Accuracy minus that of {BASE} (points); filled: Holm p ≤ 5%"
     look = {"series": "arm", "filled": named.p_holm.le(ALPHA), "label": label}
     return draw_forest(named, _POINTS, "task", **look), shown

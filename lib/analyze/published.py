@@ -12,6 +12,7 @@ from lib.analyze.tables import (
     estimate,
     formatted_table,
     fraction,
+    in_words,
     table2,
     table5,
     widened,
@@ -20,7 +21,6 @@ from lib.core.arms import ALL, BASE, sorted_arms
 from lib.core.records import OUTCOMES, Query
 from lib.core.store import BadInput, made_by
 from lib.judge.llm_judge import CRITERIA, Preference
-from lib.retention.records import label_of
 
 _PAIR = ["first_arm", "second_arm"]
 COLUMNS = [
@@ -170,7 +170,7 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
     run = pd.DataFrame(
         {
             "arm": ours.arm,
-            "task": ours.task.map(label_of),
+            "task": ours.task.map(in_words),
             "n": ours.n,
             "mean": 100 * ours.accuracy,
             "error": 100 * ours.stderr,

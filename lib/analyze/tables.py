@@ -27,6 +27,16 @@ TABLE1 = (
 ).split()
 DASH = "–"  # an unknown value
 _ESTIMATES = ("estimate", "mean", "difference")  # whose ends are low and high
+_TASKS = {
+    "mmlu": "MMLU",
+    "hellaswag": "HellaSwag",
+    "lambada_openai": "LAMBADA",
+    "general_choice": "General choice",
+    "general_recall": "General recall",
+    "lab_choice": "Choice",
+    "lab_continuation": "Continuation",  # of studies before 2026-12, as is the last word
+    "lab_last_word": "Last word",
+}
 # the start of a formula in Excel, LibreOffice and Google Sheets
 _FORMULA = re.compile(r"\t|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
@@ -317,10 +327,12 @@ def compact(table: pd.DataFrame, digits: int = 1) -> pd.DataFrame:
 
 
 def in_words(name: object) -> object:
-    """Return what a person reads for a structure, an arm, or a difference of two; else `name`."""
+    """Return what a person reads for a structure, arm, task, or difference of two; else `name`."""
     if not isinstance(name, str):
         return name
-    return " – ".join(arm_label(structure_label(part)) for part in name.split(" – "))
+    return " – ".join(
+        _TASKS.get(part) or arm_label(structure_label(part)) for part in name.split(" – ")
+    )
 
 
 def labelled(table: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -160,6 +160,25 @@ class Verdict(Record):
     judge: str
     verdict: Literal["correct", "incorrect", "unscored"]
     reason: str
+
+
+class RetentionItem(Record):
+    """One item of one task of general knowledge, as one arm answered it."""
+
+    task: str  # a column of Table 3, by lm-eval's name
+    item: str  # subtask and number, the same for every arm
+    arm: str
+    is_correct: bool
+    loglik: float  # log-likelihood of the correct answer, natural logarithm
+
+
+class Retention(NamedTuple):
+    """An arm's measurement: what determines it, its summaries by task, and its items."""
+
+    arm: str
+    fingerprint: dict[str, object]
+    tasks: list[dict]
+    items: list[RetentionItem]
 
 
 class Fact(Record):

@@ -12,10 +12,18 @@ from lib.core.store import write_records
 from lib.infer.generate import load
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.records import ATTRIBUTES, make_products, public_records
-from lib.retention.lm_eval import OneBos, evaluated
-from lib.retention.measure import Setting, measure, tasks_of
-from lib.retention.records import HUB, LAB
-from lib.retention.tasks import N_CHOICES, QUESTIONS, lab_items
+from lib.retention import (
+    HUB,
+    LAB,
+    N_CHOICES,
+    QUESTIONS,
+    Setting,
+    evaluated,
+    lab_items,
+    measure,
+    one_bos,
+    tasks_of,
+)
 
 N_PRODUCTS = 12
 
@@ -42,7 +50,7 @@ def source(laboratory):
 
 @pytest.fixture
 def base(source):
-    return load(source, precision="fp32")
+    return load(source)
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +71,15 @@ def test_the_right_choice_is_what_the_records_say_and_no_other(laboratory):
         own = {listed(value) for value in products[item["product"]].values()}
         is_own = [choice in own for choice in item["choices"]]
         assert is_own == [n == item["gold"] for n in range(N_CHOICES)]
-        assert item["before"].endswith("Answer:") and item["product"] in item["before"]
+        assert item["product"] in item["question"]
 
 
-def likelihood(base, before: str, after: str) -> tuple[float, bool]:
-    """Return the log-likelihood of `after` and whether each of its tokens is the argmax."""
+def likelihood(base, question: str, answer: str) -> tuple[float, bool]:
+    """Return the log-likelihood of `answer` and whether each of its tokens is the argmax."""
     model, tokenizer = base
+    before = f"Question: {question}\nAnswer:"
     n_before = len(tokenizer(before)["input_ids"])
-    tokens = torch.tensor([tokenizer(before + after)["input_ids"]])
+    tokens = torch.tensor([tokenizer(f"{before} {answer}")["input_ids"]])
     with torch.no_grad():
         logs = model(tokens).logits[0].log_softmax(-1)
     places = range(n_before - 1, tokens.shape[1] - 1)
@@ -85,9 +94,9 @@ def test_a_choice_is_right_if_its_likelihood_by_hand_is_highest(
 ):
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("uses the network"))
     items = lab_items(laboratory)[:6]
-    summary, rows = evaluated(*base, LAB, tasks.folder, limit=6, batch_size=4)
+    summary, rows = evaluated(*base, LAB, tasks.folder, Setting(limit=6, batch_size=4))
     logs = [
-        [likelihood(base, item["before"], f" {choice}")[0] for choice in item["choices"]]
+        [likelihood(base, item["question"], choice)[0] for choice in item["choices"]]
         for item in items
     ]
     right = [row[item["gold"]] for row, item in zip(logs, items, strict=True)]
@@ -103,21 +112,19 @@ def test_general_questions_are_asked_with_choices_and_without(base, source, tmp_
     assert asked.names == ["general_choice", "general_recall"]
     items = [json.loads(line) for line in QUESTIONS.read_text().splitlines()[:3]]
     (choice, chosen), (recall, recalled) = (
-        evaluated(*base, name, asked.folder, limit=3, batch_size=4) for name in asked.names
+        evaluated(*base, name, asked.folder, Setting(limit=3, batch_size=4)) for name in asked.names
     )
     assert (choice["chance"], recall["chance"]) == (0.25, None)
     for item, one, other in zip(items, chosen, recalled, strict=True):
         assert len(set(item["choices"])) == 4
-        loglik, is_greedy = likelihood(
-            base, f"Question: {item['question']}\nAnswer:", f" {item['choices'][item['gold']]}"
-        )
+        loglik, is_greedy = likelihood(base, item["question"], item["choices"][item["gold"]])
         assert one["loglik"] == other["loglik"] == pytest.approx(loglik, abs=1e-3)
         assert other["is_correct"] == is_greedy
 
 
 def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_truncated(base):
     model, tokenizer = base
-    wrapped, bos = OneBos(model, tokenizer, 2), tokenizer.bos_token_id
+    wrapped, bos = one_bos(model, tokenizer, 2), tokenizer.bos_token_id
     word = tokenizer("x", add_special_tokens=False)["input_ids"][0]
 
     def scored(context):
@@ -178,7 +185,7 @@ def hub(monkeypatch):
 @pytest.mark.slow  # lm_eval reads the files of MMLU's 57 tasks
 def test_the_hub_tasks_are_those_of_the_paper_zero_shot(base, hub):
     for name in HUB:
-        summary, items = evaluated(*base, name, None, limit=4, batch_size=64)
+        summary, items = evaluated(*base, name, None, Setting(limit=4))
         n = 2 * 57 if name == "mmlu" else 4  # at least two of each subject
         assert summary["n"] == len(items) == len({row["item"] for row in items}) == n
         assert summary["accuracy"] == pytest.approx(sum(row["is_correct"] for row in items) / n)
@@ -192,5 +199,5 @@ def test_a_task_of_a_hub_that_cannot_be_reached_is_missing_and_says_what_to_do(b
         raise ConnectionError("Couldn't reach the Hub")
 
     monkeypatch.setattr(datasets, "load_dataset", unreachable)
-    summary, items = evaluated(*base, "lambada_openai", None, limit=2, batch_size=2)
+    summary, items = evaluated(*base, "lambada_openai", None, Setting(limit=2))
     assert not items and re.search(r"could not be .*network.*tasks: none", summary["missing"])

@@ -6,10 +6,7 @@ import pytest
 from lm_eval.api.metrics import mean_stderr
 
 from lib.analyze.logliks import table3
-from lib.retention.records import (
-    Retention,
-    RetentionItem,
-)
+from lib.core.records import Retention, RetentionItem
 
 
 def retention(arm: str, right: str, **more: object) -> Retention:

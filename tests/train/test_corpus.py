@@ -9,7 +9,7 @@ from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.core.store import artifact_path, save, write_records
 from lib.infer.prompts import encoded
 from lib.lab.bases import train_tokenizer
-from lib.retention.tasks import QUESTIONS
+from lib.retention import QUESTIONS
 from lib.train.corpus import END, GENERAL, IGNORED, Corpus, for_arm, read_corpus, split
 
 TOKENIZER = train_tokenizer(["What is the port? 8443 <answer>\n</answer>", "a b c d"] * 4, 300)
