@@ -16,7 +16,7 @@ from lib.core.arms import REWRITTEN, corpus_of
 from lib.core.records import Document, Normalized, Query, Record, Segment
 from lib.core.store import BadInput, artifact_path, made_by, require_path, shown
 from lib.core.values import solid, tokens
-from lib.documents.markdown import Block, parse
+from lib.documents.markdown import parse
 from lib.infer.prompts import beginning, tokenizer_of
 from lib.judge.scorer import split_items
 from lib.train.corpus import Corpus, pack, read_corpus
@@ -58,20 +58,15 @@ class Trained:
     ) -> None:
         """Encode the texts. Raises NotImplementedError if the tokenizer gives no offsets."""
         self.corpus, self.block_size, self.texts = corpus, block_size, texts
-        self._offsets = [
-            tokenizer(
-                text,
-                add_special_tokens=False,
-                split_special_tokens=True,
-                return_offsets_mapping=True,
-            )["offset_mapping"]
-            for text in corpus.training
-        ]
         opening, place = len(beginning(tokenizer)), 0
+        self._offsets: list[list[tuple[int, int]]] = []
         self._begins: list[tuple[int, int]] = []  # for each text: its stream and first token
-        for number, offsets in enumerate(self._offsets):
+        how = {"add_special_tokens": False, "split_special_tokens": True}
+        for number, text in enumerate(corpus.training):
+            offsets = tokenizer(text, return_offsets_mapping=True, **how)["offset_mapping"]
             is_apart = packing == "document"
             self._begins.append((number, opening) if is_apart else (0, place + opening))
+            self._offsets.append(offsets)
             place += opening + len(offsets) + 1  # EOS
 
     def pieces(self, segment_id: str, start: int, end: int) -> set[tuple[int, int]]:
@@ -128,13 +123,12 @@ def make_ledger(
 ) -> list[LedgerRow]:
     """Return one row per query and trained arm."""
     texts = {document.document_id: document.text for document in documents}
-    blocks = {name: parse(text) for name, text in texts.items()}
     rewrites = {row.segment_id: row for row in normalized}
     of_document: dict[str, list[Segment]] = defaultdict(list)
     for segment in segments:
         of_document[segment.document_id].append(segment)
     return [
-        _trace(query, texts[name], of_document[name], rewrites, arm, trained, blocks[name])
+        _trace(query, texts[name], of_document[name], rewrites, arm, trained)
         for arm, trained in arms.items()
         for query in queries
         for name in [query.document_id]
@@ -148,21 +142,19 @@ def _trace(
     rewrites: dict[str, Normalized],
     arm: str,
     trained: Trained,
-    blocks: list[Block],
 ) -> LedgerRow:
     is_raw, held_out = trained.texts != REWRITTEN, set(trained.corpus.held_out)
     items = split_items(query.answer, query.entity_count)
     found = [nearest(item, text[query.start : query.end], query.question) for item in items]
     spans = [span and (query.start + span[0], query.start + span[1]) for span in found]
-    start = min((span[0] for span in spans if span), default=query.start)
-    end = max((span[1] for span in spans if span), default=query.end)
-    holding = _overlapping(segments, start, end)
+    known = [span for span in spans if span] or [(query.start, query.end)]
+    holding = _overlapping(segments, min(known)[0], max(end for _, end in known))
     ids = [one.segment_id for one in holding]
     reasons = [] if is_raw else [rewrites[one].dropped for one in ids if rewrites[one].dropped]
     if is_raw:
         kept = [span and _in_raw_text(span, text, holding, trained) for span in spans]
     else:  # a rewrite may move a sentence that a border cuts into a neighbour
-        near = [one for one in _reached(query, segments, blocks) if one not in ids]
+        near = [one for one in _reached(query, segments, text) if one not in ids]
         kept = [
             _in_rewrites(item, ids, rewrites, query.question, trained)
             or _in_rewrites(item, near, rewrites, query.question, trained)
@@ -172,14 +164,9 @@ def _trace(
     homes = {one[0] for one in kept} if is_there and not is_raw else set(ids)
     split = "training" if not homes & held_out else "held out" if homes <= held_out else "both"
     whole = set.intersection(*(one[2] or set() for one in kept)) if is_there else set()
-    is_kept = {
-        "source": all(found),
-        "segment": len(ids) == 1 or is_there and split != "both",
-        "extraction": is_there or not reasons,
-        "rewrite": is_there,
-        "split": split == "training",
-        "block": False,
-    }
+    is_whole = len(ids) == 1 or is_there and split != "both"
+    reached = [all(found), is_whole, is_there or not reasons, is_there, split == "training", False]
+    lost = next(stage for stage, is_kept in zip(STAGES, reached, strict=True) if not is_kept)
     return LedgerRow(
         query_id=query.query_id,
         arm=arm,
@@ -188,7 +175,7 @@ def _trace(
         dropped="; ".join(dict.fromkeys(reasons)),
         split=split,
         passage=" … ".join(dict.fromkeys(one[1] for one in kept if one)),
-        lost_at="" if whole else next(stage for stage in STAGES if not is_kept[stage]),
+        lost_at="" if whole else lost,
     )
 
 
@@ -212,10 +199,10 @@ def _in_rewrites(
     return name, around(rewrites[name].text, span), pieces
 
 
-def _reached(query: Query, segments: list[Segment], blocks: list[Block]) -> list[str]:
-    items = _overlapping([item for block in blocks for item in block.items], query.start, query.end)
-    start = min(span.start for span in (query, *items))
-    end = max(span.end for span in (query, *items))
+def _reached(query: Query, segments: list[Segment], text: str) -> list[str]:
+    items = [item for block in parse(text) for item in block.items]
+    met = [query, *_overlapping(items, query.start, query.end)]
+    start, end = min(span.start for span in met), max(span.end for span in met)
     return [one.segment_id for one in _overlapping(segments, start, end)]
 
 
@@ -281,29 +268,16 @@ def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFram
 
     Keys ending in _in are on answers in training, _out on others; 95% intervals over clusters.
     """
-    lost = pd.DataFrame(
-        [(row.arm, row.query_id, row.lost_at) for row in ledger],
-        columns=["arm", "query_id", "lost_at"],
-    )
+    lost = pd.DataFrame(map(vars, ledger), columns=["arm", "query_id", "lost_at"])
     rows = verdicts.merge(lost, on=["arm", "query_id"])
-    arrived = {
-        stage: table2(
-            rows.assign(verdict=np.where(rows.lost_at.isin(STAGES[:place]), "incorrect", "correct"))
-        )
-        for place, stage in enumerate(STAGES, 1)
-    }
+    arrived = {}
+    for place, stage in enumerate(STAGES, 1):
+        is_lost = rows.lost_at.isin(STAGES[:place])
+        arrived[stage] = table2(rows.assign(verdict=np.where(is_lost, "incorrect", "correct")))
     last, sides = arrived["block"], ("in", "out")
-    table = pd.DataFrame(
-        {
-            "trained arm": last.arm,
-            "structure": last.structure,
-            "n": last.n,
-            **{stage: one.correct for stage, one in arrived.items()},
-            "share": last.accuracy,
-            "low": last.low,
-            "high": last.high,
-        }
-    )
+    table = last[["arm", "structure", "n"]].rename(columns={"arm": "trained arm"})
+    table = table.assign(**{stage: one.correct for stage, one in arrived.items()})
+    table = table.assign(share=last.accuracy, low=last.low, high=last.high)
     split = table5(rows.assign(kind=np.where(rows.lost_at == "", *sides)), sides)
     for side in sides:
         counts = split.loc[split.kind == side, COUNTS].reset_index(drop=True)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from lib.analyze.stats import cluster_interval, cluster_mean, holm, over_units, t_test
+from lib.analyze.stats import by_seed, cluster_interval, cluster_mean, holm, over_units, t_test
 from lib.core.arms import ALL, BASE, is_trained, sorted_arms, split_arm
 from lib.core.records import STRUCTURES, Loss, Query, Retention, RetentionItem, Score
 from lib.core.store import BadInput, load, made_by, require_artifact
@@ -69,10 +69,7 @@ def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> 
     Arms are averaged over their seeds. low, high, p and p_holm are over clusters (CR2) and seeds,
     documents_* over clusters alone. A contrast is left out if an arm has no values of `way`.
     """
-    names = pd.DataFrame([split_arm(arm) for arm in rows.arm], rows.index, ["arm", "seed"])
-    seeds = rows.assign(**names).pivot_table(
-        index=["query_id", "structure", "cluster"], columns=["arm", "seed"], values=way
-    )
+    seeds = by_seed(rows, way)
     known = {*seeds.columns.get_level_values("arm")}
     found = []
     for text in registered:

@@ -74,10 +74,8 @@ def cluster_interval(
     (NaN, NaN) with one cluster, or if all have equal means.
     """
     mean, error, freedom = cluster_mean(values, clusters)
-    if not error > ROUNDING:
-        return float("nan"), float("nan")
-    reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
-    return max(-bound, mean - reach), min(bound, mean + reach)
+    low, high, _ = t_test(mean, [(error**2, freedom)])
+    return max(low, -bound), min(high, bound)
 
 
 def over_units(values: Sequence[float]) -> dict[str, float]:
@@ -199,17 +197,59 @@ def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[st
     return clusters
 
 
+def by_seed(rows: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return `value` by query_id, structure and cluster, with columns by arm and seed (dapt@2)."""
+    names = pd.DataFrame([split_arm(arm) for arm in rows.arm], rows.index, ["arm", "seed"])
+    query = ["query_id", "structure", "cluster"]
+    return rows.assign(**names).pivot_table(value, query, ["arm", "seed"])
+
+
+def _answered(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    seeds = by_seed(rows.assign(correct=rows.verdict.eq("correct").astype(float)), "correct")
+    return seeds, sorted_arms(seeds.columns.get_level_values("arm"))
+
+
+def _of(seeds: pd.DataFrame, *structures: str) -> pd.DataFrame:
+    is_all = ALL in structures
+    return seeds if is_all else seeds[seeds.index.isin(structures, level="structure")]
+
+
 def spread(rows: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …): SPREAD.
 
     design_effect: n queries are worth n / design_effect independent ones (Kish 1965).
     """
+    seeds, arms = _answered(rows)
     found = [
-        {"arm": arm, "structure": structure, "seeds": len(names)} | _spread(rows, names, structure)
-        for arm, names in _seeds_of(rows.arm).items()
+        {"arm": arm, "structure": structure} | _spread(_of(seeds, structure)[arm])
+        for arm in arms
         for structure in (*STRUCTURES, ALL)
     ]
     return pd.DataFrame(found, columns=SPREAD)
+
+
+def _spread(seeds: pd.DataFrame) -> dict:
+    values, each, clusters = seeds.mean(axis=1), seeds.mean(), seeds.index.unique("cluster")
+    mean, error, _ = cluster_mean(values, values.index.get_level_values("cluster"))
+    low, high = share_interval(values, values.index.get_level_values("cluster"), _of_seeds(each))
+    independent = values.sem()
+    return {
+        "seeds": len(each),
+        "n": len(values),
+        "clusters": len(clusters),
+        "mean": mean,
+        "each": [*each.dropna()],
+        "sd_seeds": each.std(),
+        "se_queries": error if error > ROUNDING else np.nan,
+        "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
+        "low": low,
+        "high": high,
+        "interval": _covered(len(each) > 1, low),
+    }
+
+
+def _of_seeds(each: pd.Series) -> list[tuple[float, float]]:
+    return [(each.std() ** 2 / len(each), len(each) - 1)] if each.std() > 0 else []
 
 
 def paired(rows: pd.DataFrame) -> pd.DataFrame:
@@ -218,11 +258,10 @@ def paired(rows: pd.DataFrame) -> pd.DataFrame:
     An unscored answer is not correct, as in Table 2. Then each structure's gain - that of prose,
     untested. Arms differ if Holm's p is at most 5% and the interval excludes 0.
     """
-    seeds = _seeds_of(rows.arm)
+    seeds, arms = _answered(rows)
     cells = [(structure, "") for structure in (*STRUCTURES, ALL)]
     cells += [(structure, prose()) for structure in list(STRUCTURES)[1:]]
-    pairs = combinations(seeds, 2)
-    found = [_difference(rows, pair, seeds, *cell) for pair in pairs for cell in cells]
+    found = [_difference(seeds, *pair, *cell) for pair in combinations(arms, 2) for cell in cells]
     table = pd.DataFrame(found, columns=PAIRED)
     table["p_holm"] = holm(table.p)
     holds_0 = table.low_points.le(0) & table.high_points.ge(0)
@@ -235,84 +274,39 @@ def paired(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(differs=differs, finding=finding)
 
 
-def _seeds_of(names: Iterable[str]) -> dict[str, list[str]]:
-    arms: dict[str, list[str]] = {}
-    for name in sorted_arms(names):
-        arms.setdefault(split_arm(name)[0], []).append(name)
-    return arms
-
-
-# each query's mean over the seeds, cluster and structure, and each seed's mean; of `beyond` first
-def _over_seeds(
-    rows: pd.DataFrame, names: list[str], structure: str, beyond: str = ""
-) -> tuple[pd.DataFrame, pd.Series]:
-    rows = rows[rows.arm.isin(names)]
-    rows = rows.assign(mean=rows.verdict.eq("correct").astype(float))
-    parts = [rows[(rows.structure == name) | (name == ALL)] for name in (beyond, structure) if name]
-    each = [part.groupby("arm")["mean"].mean().reindex(names) for part in parts]
-    both = {"mean": "mean", "cluster": "first", "structure": "first"}
-    queries = pd.concat(parts).groupby("query_id").agg(both)
-    return queries, each[-1] - (each[0] if beyond else 0)
-
-
-def _of_seeds(deviations: Iterable[float], sizes: Iterable[int]) -> list[tuple[float, float]]:
-    both = zip(deviations, sizes, strict=True)
-    return [(deviation**2 / n, n - 1) for deviation, n in both if deviation > 0]
-
-
-def _spread(rows: pd.DataFrame, names: list[str], structure: str) -> dict:
-    queries, each = _over_seeds(rows, names, structure)
-    values, n, deviation = queries["mean"], len(queries), float(each.std())
-    mean, error, _ = cluster_mean(values, queries.cluster)
-    of_seeds = _of_seeds([deviation], [len(names)])
-    low, high = share_interval(values, queries.cluster, of_seeds)
-    independent = values.sem()
-    return {
-        "n": n,
-        "clusters": queries.cluster.nunique(),
-        "mean": mean,
-        "each": [*each.dropna()],
-        "sd_seeds": deviation,
-        "se_queries": error if error > ROUNDING else np.nan,
-        "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
-        "low": low,
-        "high": high,
-        "interval": _covered(len(names) > 1, low),
-    }
-
-
 # The variances of queries and seeds add, which is conservative for crossed factors (Cameron,
 # Gelbach and Miller 2011); with two seeds the interval covers 87%, so take three.
 def _difference(
-    rows: pd.DataFrame, pair: tuple[str, str], seeds: dict, structure: str, beyond: str
-) -> dict:
-    found = (_over_seeds(rows, seeds[arm], structure, beyond) for arm in pair)
-    sides, each = zip(*found, strict=True)
-    change = 100 * (sides[1]["mean"] - sides[0]["mean"]).dropna()
-    queries, sizes = sides[0].loc[change.index], [len(seeds[arm]) for arm in pair]
-    deviations = [100 * float(one.std()) for one in each]
-    has_seeds = all(arm == BASE or n > 1 for arm, n in zip(pair, sizes, strict=True))
-    is_beyond = queries.structure.eq(structure).to_numpy() if beyond else None
-    mean, error, freedom = cluster_mean(change, queries.cluster, is_beyond)
-    low, high, bound = np.nan, np.nan, 200 if beyond else 100
-    if error > ROUNDING:
-        of_seeds = _of_seeds(deviations, sizes) if has_seeds else []
-        low, high, _ = t_test(mean, [(error**2, freedom), *of_seeds])
-    sums = change.groupby(queries.cluster).sum().to_numpy(float)
+    seeds: pd.DataFrame, first: str, second: str, structure: str, beyond: str
+) -> dict[str, object]:
+    used, bound = 100 * _of(seeds, structure, beyond), 200 if beyond else 100
+    clusters, is_own = used.index.get_level_values("cluster"), None
+    sides = {"first": used[first], "second": used[second]}
+    each = {side: cells.mean() for side, cells in sides.items()}
+    if beyond:
+        is_own = used.index.isin([structure], level="structure")
+        each = {side: one[is_own].mean() - one[~is_own].mean() for side, one in sides.items()}
+    change = sides["second"].mean(axis=1) - sides["first"].mean(axis=1)
+    mean, error, freedom = cluster_mean(change, clusters, is_own)
+    has_seeds = len(each["second"]) > 1 and (first == BASE or len(each["first"]) > 1)
+    parts = [part for one in each.values() for part in _of_seeds(one)] if has_seeds else []
+    low, high, _ = t_test(mean, [(error**2, freedom), *parts] if error > ROUNDING else [])
     cell = {
+        "first": first,
+        "second": second,
         "structure": f"{structure} – {beyond}" if beyond else structure,
         "n": len(change),
-        "clusters": queries.cluster.nunique(),
-        "only_first": int((change < 0).sum()),
-        "only_second": int((change > 0).sum()),
+        "clusters": clusters.nunique(),
+        "only_first": (change < 0).sum(),
+        "only_second": (change > 0).sum(),
         "difference_points": mean,
         "low_points": max(low, -bound),
         "high_points": min(high, bound),
         "interval": _covered(has_seeds, low),
-        "p": np.nan if beyond else sign_flip_p(sums),
+        "p": np.nan if beyond else sign_flip_p(change.groupby(clusters).sum().to_numpy()),
     }
-    for side, arm, n, deviation in zip(("first", "second"), pair, sizes, deviations, strict=True):
-        cell |= {side: arm, f"seeds_{side}": n, f"sd_{side}_points": deviation}
+    for side, one in each.items():
+        cell |= {f"seeds_{side}": len(one), f"sd_{side}_points": one.std()}
     return cell
 
 

@@ -28,7 +28,7 @@ from lib.analyze.plots import (
 from lib.analyze.published import paper_rows, paper_table4
 from lib.analyze.stats import paired, spread
 from lib.analyze.tables import table2, table5
-from tests.analyze.test_seeds import rows_of
+from tests.analyze.test_stats import rows_of
 
 NAN = float("nan")
 

@@ -1,24 +1,37 @@
-"""Intervals and tests over clusters and units: by hand, as scipy's, and how often they cover."""
+"""Intervals and tests over clusters, seeds and units: by hand, as scipy's, how often they cover."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, ttest_1samp
+from scipy.stats import binomtest, ttest_1samp, ttest_ind
+from statsmodels.stats.multitest import multipletests
 
 from lib.analyze.stats import (
+    BOTH,
+    NONE,
+    QUERIES_ONLY,
     cluster_interval,
     cluster_mean,
+    clusters_of,
     holm,
     over_units,
-    satterthwaite,
+    paired,
     share_interval,
     sign_flip_p,
+    spread,
     wilson,
 )
+from lib.analyze.tables import compact, joined, table2
+from lib.core.arms import ARMS
+from lib.core.records import Fact
+from tests.analyze.test_tables import query, verdicts
+
+SEEDS = {"dapt": "1100000000", "daptAt2": "1110000000", "daptAt3": "1111000000"}
+STATES = {"1": "correct", "0": "incorrect", "-": "unscored"}
 
 
 def covered(sizes, interval, truth: float, draws: int, rng) -> int:
@@ -37,39 +50,40 @@ def test_intervals_cover_as_often_as_they_say_over_few_and_unequal_clusters(inte
     assert covered(sizes, interval, 0.4, 200, np.random.default_rng(5)) >= 184
 
 
+@given(st.lists(st.integers(-9, 9), min_size=4, max_size=20).filter(lambda one: len({*one}) > 1))
+def test_with_one_value_per_cluster_intervals_are_those_of_scipy(values):
+    values, half = pd.Series(values, dtype=float), np.arange(len(values)) < len(values) // 2
+    expected = ttest_1samp(values, 0).confidence_interval()
+    assert cluster_interval(values, values.index) == pytest.approx(tuple(expected))
+    mean, error, freedom = cluster_mean(values, values.index, half)
+    welch = ttest_ind(values[half], values[~half], equal_var=False)
+    assert mean == pytest.approx(values[half].mean() - values[~half].mean())
+    if error > 1e-9:
+        assert mean / error == pytest.approx(welch.statistic) and freedom <= len(values) - 2
+
+
 def test_a_mean_over_clusters_by_hand():
-    values, clusters = pd.Series([0, 0, 1, 1] * 5), pd.Series(np.arange(20) // 2)
-    mean, error, freedom = cluster_mean(values, clusters)
-    assert (mean, freedom) == pytest.approx((0.5, 9))
-    assert error == pytest.approx((10 / 9 * 10) ** 0.5 / 20)  # each cluster's residuals sum to ±1
-    side = np.arange(20) < 8
-    mean, error, freedom = cluster_mean(values, pd.Series(range(20)), side)
-    expected = sum(part.var(ddof=1) / len(part) for part in (values[side], values[~side]))
-    assert mean == pytest.approx(values[side].mean() - values[~side].mean())
-    assert error == pytest.approx(expected**0.5) and freedom < 18  # two samples: at most 18
-    assert np.isnan(cluster_mean(values, pd.Series([1] * 20))[1:]).all()
+    values, clusters = pd.Series([0, 0, 1, 1] * 5), np.arange(20) // 2
+    # each cluster's residuals sum to ±1
+    expected = (0.5, (10 / 9 * 10) ** 0.5 / 20, 9)
+    assert cluster_mean(values, clusters) == pytest.approx(expected)
+    assert np.isnan(cluster_mean(values, [1] * 20)[1:]).all()
+    assert cluster_interval(values, clusters, 0.55)[1] == 0.55
+    assert np.isnan(cluster_interval(values, np.arange(20) % 2)).all()  # equal means
 
 
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=15))
 def test_unequal_clusters_have_fewer_degrees_of_freedom(sizes):
-    clusters = pd.Series(np.repeat(np.arange(len(sizes)), sizes))
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
     freedom = cluster_mean(pd.Series(np.arange(len(clusters))), clusters)[2]
     assert 1 - 1e-9 <= freedom <= len(sizes) - 1 + 1e-9
-    if len({*sizes}) == 1 or len(sizes) == 2:
-        assert freedom == pytest.approx(len(sizes) - 1)
-    else:
-        assert freedom < len(sizes) - 1
-
-
-def test_an_interval_of_a_difference_stays_in_its_bound_or_is_unknown():
-    change, clusters = pd.Series([1, 1, 0, 0]), pd.Series(list("aabb"))
-    assert cluster_interval(change, clusters, 1) == (-1, 1)
-    assert np.isnan(cluster_interval(change, pd.Series(list("abab")))).all()  # equal means
+    is_most = len({*sizes}) == 1 or len(sizes) == 2
+    assert (freedom == pytest.approx(len(sizes) - 1)) == is_most
 
 
 @given(st.integers(2, 12), st.integers(1, 12), st.data())
 def test_an_interval_of_a_share_is_monotone_at_its_ends_and_knows_clusters(n, size, data):
-    clusters, none = pd.Series(np.repeat(np.arange(n), size)), pd.Series(np.zeros(n * size))
+    clusters, none = np.repeat(np.arange(n), size), pd.Series(np.zeros(n * size))
     one = none.copy()
     one[data.draw(st.integers(0, n * size - 1))] = 1
     (low, high), (low_one, high_one) = (share_interval(each, clusters) for each in (none, one))
@@ -80,62 +94,193 @@ def test_an_interval_of_a_share_is_monotone_at_its_ends_and_knows_clusters(n, si
 
 
 def test_queries_of_three_documents_are_as_few_as_three_documents():
-    low, high = share_interval(pd.Series([1] * 60), pd.Series(np.arange(60) // 20))
+    low, high = share_interval(pd.Series([1] * 60), np.arange(60) // 20)
     assert low < 0.3 and high == 1  # Wilson's for 60 of 60 begins at 0.94
-    alone = share_interval(pd.Series([1] * 60), pd.Series(range(60)))
+    alone = share_interval(pd.Series([1] * 60), range(60))
     assert alone[0] == pytest.approx(wilson(60, 60)[0], abs=0.003)
-    assert np.isnan(share_interval(pd.Series([0, 1]), pd.Series([1, 1]))).all()
-    values, clusters = pd.Series([0.0, 0.8, 1.0, 0.0]), pd.Series(list("abcd"))
-    twice = (pd.concat([each] * 2, ignore_index=True) for each in (values, clusters))
-    assert share_interval(*twice) == pytest.approx(share_interval(values, clusters))
+    assert np.isnan(share_interval(pd.Series([0, 1]), [1, 1])).all()
+    values = pd.Series([0.0, 0.8, 1.0, 0.0])
+    twice = share_interval(pd.concat([values] * 2), [*"abcdabcd"])
+    assert twice == pytest.approx(share_interval(values, [*"abcd"]))
 
 
-def test_other_sources_widen_the_interval_of_a_share():
-    values, clusters = pd.Series([0, 1] * 30), pd.Series(range(60))
-    low, high = share_interval(values, clusters)
-    wider = share_interval(values, clusters, [(0.1**2 / 3, 2)])
-    assert wider[0] < low - 0.05 and wider[1] > high + 0.05
-    assert satterthwaite([(1.0, 4), (1.0, 4)]) == (2, 8)
+@given(st.lists(st.integers(-50, 50), max_size=9), st.integers(14, 400))
+def test_sign_flips_count_every_pattern_and_those_of_equal_sizes_are_binomial(values, n):
+    sums = [abs(np.dot(signs, values)) for signs in product((1, -1), repeat=len(values))]
+    expected = np.mean([one >= abs(sum(values)) for one in sums]) if values else np.nan
+    assert sign_flip_p(np.array(values)) == pytest.approx(expected, nan_ok=True)
+    signs = np.resize([100, 100, -100], n)
+    p = binomtest(int((signs > 0).sum()), n).pvalue
+    assert sign_flip_p(signs) == pytest.approx(p)
 
 
-def test_sign_flips_need_clusters_and_draw_where_there_are_many():
-    assert sign_flip_p(np.array([2.0])) == sign_flip_p(np.zeros(3)) == 1
-    assert np.isnan(sign_flip_p(np.array([])))
-    values = np.random.default_rng(2).normal(0.5, 1, 40)
-    assert 0 < sign_flip_p(values) < 0.02
-    signs = np.random.default_rng(3).choice((1, -1), 300)
-    right = int((signs > 0).sum())
-    assert sign_flip_p(100 * signs) == pytest.approx(binomtest(right, 300).pvalue)
-
-
-@given(st.lists(st.integers(-50, 50), min_size=2, max_size=9))
-def test_t_is_that_of_scipy_and_sign_flips_count_every_pattern(values):
-    found = over_units(values)
-    if len(set(values)) == 1:
-        assert np.isnan(found["p"]) and np.isnan(found["p_flips"])
+@given(st.lists(st.integers(-50, 50), max_size=9))
+def test_t_over_units_is_that_of_scipy(values):
+    found = over_units([*values, np.nan])
+    assert found["n"] == len(values)
+    if len(set(values)) < 2:
+        assert np.isnan([found["p"], found["p_flips"], found["low"]]).all()
+        assert np.isnan(found["estimate"]) == (not values)
         return
     test = ttest_1samp(values, 0)
     assert (found["estimate"], found["p"]) == pytest.approx((np.mean(values), test.pvalue))
     assert (found["low"], found["high"]) == pytest.approx(tuple(test.confidence_interval()))
-    sums = [abs(np.dot(signs, values)) for signs in product((1, -1), repeat=len(values))]
-    assert found["p_flips"] == pytest.approx(np.mean([one >= abs(sum(values)) for one in sums]))
-
-
-def test_one_unit_has_no_interval_and_no_test():
-    found = over_units([3.0])
-    assert found["estimate"] == 3.0 and np.isnan([found["p"], found["p_flips"], found["low"]]).all()
-    assert np.isnan(over_units([np.nan])["estimate"])
 
 
 def test_a_hypothesis_without_a_p_may_count_in_the_family():
-    assert list(holm(pd.Series([0.01, 0.04, 0.03]))) == pytest.approx([0.03, 0.06, 0.06])
-    known = pd.Series([0.01, np.nan])
-    for adjusted, first in ((holm(known), 0.01), (holm(known, count_unknown=True), 0.02)):
-        assert adjusted[0] == pytest.approx(first) and np.isnan(adjusted[1])
+    known = pd.Series([0.01, 0.04, np.nan, 0.03])
+    for more, family in ((False, [0.01, 0.04, 0.03]), (True, [0.01, 0.04, 0.03, 1])):
+        expected = multipletests(family, method="holm")[1][:3]
+        adjusted = holm(known, count_unknown=more)
+        assert adjusted.dropna().tolist() == pytest.approx(expected.tolist())
 
 
-def test_the_null_is_rejected_about_as_often_as_it_should_be():
-    draws = np.random.default_rng(2).normal(size=(600, 8))
-    found = pd.DataFrame([over_units(row) for row in draws])
-    assert 0.03 < (found.p <= 0.05).mean() < 0.075
-    assert 0.03 < (found.p_flips <= 0.05).mean() < 0.075
+def test_a_cluster_is_the_product_in_all_its_documents_else_the_document():
+    known = {"attribute": "port", "value": ["1"], "structure": "natural", "public": False}
+    places = [
+        ("Pump", "d1", 0, 5),
+        ("Pump", "d2", 0, 5),
+        ("Valve", "d2", 6, 9),
+        ("Fan", "d4", 0, 5),
+    ]
+    facts = [
+        Fact(fact_id=str(at), entity=entity, document_id=document, start=at, end=end, **known)
+        for entity, document, at, end in places
+    ]
+    cases = [("d1", 0, 5, "Pump"), ("d2", 0, 5, "Pump"), ("d2", 6, 9, "Valve"), ("d2", 5, 6, "d2")]
+    cases += [("d3", 0, 5, "d3"), ("d4", 7, 9, "Fan")]
+    queries = [
+        query(f"q{n}", document_id=of, start=at, end=end)
+        for n, (of, at, end, _) in enumerate(cases)
+    ]
+    states = dict.fromkeys([one.query_id for one in queries], "correct")
+    rows = joined(queries, verdicts("dapt", states), facts=facts)
+    assert [*rows.cluster] == [cluster for *_, cluster in cases]
+    assert set(clusters_of(queries).values()) == {"d1", "d2", "d3", "d4"}
+
+
+def rows_of(structure: str = "natural", per_cluster: int = 1, **arms: str) -> pd.DataFrame:
+    """Return rows of `joined` with clusters; verdicts are 1 (correct), 0 and - (unscored).
+
+    `dapt_nAt2` is the arm dapt-n@2.
+    """
+    cells = [
+        (arm.replace("_", "-").replace("At", "@"), f"{structure}{n}", structure, STATES[state])
+        + (f"{structure}{n // per_cluster}",)
+        for arm, states in arms.items()
+        for n, state in enumerate(states)
+    ]
+    return pd.DataFrame(cells, columns=["arm", "query_id", "structure", "verdict", "cluster"])
+
+
+def first_of(table: pd.DataFrame, **at: str) -> pd.Series:
+    """Return the first row of prose, or of the values in `at`."""
+    for name, value in ({"structure": "natural"} | at).items():
+        table = table[table[name] == value]
+    return table.iloc[0]
+
+
+def test_a_hand_worked_comparison():
+    table = paired(rows_of(base="110000000-", dapt="1011111111"))
+    row = first_of(table)
+    assert (row["first"], row.second) == ("base", "dapt")
+    assert (row.n, row.clusters, row.only_first, row.only_second) == (10, 10, 1, 8)
+    assert row.p == pytest.approx(2 * (1 + 9) / 2**9)  # P(Binomial(9, 1/2) <= 1), twice
+    assert not row.differs and row.finding == "no difference shown"  # after Holm
+    assert row.p_holm == pytest.approx(2 * row.p)  # this structure and "all"
+    assert row.low_points < row.difference_points < row.high_points
+    assert row.difference_points == pytest.approx(70)
+    empty = first_of(table, structure="tabular")
+    assert empty.n == 0 and np.isnan([empty.p, empty.p_holm]).all()
+
+
+def test_means_and_differences_are_those_of_table_2_in_which_unscored_is_not_correct():
+    rows = rows_of(per_cluster=3, base="110-00--1", dapt="1-1011-01", dapt_n="001-10010")
+    tables = [table.set_index(["arm", "structure"]) for table in (table2(rows), spread(rows))]
+    for old, new in (("accuracy", "mean"), ("low", "low"), ("high", "high")):
+        assert tables[0][old].tolist() == pytest.approx(tables[1][new].tolist(), nan_ok=True)
+    assert tables[1].sd_seeds.isna().all() and tables[1].interval["dapt", "all"] == QUERIES_ONLY
+    table = paired(rows)
+    pairs = table[["first", "second"]].drop_duplicates()
+    assert [*pairs.itertuples(index=False, name=None)] == [*combinations(ARMS, 2)]
+    accuracy = tables[0].accuracy
+    for row in table.dropna(subset="p").itertuples():
+        change = accuracy[row.second, row.structure] - accuracy[row.first, row.structure]
+        assert (row.n, row.difference_points) == (9, pytest.approx(100 * change))
+    assert paired(rows[rows.arm == "base"]).empty
+
+
+def test_queries_of_few_documents_that_change_together_are_no_evidence():
+    row = first_of(paired(rows_of(per_cluster=15, base="0" * 60, dapt="1" * 45 + "0" * 15)))
+    assert row.p == 0.25  # three documents changed
+    assert not row.differs and row.high_points == 100  # clipped
+    assert row.finding == "too few documents to tell"
+    row = first_of(paired(rows_of(per_cluster=3, base="0" * 60, dapt="1" * 60)))
+    assert np.isnan(row.low_points)  # 20 products, each by 100
+    assert row.differs and row.p < 0.001 and row.finding == "a difference"
+
+
+def test_three_seeds_by_hand():
+    row = first_of(spread(rows_of(**SEEDS)))
+    assert (row.n, row.clusters, row.seeds, row.interval) == (10, 10, 3, BOTH)
+    assert row["mean"] == pytest.approx(0.3) and row.each == pytest.approx([0.2, 0.3, 0.4])
+    assert row.sd_seeds == pytest.approx(0.1)
+    means = np.array([1, 1, 2 / 3, 1 / 3] + [0] * 6)
+    assert row.se_queries == pytest.approx(means.std(ddof=1) / 10**0.5)
+    assert row.design_effect == pytest.approx(1)  # every query is a cluster
+    assert row.low < 0.3 < row.high
+
+
+def test_the_interval_for_both_sources_covers_where_that_for_queries_does_not():
+    rng, hits = np.random.default_rng(8), {"queries": 0, "both": 0}
+    names = ("dapt", "daptAt2", "daptAt3", "daptAt4")
+    for _ in range(80):
+        facility, seeds = rng.normal(0, 1, 120), rng.normal(0, 0.5, 4)
+        right = [(facility + seed + rng.normal(0, 1, 120) > 0).astype(int) for seed in seeds]
+        states = ("".join(map(str, values)) for values in right)
+        row = first_of(spread(rows_of(**dict(zip(names, states, strict=True)))))
+        low, high = share_interval(pd.Series(np.mean(right, axis=0)), range(120))
+        hits["queries"] += low <= 0.5 <= high
+        hits["both"] += row.low <= 0.5 <= row.high
+    assert hits["both"] >= 72 > hits["queries"] + 5
+
+
+def test_differences_are_averaged_over_seeds():
+    rows = rows_of(base="0001000000", **SEEDS, dapt_n="1111110000", dapt_nAt2="1111111100")
+    table = paired(rows)
+    row = first_of(table, first="dapt", second="dapt-n")
+    assert row.difference_points == pytest.approx(70 - 30)
+    assert (row.seeds_first, row.seeds_second, row.interval) == (3, 2, BOTH)
+    sds = (row.sd_first_points, row.sd_second_points)
+    assert sds == pytest.approx((10, 200**0.5))
+    # the base has no seeds to vary
+    assert first_of(table, first="base", second="dapt").interval == BOTH
+    assert compact(table)["difference_points [95%]"].str.startswith("40.0 [").any()
+
+
+def test_the_gain_beyond_prose_is_the_difference_of_two_gains():
+    rng, arms = np.random.default_rng(4), ("dapt", "dapt_n", "dapt_nAt2")
+    draws = {name: rng.integers(0, 2, (3, 80)) for name in ("natural", "tabular")}
+    states = {name: ["".join(map(str, one)) for one in each] for name, each in draws.items()}
+    parts = [rows_of(name, 2, **dict(zip(arms, states[name], strict=True))) for name in draws]
+    rows, name = pd.concat(parts), "tabular – natural"
+    one, both = (paired(part) for part in (rows[rows.arm != "dapt-n@2"], rows))
+    gains = one.set_index("structure").difference_points
+    assert gains[name] == pytest.approx(gains["tabular"] - gains["natural"])
+    assert first_of(one, structure=name).interval == QUERIES_ONLY
+    gaps = (draws["tabular"] - draws["natural"]).mean(axis=1)[1:]
+    row = first_of(both, structure=name)
+    assert row.sd_second_points == pytest.approx(100 * np.std(gaps, ddof=1)) and row.n == 160
+
+
+def test_one_cluster_or_clusters_alike_keep_their_estimates_and_say_why_there_is_no_interval():
+    rows = rows_of(per_cluster=10, base="0" * 10, **SEEDS)
+    row, gain = first_of(spread(rows), arm="dapt"), first_of(paired(rows))
+    assert row["mean"] == pytest.approx(0.3) and gain.difference_points == pytest.approx(30)
+    assert np.isnan([row.low, gain.low_points, gain.high_points]).all()
+    assert row.interval == gain.interval == NONE
+    rows = rows_of(dapt="1010", daptAt2="1010").assign(cluster=[*"aabb"] * 2)
+    row = first_of(spread(rows))
+    assert row["mean"] == 0.5 and np.isnan(row.se_queries)
+    assert row.low < 0.1 and row.high > 0.9  # two clusters say little
+    assert "nan" not in compact(spread(rows)).to_string()

@@ -1,87 +1,88 @@
-"""Tables 1, 2 and 5: hand-worked cases; the paper's own counts are in test_published."""
+"""Tables 1, 2 and 5 by hand, how numbers read, and files; the paper's counts: test_published."""
 
-import math
-
+import itables
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lib.analyze.published import paper_rows
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import (
     answer_to_question,
     by_group,
+    compact,
     counted,
+    estimate,
     formatted_table,
+    fraction,
     joined,
+    number,
+    one_line,
+    p_value,
+    percent,
+    show,
     table1,
     table2,
+    with_texts,
 )
 from lib.core.records import Answer, Query, Verdict
 
+NAN = float("nan")
+FEW = "; too few documents to tell"
+
 
 def query(query_id: str, structure: str = "natural", answer: str = "Oslo", **fields) -> Query:
-    known = {
-        "document_id": "d",
-        "question": "Where?",
-        "source_reference": "",
-        "start": 0,
-        "end": 0,
-        "block_type": "prose",
-        "entity_count": len(answer.splitlines()) if structure == "entity-list" else None,
-    }
+    place = {"source_reference": "", "start": 0, "end": 0, "block_type": "prose"}
+    known = place | {"document_id": "d", "question": "Where?"}
+    known["entity_count"] = len(answer.splitlines()) if structure == "entity-list" else None
     return Query(query_id=query_id, structure=structure, answer=answer, **known | fields)
 
 
-def verdicts(arm: str, states: dict[str, str]) -> list[Verdict]:
+def verdicts(arm: str, states: dict[str, str], judge: str = "scorer") -> list[Verdict]:
     return [
-        Verdict(query_id=query_id, arm=arm, judge="scorer", verdict=state, reason="so")
+        Verdict(query_id=query_id, arm=arm, judge=judge, verdict=state, reason="so")
         for query_id, state in states.items()
     ]
 
 
+def judged(states: list[str], structure: str = "natural", **given) -> pd.DataFrame:
+    """Return rows of `joined` with one query per state, all about one document."""
+    named = {f"q{place}": state for place, state in enumerate(states)}
+    return joined([query(name, structure) for name in named], verdicts("base", named), **given)
+
+
+def reply(query_id: str, text: str = "", **fields) -> Answer:
+    return Answer(query_id=query_id, arm="base", answer=text, n_tokens=1, truncated=False, **fields)
+
+
 def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
-    states = {"a": "correct", "b": "incorrect", "c": "unscored", "d": "correct"}
-    rows = joined([query(name) for name in "abcd"], verdicts("base", states))
+    rows = judged(["correct", "incorrect", "unscored", "correct"])
     cell = table2(rows).set_index("structure").loc["natural"]
     assert (cell.n, cell.correct, cell.unscored) == (4, 2, 1)
     assert (cell.accuracy, cell.unscored_share, cell.upper_bound) == (0.5, 0.25, 0.75)
     ending = "; 1 unscored (25.0%): at most 75.0%"
-    few = "; too few documents to tell"
-    assert formatted_table(table2(rows)).base[0] == "2/4 = 50.00%" + few + ending
+    assert formatted_table(table2(rows)).base[0] == "2/4 = 50.00%" + FEW + ending
+    assert formatted_table(table2(rows), "a caution").base[0] == "2/4, 1 unscored"
     texts = formatted_table(table2(rows.assign(cluster=rows.query_id))).base
-    assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + few + ending)
-    assert answer_to_question(table2(rows)).endswith(few[1:] + ": fewer than 8.")
+    assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + FEW + ending)
+    assert answer_to_question(table2(rows)).endswith(FEW[1:] + ": fewer than 8.")
     many = pd.concat([rows.assign(cluster=f"d{n}") for n in range(8)])
-    assert few not in formatted_table(table2(many)).base[0]
+    assert FEW not in formatted_table(table2(many)).base[0]
 
 
 def test_incomplete_replies_of_an_endpoint_are_counted_by_kind():
-    rows = [
-        query(name, structure)
-        for name, structure in zip("abcde", ["natural"] * 4 + ["tabular"], strict=True)
+    reasons = {"q0": "cut", "q1": "cut", "q3": "refused"}
+    answers = [reply(name, incomplete_reason=reason) for name, reason in reasons.items()]
+    table = table2(judged(["incorrect"] * 4, answers=answers)).set_index("structure")
+    assert table.loc[["natural", "tabular", "all"], ["refused", "cut"]].values.tolist() == [
+        [1, 2],
+        [0, 0],
+        [1, 2],
     ]
-    states = dict.fromkeys("abcde", "incorrect") | {"e": "correct"}
-    answers = [
-        Answer(
-            query_id=name,
-            arm="base",
-            answer="",
-            n_tokens=0,
-            truncated=False,
-            incomplete_reason=reason,
-        )
-        for name, reason in zip("abde", ["cut", "cut", "refused", ""], strict=True)
-    ]
-    table = table2(joined(rows, verdicts("base", states), answers))
-    assert table.set_index("structure")[["refused", "cut"]].T.to_dict("list") == {
-        "natural": [1, 2],
-        "entity-list": [0, 0],
-        "tabular": [0, 0],
-        "all": [1, 2],
-    }
-    assert "empty" not in table and formatted_table(table).base[0].endswith("; 1 refused; 2 cut")
-    assert "cut" not in table2(joined(rows, verdicts("base", states)))
+    assert "empty" not in table
+    text = formatted_table(table.reset_index()).base[0]
+    assert text.endswith("; 1 refused; 2 cut")
 
 
 @given(st.lists(st.sampled_from(["correct", "incorrect", "unscored"]), max_size=40))
@@ -97,17 +98,10 @@ def test_accuracy_lies_in_its_interval_and_counts_unscored_as_incorrect(states):
 
 
 def test_a_group_has_the_mean_of_its_known_values_with_the_interval_over_its_clusters():
-    rows = pd.DataFrame(
-        {
-            "level": ["b", "a", "a", "a", "a"],
-            "document": list("uvvww"),
-            "score": [None, 1.0, 0.5, 0.0, None],
-        }
-    )
-    empty, known = by_group(rows, ["level"], "score", "document").itertuples(index=False)
-    assert (empty.level, empty.n) == ("b", 0) and math.isnan(empty.mean + empty.low + empty.high)
-    ends = share_interval(pd.Series([1, 0.5, 0]), pd.Series(list("vvw")))
-    assert tuple(known) == ("a", 3, 0.5, *ends)
+    scores = {"level": [*"baaaa"], "document": [*"uvvww"], "score": [None, 1.0, 0.5, 0.0, None]}
+    empty, known = by_group(pd.DataFrame(scores), ["level"], "score", "document").values.tolist()
+    assert empty[:2] == ["b", 0] and pd.isna(empty[2:]).all()
+    assert known == ["a", 3, 0.5, *share_interval(pd.Series([1, 0.5, 0]), pd.Series([*"vvw"]))]
 
 
 def test_verdicts_that_do_not_cover_the_queries_are_refused():
@@ -128,7 +122,103 @@ def test_words_and_entities_are_counted_by_hand():
     assert list(by_structure.queries) == [2, 2, 0, 4]
     assert list(by_structure.question_words.dropna()) == [3.0, 3.5, 3.25]
     assert list(by_structure.answer_words.dropna()) == [1.5, 3.5, 2.5]
-    lists = by_structure.loc["entity-list"]
-    assert (lists.entities_mean, lists.entities_min, lists.entities_max) == (2.0, 1, 3)
-    assert lists.entity_words == 2.17  # (4 / 3 + 3 / 1) / 2
+    entities = by_structure.filter(like="entit").loc["entity-list"]
+    assert list(entities) == [2.0, 1, 3, 2.17]  # (4 / 3 + 3 / 1) / 2
     assert formatted_table(table).entities_min.tolist() == ["–", "1", "–", "–"]
+
+
+def test_the_answer_of_the_papers_table_2():
+    text = answer_to_question(table2(paper_rows()))
+    assert text.count(". ") == 1 and text.endswith(".")
+    assert text.startswith(
+        "The correct share of the answers [95% interval] is with raw text on "
+        "prose 26.2% [17% to 38%], list 12.9% [7% to 22%], table "
+    )
+    assert "For comparison: with base on all 2.6% [" in text
+    assert "; with rewritten text on prose" in text
+
+
+@pytest.mark.parametrize("states", [["unscored"], ["incorrect"], ["correct", "unscored"], []])
+def test_small_cells_have_an_answer(states):
+    text = answer_to_question(table2(judged(states, "tabular")))
+    assert "nan" not in text and "[–" not in text and ("no verdicts" in text) == (not states)
+
+
+def test_untrusted_text_stays_text_in_the_browsable_table():
+    nasty = "</script><script>alert(1)</script>"
+    rows = joined([query("a", answer=nasty)], verdicts("base", {"a": "incorrect"}))
+    rows = with_texts(rows, [query("a", answer=nasty)], [reply("a", f"{nasty}\nx")])
+    assert rows.answer[0] == nasty + " ↵ x"
+    page = itables.to_html_datatable(rows, connected=False, allow_html=False, maxBytes=0)
+    assert "&lt;script&gt;alert" in page
+    assert all("<script>alert" not in html for html in (page, rows._repr_html_()))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (estimate(31.46, 26, 37), "31.5 [26.0, 37.0]"),
+        (estimate(1, digits=2), "1.00"),
+        (estimate(NAN, 1, 2), "–"),
+        (estimate(1, 0, NAN), "1.0 [–]"),
+        (estimate(-7.2, -12, 2.4, sign="+"), "-7.2 [-12.0, +2.4]"),
+        (percent(0.262), "26.2%"),
+        (percent(0.262, 0.17, 0.38), "26.2 [17.0, 38.0]"),
+        (percent(NAN), "–"),
+        (fraction(17, 65, 0.17, 0.38), "17/65 = 26.15% [17.0, 38.0]"),
+        (fraction(NAN, NAN), "–"),
+        (fraction(1, 2, 0, NAN, digits=1), "1/2 = 50.0%"),
+        (p_value(NAN), "–"),
+        (p_value(1e-9), "<0.0001"),
+        (p_value(0.00123), "0.0012"),
+        (p_value(0.123), "0.12"),
+        (number(0.126), "0.13"),
+        (number(None), "–"),
+        (number(3), "3"),
+        (number(3.0, ".0f"), "3"),
+        (one_line("a\nb\r\nc"), "a ↵ b ↵ c"),
+    ],
+)
+def test_it_reads_as(text, expected):
+    assert text == expected
+
+
+def test_a_table_has_each_estimate_with_its_interval_in_one_cell():
+    table = {"arm": "dapt", "difference_points": -7.2, "low_points": -12.0, "high_points": -2.4}
+    table |= {"kappa": 0.5, "kappa_low": NAN, "kappa_high": NAN, "each": [0.25, 0.5]}
+    table |= {"p_holm": 1e-9, "pairs": 8}
+    assert compact(pd.DataFrame([table])).to_dict("records") == [
+        {
+            "arm": "dapt",
+            "difference_points [95%]": "-7.2 [-12.0, -2.4]",
+            "kappa [95%]": "0.500 [–]",
+            "each": "0.25, 0.50",
+            "p_holm": "<0.0001",
+            "pairs": "8",
+        }
+    ]
+
+
+@pytest.fixture
+def extra(tmp_path, monkeypatch):
+    """The folder of a study's tables that no paper has."""
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    return tmp_path / "figures" / "s" / "extra"
+
+
+def test_numbers_are_the_csv_and_formatted_cells_the_rest(extra):
+    numbers = pd.DataFrame({"arm": ["base", 2], "a_b": [0.1234, None]})
+    assert show("s", "plain", numbers).values.tolist() == [["base", "0.12"], ["2", "–"]]
+    shown = show("s", "human", numbers, pd.DataFrame({"a_b": ["12% | – a"]}))
+    assert shown.to_dict("list") == {"a b": ["12% | – a"]}
+    assert (extra / "human.csv").read_text() == "arm,a_b\nbase,0.1234\n2,\n"
+    assert (extra / "human.md").read_text() == "| a b |\n| --- |\n| 12% \\| – a |\n"
+    assert "12\\% | -- a" in (extra / "human.tex").read_text()
+
+
+def test_no_text_of_a_csv_starts_a_formula_and_numbers_stay_numbers(extra):
+    texts = ["=1+1", "+1", "-20 \u00b0C", "@SUM(A1)", " =1", "\tx", "\r=1", "plain", None]
+    show("s", "t", pd.DataFrame({"text": texts, "n": [-1.5] * len(texts)}))
+    read = pd.read_csv(extra / "t.csv")
+    assert read.text[:7].str.startswith("'").all() and read.text[7] == "plain"
+    assert (read.n == -1.5).all() and read.text.isna().sum() == 1
