@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.core.records import Answer, Query, listed
+from lib.core.records import Query, listed
 from lib.judge.scorer import judge, score, split_items
 from tests.growth import calls, ends
+from tests.rows import answer, query
 
 PORT = "What is the default port of Corvane P-417?"
 LISTED = "Which parts does the Corvane P-417 contain?"
@@ -19,27 +20,12 @@ LEAST_SEEN = {"untrained": 0.8, "trained": 0.9}  # of the right replies
 MOST_UNSCORED = 0.1
 
 
-def query(reference: str, question: str = PORT, count: int | None = None, name="q") -> Query:
-    return Query(
-        query_id=name,
-        document_id="d",
-        question=question,
-        answer=reference,
-        structure="natural",
-        source_reference="",
-        start=0,
-        end=0,
-        block_type="prose",
-        entity_count=count,
-    )
+def asked(reference: str, question: str = PORT, count: int | None = None) -> Query:
+    return query(answer=reference, question=question, entity_count=count)
 
 
 def verdict(reference: str, text: str, question: str = PORT, count: int | None = None) -> str:
-    return score([query(reference, question, count)], [text])[0][0]
-
-
-def answer(text: str, query_id: str, arm: str = "dapt") -> Answer:
-    return Answer(query_id=query_id, arm=arm, answer=text, n_tokens=1, truncated=False)
+    return score([asked(reference, question, count)], [text])[0][0]
 
 
 @pytest.mark.parametrize("pool", ["development", "shown"])
@@ -95,7 +81,7 @@ def test_values_compare_by_worth_and_not_by_spelling(reference, equal, different
     ],
 )
 def test_what_cannot_be_told_is_unscored_with_a_reason(reference, text):
-    ((found, reason),) = score([query(reference)], [text])
+    ((found, reason),) = score([asked(reference)], [text])
     assert found == "unscored" and reason
 
 
@@ -159,7 +145,7 @@ def test_the_items_of_an_answer():
 )
 def test_any_text_gets_a_verdict_with_a_reason(text, between, n, reference):
     for question in (PORT, text):
-        assert score([query(reference, question)], [(text + between) * n])[0][1]
+        assert score([asked(reference, question)], [(text + between) * n])[0][1]
 
 
 @pytest.mark.parametrize("unit", ["a", ".", "8443 ", "- 8443\n", "(", "1,", "*a* ", "![", "(1) "])
@@ -173,7 +159,7 @@ def test_a_long_answer_is_scored_with_work_in_proportion(unit):
         assert long < 5 * short + 100, f"{unit!r}: {long} calls for four times the text of {short}"
 
 
-QUERIES = [query(reference, name=name) for name, reference in zip("abc", "123", strict=True)]
+QUERIES = [query(name, answer=own) for name, own in zip("abc", "123", strict=True)]
 
 
 def test_a_missing_row_is_unscored_and_an_empty_answer_incorrect_in_the_order_of_the_queries():

@@ -4,49 +4,25 @@ import re
 
 import pytest
 
-from lib.core.records import Document, Normalized, Segment
+from lib.core.records import Document
 from lib.core.store import REPOSITORY
 from lib.documents.folder import read_folder
 from lib.documents.markdown import parse
 from lib.normalize.audit import audit, kinds_table, words_by_structure
 from tests.normalize.paraphrases import PAIRS
+from tests.rows import rewritten, segments_of
 
 SOURCE = (
     "# Corvane P-417\n\nSee /etc/harbor.conf for v2.10.3 and 36 seconds.\n\n- seal kit\n"
     "- hex key\n\n| Item | Entry |\n|--|--|\n| port | 8443 |\n"
 )
-CUT = SOURCE.index("- seal")
 
 
-def segment(document_id: str, start: int, end: int, text: str) -> Segment:
-    return Segment(
-        segment_id=f"{document_id}{start}",
-        document_id=document_id,
-        start=start,
-        end=end,
-        text=text[start:end],
-        n_tokens=1,
-    )
-
-
-def audited(rewrites: list[str], cut: int | None = None, source: str = SOURCE):
-    """Return the audit of `source`, intact or cut, with these rewrites; segments and rewrites."""
+def audited(rewrites: list[str], source: str = SOURCE):
+    """Return the audit of `source` with a rewrite, its segment, and the row of the rewrite."""
     document = Document(document_id="s", title="Corvane P-417", path="", text=source)
-    bounds = [0, *([cut] if cut else []), len(source)]
-    segments = [
-        segment("s", start, end, source) for start, end in zip(bounds, bounds[1:], strict=False)
-    ]
-    rows = [
-        Normalized(
-            segment_id=one.segment_id,
-            document_id="s",
-            rating=None,
-            remark="",
-            text=text,
-            dropped="" if text else "no rewrite in the reply",
-        )
-        for one, text in zip(segments, rewrites, strict=True)
-    ]
+    segments = segments_of("s", source)
+    rows = list(map(rewritten, segments, rewrites))
     return audit(segments, [document], rows), segments, rows
 
 
@@ -161,24 +137,14 @@ def test_words_are_counted_by_what_became_of_their_structure():
 
 
 def test_the_shipped_texts_of_which_lists_and_tables_alone_are_rewritten_lose_nothing():
-    raw, rewritten = (
+    raw, other = (
         read_folder(REPOSITORY / "data" / "records" / name).documents
         for name in ("documents", "lists_as_prose")
     )
-    rows = [
-        Normalized(
-            segment_id=f"{one.document_id}0",
-            document_id=one.document_id,
-            rating=None,
-            remark="",
-            text=one.text,
-            dropped="",
-        )
-        for one in rewritten
-    ]
-    segments = [segment(one.document_id, 0, len(one.text), one.text) for one in raw]
+    segments = [segments_of(one.document_id, one.text)[0] for one in raw]
+    rows = [rewritten(*pair) for pair in zip(segments, (one.text for one in other), strict=True)]
     assert [row.fault for row in audit(segments, raw, rows)] == [""] * 30
-    for one, other in zip(raw, rewritten, strict=True):
+    for one, prose in zip(raw, other, strict=True):
         kept = [block.text for block in parse(one.text) if block.kind in ("prose", "heading")]
-        own = {block.text: block.kind for block in parse(other.text)}
+        own = {block.text: block.kind for block in parse(prose.text)}
         assert own.keys() >= set(kept) and not {"list", "table"} & set(own.values())

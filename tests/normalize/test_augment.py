@@ -5,13 +5,15 @@ import json
 import pytest
 
 from lib.core.prompts import BREAK_MARK
-from lib.core.records import Augmented, Document, Query, Segment
+from lib.core.records import Augmented, Document, Segment
 from lib.llm.calls import Calls
 from lib.normalize.rewrite import TESTED, augment, llm_augmenter
 from lib.normalize.segment import WORDLESS, Draft
 from tests.played_model import outside, played
+from tests.rows import query, segments_of
 
-RECORD = """# Corvane P-417
+PIECES = (
+    """# Corvane P-417
 
 The default port of Corvane P-417 is 8443. It hums.
 
@@ -20,36 +22,22 @@ The default port of Corvane P-417 is 8443. It hums.
 | lid | 2 kg |
 | hub | 4 kg |
 
-## Ports
+""",
+    """## Ports
 
 | Port | Protocol | Required |
 | --- | --- | --- |
 | 80 | TCP | no |
 | 161 | UDP | yes |
-"""
-DOCUMENT = Document(document_id="d", title="Corvane P-417", path="", text=RECORD)
-
-
-def segments_of(text: str, *cuts: int) -> list[Segment]:
-    bounds = [0, *sorted(cuts), len(text)]
-    return [
-        Segment(
-            segment_id=f"s{number}",
-            document_id="d",
-            start=start,
-            end=end,
-            text=text[start:end],
-            n_tokens=9,
-        )
-        for number, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False))
-    ]
+""",
+)
+DOCUMENT = Document(document_id="d", title="Corvane P-417", path="", text="".join(PIECES))
 
 
 def saying(text: str) -> Augmented:
     """What becomes of a text that is made of the first segment of RECORD."""
-    query = Query.model_construct(question="How heavy is it?")
-    segments = segments_of(RECORD, RECORD.index("## Ports"))
-    return augment(segments, [DOCUMENT], [query], lambda *_: [Draft("s0", text)], 1)[0][0]
+    segments, tested = segments_of("d", *PIECES), query(question="How heavy is it?")
+    return augment(segments, [DOCUMENT], [tested], lambda *_: [Draft("d/0", text)], 1)[0][0]
 
 
 @pytest.mark.parametrize(
@@ -73,9 +61,8 @@ def test_a_text_is_dropped_if_it_asks_what_the_test_asks_or_states_what_is_in_no
     assert (row.text, row.dropped) == (text, reason), "it is kept with its reason"
 
 
-TEXT = "The default port is 8443.\n\n| Part | Mass |\n| --- | --- |\n| Lid | 2 kg |\n\n---\n"
-PUMP = Document(document_id="d", title="Corvane P-417", path="", text=TEXT)
-PARTS = segments_of(TEXT, TEXT.index("| Part"), TEXT.index("---\n", TEXT.index("Lid")))
+PARTS = segments_of("d", "The default port is 8443.\n\n", "- Lid: 2 kg\n- Hub: 4 kg\n\n", "---\n")
+PUMP = DOCUMENT.model_copy(update={"text": "".join(one.text for one in PARTS)})
 TAGS = ("document_title", "part")
 UNREAD = "the reply is not a JSON array of strings"
 
@@ -104,10 +91,10 @@ def test_each_segment_is_sent_once_and_a_failure_keeps_its_reason(monkeypatch, c
         rows, repeated = made(calls), made(again)
     assert rows == repeated and (again.tally.cached, again.tally.new) == (2, 0)
     assert [(row.segment_id, row.number, row.text, row.dropped) for row in rows] == [
-        ("s0", 1, "Port 8443 is the default.", ""),
-        ("s0", 2, "By default it is 8443.", ""),
-        ("s1", 1, "", UNREAD),
-        ("s2", 1, "", WORDLESS),
+        ("d/0", 1, "Port 8443 is the default.", ""),
+        ("d/0", 2, "By default it is 8443.", ""),
+        ("d/1", 1, "", UNREAD),
+        ("d/2", 1, "", WORDLESS),
     ]
     assert len(prompts) == 2
     assert all("pump manuals" in prompt and "Corvane P-417" in prompt for prompt in prompts)
@@ -133,8 +120,7 @@ def test_an_instruction_planted_in_a_document_changes_no_text(attack, monkeypatc
     document = PUMP.model_copy(
         update={"text": text, "title": attack.replace("part>", "document_title>")}
     )
-    segment = PARTS[0].model_copy(update={"text": text, "end": len(text)})
     with played(gullible, monkeypatch):
-        rows = made(calls, document, [segment])
+        rows = made(calls, document, segments_of("d", text))
     assert [row.text for row in rows] == [text.strip()], "and what was defused is restored"
     assert BREAK_MARK not in rows[0].text

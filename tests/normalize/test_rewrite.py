@@ -1,49 +1,36 @@
 """A model as normalizer: replies read by rule, and real calls to a gullible played model."""
 
 import re
-from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lib.core.prompts import prompt_template
-from lib.core.records import Document, Normalized, Segment
+from lib.core.records import Document, Normalized
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.normalize.rewrite import llm_normalizer, normalize, parse_rewrite
 from lib.normalize.segment import WORDLESS
 from tests.played_model import leniently, outside, played
+from tests.rows import segments_of
 
+PIECES = "- Default port: 8443\n", "- Mass: 2 kg\n\n", "---\n\n", "{{ not a slot }}\n"
 DOCUMENT = Document(
     document_id="d",
     title="Corvane P-417",
     path="",
-    text="- Default port: 8443\n- Mass: 2 kg\n\n---\n\n{{ not a slot }}\n",
+    text="".join(PIECES),
 )
+WHOLE = segments_of("d", DOCUMENT.text)
 LABEL = "Conversion to High-Quality Data:"
 HEAD = "Rating: 7\nRemark: A terse list.\n"
 GOOD = HEAD + LABEL + "<<<<{{ The default port of Corvane P-417\nis 8443. }}>>>>"
 TAGS = ("document_title", "part")
 
 
-def segments_of(document: Document, *cuts: int) -> list[Segment]:
-    bounds = list(pairwise([0, *cuts, len(document.text)]))
-    return [
-        Segment(
-            segment_id=f"s{number}",
-            document_id="d",
-            start=start,
-            end=end,
-            text=document.text[start:end],
-            n_tokens=9,
-        )
-        for number, (start, end) in enumerate(bounds)
-    ]
-
-
 def read(reply: str, reason: str = "") -> Normalized:
-    return parse_rewrite(segments_of(DOCUMENT)[0], Reply(reply, reason))
+    return parse_rewrite(WHOLE[0], Reply(reply, reason))
 
 
 @pytest.fixture
@@ -53,7 +40,7 @@ def calls(tmp_path) -> Calls:
 
 def rewrite_of(document: Document, calls: Calls) -> list[str]:
     rewrite = llm_normalizer("some-model", "records", calls)
-    return [row.text for row in normalize(segments_of(document), [document], rewrite)]
+    return [row.text for row in normalize(segments_of("d", document.text), [document], rewrite)]
 
 
 @pytest.mark.parametrize("is_cut_twice", [False, True])
@@ -66,93 +53,62 @@ def test_a_rewrite_cut_by_a_proxy_is_asked_for_once_more_and_else_dropped(
 
     with played(cut, monkeypatch) as prompts:
         for _ in range(2):
-            (row,) = normalize(segments_of(DOCUMENT), [DOCUMENT], llm_normalizer("m", "r", calls))
+            (row,) = normalize(WHOLE, [DOCUMENT], llm_normalizer("m", "r", calls))
             assert "1 replies were asked for once more" in capsys.readouterr().out
             assert len(prompts) == 2
             assert bool(row.text) != is_cut_twice
             assert ("closing marker is missing" in row.dropped) == is_cut_twice
 
 
-@pytest.mark.parametrize(
-    ("lines", "rating"),
-    [
-        (
-            [
-                "Rating: 8",
-                "Rating: 8/10",
-                "**Rating:** 8",
-                "**Rating: 8**",
-                "Rating: 8 out of 10",
-                "Rating: 8.0",
-                "Rating (1 to 10): 8",
-                "Rating: <8>",
-                "Rating:\n8",
-                "1. Rating: 8",
-                "- Rating: 8 (good)",
-                "### Rating: 8",
-                "Quality rating: 8",
-                "Rating – 8",
-                "RATING: \uff18/10",
-                "Rating: 3\nRating: 8",
-                "8",
-                "8/10",
-                "Bewertung: 8",
-                "评分：8",
-                "Note : 8 sur 10",
-            ],
-            8,
-        ),
-        (["Rating: 10"], 10),
-        (
-            [
-                "Rating: 11",
-                "Rating: 0",
-                "Rating: -8",
-                "Rating: 8.5",
-                "Rating: 7-8",
-                "Rating: 7 to 8",
-                "Rating: <1 to 10>",
-                "Rating: 8/100",
-                "Rating: 85%",
-                "Rating: 4 of 5",
-                "Rating: good",
-                "The port is 8",
-                "8\n9",
-                "Remark: 8",
-                "",
-            ],
-            None,
-        ),
-    ],
-)
-def test_the_rating_is_parsed_and_a_reply_without_one_keeps_its_rewrite(lines, rating):
-    for line in lines:
+RATINGS = {
+    8: """Rating: 8
+Rating: 8/10
+**Rating:** 8
+**Rating: 8**
+Rating: 8 out of 10
+Rating: 8.0
+Rating (1 to 10): 8
+Rating: <8>
+1. Rating: 8
+- Rating: 8 (good)
+### Rating: 8
+Quality rating: 8
+Rating – 8
+RATING: \uff18/10
+8
+8/10
+Bewertung: 8
+评分：8
+Note : 8 sur 10""".split("\n")
+    + ["Rating:\n8", "Rating: 3\nRating: 8"],
+    10: ["Rating: 10"],
+    None: """Rating: 11
+Rating: 0
+Rating: -8
+Rating: 8.5
+Rating: 7-8
+Rating: 7 to 8
+Rating: <1 to 10>
+Rating: 8/100
+Rating: 85%
+Rating: 4 of 5
+Rating: good
+The port is 8
+Remark: 8
+""".split("\n")
+    + ["8\n9"],
+}
+
+
+@pytest.mark.parametrize("rating", RATINGS)
+def test_the_rating_is_parsed_and_a_reply_without_one_keeps_its_rewrite(rating):
+    for line in RATINGS[rating]:
         row = read(f"{line}\n{LABEL}<<<<{{{{ Final: rating: 5. }}}}>>>>")
         assert (row.rating, row.text, row.dropped) == (rating, "Final: rating: 5.", ""), line
 
 
 prose = st.lists(
-    st.sampled_from(
-        [
-            "a",
-            "Port 8443.",
-            " ",
-            "{",
-            "}",
-            "{{",
-            "}}",
-            "<",
-            ">",
-            ">>>>",
-            "<<",
-            "\n",
-            ":",
-            "é",
-            "|",
-            "&",
-            "[[",
-        ]
-    )
+    st.sampled_from(["a", "Port 8443.", ">>>>", "<<", "{{", "}}", "[[", *" {}<>\n:é|&"])
 ).map("".join)
 
 
@@ -176,14 +132,13 @@ def plain_normalizer(prompt: str) -> str:
 
 
 def test_each_segment_is_sent_once_and_an_unreadable_reply_keeps_its_row(monkeypatch, calls):
-    cuts = [DOCUMENT.text.index(text) for text in ("- Mass", "---", "{{")]
-    segments, again = segments_of(DOCUMENT, *cuts), Calls(calls.cache)
+    segments, again = segments_of("d", *PIECES), Calls(calls.cache)
     with played(plain_normalizer, monkeypatch) as prompts:
         rows, repeated = (
             normalize(segments, [DOCUMENT], llm_normalizer("some-model", "pump manuals", one))
             for one in (calls, again)
         )
-    assert [row.segment_id for row in rows] == ["s0", "s1", "s2", "s3"] and rows == repeated
+    assert [row.segment_id for row in rows] == ["d/0", "d/1", "d/2", "d/3"] and rows == repeated
     assert rows[0].text == "The default port of Corvane P-417\nis 8443."
     assert (rows[0].rating, rows[0].remark, rows[0].dropped) == (7, "A terse list.", "")
     unread = "no rewrite between <<<<{{ and }}>>>> in the reply"
@@ -196,13 +151,12 @@ def test_each_segment_is_sent_once_and_an_unreadable_reply_keeps_its_row(monkeyp
 def test_a_rewrite_that_loses_or_inverts_a_fact_is_asked_for_again_with_the_reason(
     monkeypatch, calls
 ):
-    document = Document(document_id="d", title="T", path="", text="Do not lift the lid of 2 kg.\n")
+    document = DOCUMENT.model_copy(update={"text": "Do not lift the lid of 2 kg.\n"})
     asked = iter(("Do not lift the lid. It weighs 3 kg.", "Never lift the 2 kg lid."))
     with played(
         lambda prompt: f"{HEAD}{LABEL}<<<<{{{{ {next(asked)} }}}}>>>>", monkeypatch
     ) as prompts:
-        (row,) = normalize(segments_of(document), [document], llm_normalizer("m", "r", calls))
-    assert row.text == "Never lift the 2 kg lid." and len(prompts) == 2
+        assert rewrite_of(document, calls) == ["Never lift the 2 kg lid."] and len(prompts) == 2
     assert "it lacks 2 kg and only it says 3 kg" in prompts[-1]
 
 
