@@ -4,41 +4,22 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 
-from lib.lab.bases import train_tokenizer
 from lib.train.corpus import pack
 from lib.train.trainer import MOST_TOKENS, PRODUCTS, ROWS, fastest_attention
+from tests.train.test_trainer import TEXTS, TOKENIZER, new_model
 
-TEXTS = [
-    f"The default port of Ardwin {name} is {port}, and its supplier is {maker}."
-    for name, port, maker in (
-        ("Orbit", 8443, "Bauer"),
-        ("Comet", 1701, "Costa"),
-        ("Atlas", 5060, "Silva"),
-        ("Lotus", 9092, "Toth"),
-    )
-]
 SIZE = 2 * ROWS + 7  # tokens per block: the last product has fewer rows than the others
 
 
 def small_llama(key_heads: int = 4, **more: object) -> PreTrainedModel:
     torch.manual_seed(3)
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=320,
-            hidden_size=64,
-            intermediate_size=96,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=key_heads,
-            use_cache=False,
-            initializer_range=0.2,
-            **more,
-        )
-    )  # wide, so that attention matters
+    config = new_model().config.to_dict() | {"num_attention_heads": 4, "initializer_range": 0.2}
+    config |= {"num_key_value_heads": key_heads, "use_cache": False, "head_dim": 8}
+    return LlamaForCausalLM(LlamaConfig(**config, **more))  # wide, so that attention matters
 
 
 def packed(packing: str) -> dict[str, torch.Tensor]:
-    blocks = pack(TEXTS * 3, train_tokenizer(TEXTS, 320), SIZE, packing)
+    blocks = pack(TEXTS * 2, TOKENIZER, SIZE, packing)
     return {
         name: torch.tensor(getattr(blocks, name)[:2])
         for name in ("input_ids", "labels", "position_ids")

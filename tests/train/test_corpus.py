@@ -1,6 +1,7 @@
 """What an arm is trained on: both arms hold out the same segments, and replies follow prompts."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,53 +12,52 @@ from lib.infer.prompts import encoded
 from lib.lab.bases import train_tokenizer
 from lib.retention import QUESTIONS
 from lib.train.corpus import END, GENERAL, IGNORED, Corpus, for_arm, read_corpus, split
+from tests.rows import query, rewritten, segments_of
 
 TOKENIZER = train_tokenizer(["What is the port? 8443 <answer>\n</answer>", "a b c d"] * 4, 300)
 
 
-def segments_of(texts: dict[str, list[str]]) -> tuple[list[Segment], list[Normalized]]:
+def rows_of(**texts: list[str]) -> tuple[list[Segment], list[Normalized]]:
     """Cut documents as given; the normalizer writes capitals and drops every second segment."""
-    segments, rewritten = [], []
-    for document_id, pieces in texts.items():
-        start = 0
-        for number, text in enumerate(pieces):
-            key = {"segment_id": f"{document_id}/{number}", "document_id": document_id}
-            end = start + len(text)
-            segments.append(Segment(**key, start=start, end=end, text=text, n_tokens=1))
-            rewritten.append(
-                Normalized(
-                    **key,
-                    rating=5,
-                    remark="",
-                    text=text.upper() if number != 1 else "",
-                    dropped="" if number != 1 else "blank",
-                )
-            )
-            start = end
-    return segments, rewritten
+    segments = [one for name, pieces in texts.items() for one in segments_of(name, *pieces)]
+    return segments, [
+        rewritten(one, "" if one.segment_id.endswith("/1") else one.text.upper())
+        for one in segments
+    ]
 
 
-def make_corpus(segments, rewritten, kind: str, share: float = 0.2, base: str = "") -> Corpus:
-    return read_corpus("s", kind, segments, rewritten, split(segments, share, 42), base)
+@pytest.fixture
+def rows() -> tuple[list[Segment], list[Normalized]]:
+    return rows_of(**{name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
 
 
-def test_both_arms_hold_out_the_same_segments_and_lose_no_other():
-    segments, rewritten = segments_of({name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
-    raw, prose = (make_corpus(segments, rewritten, kind) for kind in (RAW, REWRITTEN))
+def make_corpus(segments, normalized, kind: str, share: float = 0.2, base: str = "") -> Corpus:
+    return read_corpus("s", kind, segments, normalized, split(segments, share, 42), base)
+
+
+def test_both_arms_hold_out_the_same_segments_and_lose_no_other(rows):
+    segments, prose_rows = rows
+    raw, prose = (make_corpus(*rows, kind) for kind in (RAW, REWRITTEN))
     assert raw.held_out == prose.held_out and len(raw.held_out) == 4
     kept = [row for row in segments if row.segment_id not in raw.held_out]
     assert sorted(" ".join(raw.training).split()) == sorted(row.text.strip() for row in kept)
     assert sorted(" ".join(prose.training).split()) == sorted(
-        row.text.strip() for row in rewritten if row.segment_id not in raw.held_out and row.text
+        row.text.strip() for row in prose_rows if row.segment_id not in raw.held_out and row.text
     )
     ids = [row.segment_id for row in kept]
     assert prose.dropped == [name for name in ids if name.endswith("/1")]
 
 
 def test_raw_text_is_trained_on_exactly():
-    segments, rewritten = segments_of({"a": ["# A\n\n| x |\n", "| --- |\n| 1 |\n"]})
-    corpus = make_corpus(segments, rewritten, RAW, 0.0)
+    corpus = make_corpus(*rows_of(a=["# A\n\n| x |\n", "| --- |\n| 1 |\n"]), RAW, 0.0)
     assert corpus.training == ["# A\n\n| x |\n| --- |\n| 1 |"]
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch) -> Path:
+    """Return the folder of the study's data."""
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    return tmp_path
 
 
 def of_segment(segment_id: str, text: str, dropped: str = "") -> Augmented:
@@ -71,86 +71,60 @@ def of_segment(segment_id: str, text: str, dropped: str = "") -> Augmented:
     )
 
 
-def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    segments, rewritten = segments_of({name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
+def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(root, rows):
+    segments, _ = rows
     made = [of_segment(one.segment_id, f"said of {one.text}") for one in segments]
     save(
         "s",
         "augmented",
         [*made, of_segment("a/1", "invented", "invents 7"), of_segment("a/2", "", "no fact")],
     )
-    raw = make_corpus(segments, rewritten, RAW)
+    raw = make_corpus(*rows, RAW)
     added = [f"said of {one.text}" for one in segments if one.segment_id not in raw.held_out]
-    more = make_corpus(segments, rewritten, AUGMENTED)
+    more = make_corpus(*rows, AUGMENTED)
     assert more.training == raw.training + added and more.validation == raw.validation
     assert (more.places, more.held_out, more.dropped) == (raw.places, raw.held_out, [])
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "a.md").write_text("# A\n\nA pump.\n")
-    own = make_corpus(segments, rewritten, str(tmp_path / "own"))
+    (root / "own").mkdir()
+    (root / "own" / "a.md").write_text("# A\n\nA pump.\n")
+    own = make_corpus(*rows, str(root / "own"))
     assert own.training == [*raw.training, "# A\n\nA pump.\n"]
     write_records(
-        tmp_path / "data/lab/documents_public.jsonl",
+        root / "data/lab/documents_public.jsonl",
         [Document(document_id="p", title="P", path="", text="public")],
     )
-    replayed = make_corpus(segments, rewritten, REPLAYED, base="data/lab/models/base")
+    replayed = make_corpus(*rows, REPLAYED, base="data/lab/models/base")
     assert replayed.training == [*raw.training, "public"] and replayed.n_added == 1
 
 
-def test_a_mixed_arm_has_both_wordings_and_is_validated_with_raw_text():
-    segments, rewritten = segments_of({name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
-    raw, prose, both = (make_corpus(segments, rewritten, kind) for kind in (RAW, REWRITTEN, MIXED))
+def test_a_mixed_arm_has_both_wordings_and_is_validated_with_raw_text(rows):
+    raw, prose, both = (make_corpus(*rows, kind) for kind in (RAW, REWRITTEN, MIXED))
     assert both.training == raw.training + prose.training and both.validation == raw.validation
     assert both.dropped == prose.dropped and both.n_added == len(prose.training)
 
 
-def test_a_segment_without_a_rewrite_is_an_error():
-    segments, rewritten = segments_of({"a": ["one", "two"]})
+def test_a_segment_without_a_rewrite_is_an_error(rows):
     with pytest.raises(ValueError, match="a/1.*02_normalize"):
-        make_corpus(segments, rewritten[:1], REWRITTEN)
+        make_corpus(rows[0], rows[1][:1], REWRITTEN)
 
 
-def query(number: int, context: str, answer: str) -> Query:
-    return Query(
-        query_id=f"q{number}",
-        document_id=f"d{number // 2}",
-        question="?",
-        answer=answer,
-        structure="natural",
-        source_reference="",
-        start=0,
-        end=0,
-        entity_count=None,
-        block_type="json",
-        context=context,
-    )
+def prompt(number: int, context: str, answer: str) -> Query:
+    return query(f"q{number}", document_id=f"d{number // 2}", answer=answer, context=context)
 
 
 @pytest.fixture
-def study(tmp_path, monkeypatch) -> list[Query]:
+def study(root) -> list[Query]:
     """Return eight prompts on four texts; the file has another one that is too long."""
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     queries = [
-        query(number, f"Port {number}?\n<answer>\n", str(8000 + number)) for number in range(8)
+        prompt(number, f"Port {number}?\n<answer>\n", str(8000 + number)) for number in range(8)
     ]
     path = artifact_path("s", "training", arm="tuned")
-    write_records(path, [*queries, query(8, "long " * 99, "1")])
+    write_records(path, [*queries, prompt(8, "long " * 99, "1")])
     return queries
 
 
-def texts(**more):
-    return for_arm(
-        "s",
-        "tuned@2",
-        TOKENIZER,
-        **{
-            "block_size": 64,
-            "packing": "document",
-            "validation_fraction": 0.25,
-            "split_seed": 1,
-            **more,
-        },
-    )
+def texts(arm: str = "tuned@2", **more):
+    how = {"block_size": 64, "packing": "document", "validation_fraction": 0.25, "split_seed": 1}
+    return for_arm("s", arm, TOKENIZER, **how | more)
 
 
 def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
@@ -165,33 +139,22 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
     }
     expected = "".join(f"{one.answer}{END}{TOKENIZER.eos_token}" for one in kept)
     assert sorted("".join(learned)) == sorted(expected)
-    for prompt in encoded(TOKENIZER, kept):
+    for ids in encoded(TOKENIZER, kept):
         assert any(
-            prompt == row[start : start + len(prompt)]
+            ids == row[start : start + len(ids)]
             for row in made.training.input_ids
             for start in range(len(row))
         )
     assert made.example.endswith(END)
 
 
-def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_200(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    segments, rewritten = segments_of({"a": ["What is the port? 8443 "] * 200})
-    save("s", "segments", segments)
-    save("s", "normalized", rewritten)
+def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_200(root):
+    for name, own in zip(
+        ("segments", "normalized"), rows_of(a=["What is the port? 8443 "] * 200), strict=True
+    ):
+        save("s", name, own)
     plain, mixed = (
-        for_arm(
-            "s",
-            "dapt",
-            TOKENIZER,
-            block_size=512,
-            packing="document",
-            validation_fraction=0,
-            split_seed=1,
-            replay_share=share,
-        )
+        texts("dapt", block_size=512, validation_fraction=0, replay_share=share)
         for share in (0, 0.4)
     )
     n_own, n_all = plain.training.n_tokens, mixed.training.n_tokens
