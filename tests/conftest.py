@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from lib.core.process import collect_seldom
 from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY
 from lib.lab.records import WRITERS
+from lib.llm import calls
+from lib.run import config
 from lib.run.config import load_study, notebook_path
 from lib.run.study import announce
 from tests.tasks.code_structure import CODE, write
@@ -220,6 +223,24 @@ def new_house(root: Path) -> House:
 def house(tmp_path: Path) -> House:
     """A fresh tiny copy of the runner."""
     return new_house(tmp_path / "house")
+
+
+@pytest.fixture
+def study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """A function that writes studies/<name>.yaml of a repository with the real notebooks."""
+    for module in (config, calls):
+        monkeypatch.setattr(module, "REPOSITORY", tmp_path)
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path / "root"))
+    monkeypatch.delenv(config.FOLDER_VARIABLE, raising=False)
+    (tmp_path / "notebooks").symlink_to(REPOSITORY / "notebooks")
+    (tmp_path / "studies").mkdir()
+
+    def write(text: str, name: str = "own") -> Path:
+        path = tmp_path / "studies" / f"{name}.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from lib.core.store import REPOSITORY, Stopped, data_path
+from lib.core.store import Stopped, data_path
 from lib.llm import calls
 from lib.llm.cache import Entry
 from lib.llm.complete import complete
 from lib.llm.request import Request
-from lib.run import config
 from lib.run import study as runner
-from lib.run.config import load_study
+from lib.run.config import Study, load_study
 from lib.run.study import announce
 from tests.llm_server import Server
 
@@ -20,16 +19,11 @@ KEY = "sk-key-of-this-test-01"
 
 
 @pytest.fixture
-def study(tmp_path, monkeypatch):
+def study(study_file):
     """Return a function that loads a study of the laboratory with more keys."""
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    for module in (config, calls):
-        monkeypatch.setattr(module, "REPOSITORY", tmp_path)
-    (tmp_path / "notebooks").symlink_to(REPOSITORY / "notebooks")
-    (tmp_path / "studies").mkdir()
 
-    def loaded(keys: str) -> config.Study:
-        (tmp_path / "studies" / "own.yaml").write_text(f"kind: lab\n{keys}\n")
+    def loaded(keys: str) -> Study:
+        study_file(f"kind: lab\n{keys}\n")
         return load_study("own")
 
     return loaded

@@ -57,10 +57,8 @@ def test_a_study_of_documents_without_a_base_stops_after_the_look(
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def place(tmp_path, study_file):
     """A repository with the paper's study, whose base is an untrained Llama of 8B parameters."""
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    monkeypatch.setattr(config, "REPOSITORY", tmp_path)
     LlamaConfig(
         vocab_size=128256,
         hidden_size=4096,
@@ -70,11 +68,7 @@ def place(tmp_path, monkeypatch):
         num_key_value_heads=8,
     ).save_pretrained(tmp_path / "8b")
     text = (REPOSITORY / "studies" / "paper.yaml").read_text(encoding="utf-8")
-    (tmp_path / "notebooks").symlink_to(REPOSITORY / "notebooks")
-    (tmp_path / "studies").mkdir()
-    (tmp_path / "studies" / "paper.yaml").write_text(
-        text.replace("meta-llama/Llama-3.1-8B", str(tmp_path / "8b")), encoding="utf-8"
-    )
+    study_file(text.replace("meta-llama/Llama-3.1-8B", str(tmp_path / "8b")), "paper")
     shutil.copytree(REPOSITORY / "data" / "technical", tmp_path / "files")
     return tmp_path
 
@@ -91,14 +85,14 @@ def test_the_papers_study_is_planned_and_nothing_starts(place):
     hours = [float(one["H100 hours"]["dapt"]) for one in (training, longer)]
     assert hours[1] == pytest.approx(2 * hours[0], rel=0.1)
     assert float(more.dollars["normalize"]) > 1.5 * float(dollars.dollars["normalize"]) > 0
-    assert not (place / "data").exists() and not (place / "figures").exists()
+    assert not (place / "root").exists()
 
 
-def test_what_cannot_be_planned_is_said(place, capsys):
+def test_what_cannot_be_planned_is_said(place, study_file, capsys):
     assert plan.main(["--documents", str(place / "none")]) == 2
     assert "make look: " in (said := capsys.readouterr().err) and "name a folder" in said
     (place / "8b" / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(BadInput, match="8b cannot be read: "):
         plan.plan_study(config.load_study("paper", str(place / "files")))
-    (place / "studies" / "paper.yaml").write_text("kind: lab\n", encoding="utf-8")
+    study_file("kind: lab\n", "paper")
     assert plan.main(["paper"]) == 2 and "makes its own texts" in capsys.readouterr().err
