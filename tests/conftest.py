@@ -3,19 +3,22 @@
 import csv
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 from hypothesis import HealthCheck, settings
 
 from lib.core.process import collect_seldom
-from lib.core.records import STRUCTURES
+from lib.core.records import STRUCTURES, Answer, Query
 from lib.core.store import REPOSITORY
 from lib.lab.records import WRITERS
 from lib.llm import calls
@@ -136,7 +139,8 @@ arms:
   dapt:
   dapt-n: {03_train: {epochs: 3}}
 """
-IMPORTS = "from lib.core.store import *\nfrom lib.core.store import *"
+IMPORTS = "from lib.core.store import *"
+OUTER = ("STUDY_ROOT", "STUDY_PARENT")  # of a run that has started the tests
 
 
 def tiny_notebook(declared: str, does: list[str]) -> nbformat.NotebookNode:
@@ -163,41 +167,36 @@ class House:
         notebook = tiny_notebook(DECLARED[name], does or DOES.get(name, []))
         nbformat.write(notebook, self.root / "notebooks" / f"{name}.ipynb")
 
-    def environment(self, **more: str) -> dict[str, str]:
-        """Return this process's environment with the copy's lib before any installed one."""
-        own = {
-            key: value
-            for key, value in os.environ.items()
-            if key not in ("STUDY_ROOT", "STUDY_PARENT")
-        }
-        return {**own, "PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1", **more}
+    def start(
+        self, *arguments: str, module: str = "study", limit: int = 0, **environment: str
+    ) -> subprocess.Popen:
+        """Start `python -m lib.run.<module> …`; stdout and stderr are one pipe.
 
-    def command(self, *arguments: str) -> list[str]:
-        """Return `python -m lib.run.study …`."""
-        return [sys.executable, "-m", "lib.run.study", *arguments]
+        No file can grow beyond `limit` bytes, if one is given, as on a full disk.
+        """
+        own = {key: value for key, value in os.environ.items() if key not in OUTER}
 
-    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
-        """Run a study to its end; stdout and stderr together."""
-        return subprocess.run(
-            self.command(*arguments),
+        def prepare() -> None:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a background job ignores
+            if limit:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        return subprocess.Popen(
+            [sys.executable, "-m", f"lib.run.{module}", *arguments],
             cwd=self.root,
+            env={**own, "PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1", **environment},
             text=True,
-            timeout=900,
-            env=self.environment(**environment),
-            check=False,
+            start_new_session=True,
+            preexec_fn=prepare,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen:
-        """Start a study in the background."""
-        return subprocess.Popen(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environment(**environment),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    def run(self, *arguments: str, **how: Any) -> subprocess.CompletedProcess:
+        """Run to the end what `start` starts."""
+        with self.start(*arguments, **how) as running:
+            printed, _ = running.communicate(timeout=900)
+        return subprocess.CompletedProcess(arguments, running.returncode, printed)
 
     def times(self) -> dict[str, int]:
         """Return when each stage record of the study `tiny` was written."""
@@ -244,15 +243,6 @@ def study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
 
 @pytest.fixture
-def shared() -> Path:
-    """The folder of further real documents next to the repository; skips where it is absent."""
-    folder = REPOSITORY.parent / "shared"
-    if not folder.is_dir():
-        pytest.skip(f"no folder {folder.name} next to the repository")
-    return folder
-
-
-@pytest.fixture
 def documents_folder() -> Path:
     """The folder of real documents that the repository carries (Apache-2.0)."""
     return REPOSITORY / "data" / "technical"
@@ -292,6 +282,28 @@ def run_study_here(name: str) -> None:
             continue  # as in the graph: nothing learns a rewrite
         for arm in study.arms_of(stage):
             run_cells(stage, **study.given(stage, arm))
+
+
+def make_query(**fields: Any) -> Query:
+    """Return a question on prose about a port, without a text; `fields` replace what it has."""
+    known = {
+        "query_id": "q",
+        "document_id": "d",
+        "question": "Which port?",
+        "answer": "8443",
+        "structure": "natural",
+        "source_reference": "",
+        "start": 0,
+        "end": 0,
+        "entity_count": None,
+        "block_type": "prose",
+    }
+    return Query(**known | fields)
+
+
+def make_answer(query_id: str, text: str, arm: str = "base") -> Answer:
+    """Return an answer of one token that was not truncated."""
+    return Answer(query_id=query_id, arm=arm, answer=text, n_tokens=1, truncated=False)
 
 
 def rows(path: Path) -> list[dict]:

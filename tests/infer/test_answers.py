@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from lib.core.records import Query
 from lib.core.store import BadInput
 from lib.infer.generate import answer, generate_greedy, load
 from lib.infer.prompts import GenerationConfig, encoded, prompt_for
 from lib.tasks.answering import remove_partial, source_of
+from tests.conftest import make_query
 from tests.tiny_model import trained
 
 ANSWERS = {
@@ -19,18 +19,7 @@ ANSWERS = {
     "Ingot": "a very long answer that goes on and on without an end in sight for a while",
 }
 QUERIES = [
-    Query(
-        query_id=str(number),
-        document_id="d",
-        question=f"What is the port of {name}?",
-        answer=value,
-        structure="natural",
-        source_reference="",
-        start=0,
-        end=0,
-        entity_count=None,
-        block_type="prose",
-    )
+    make_query(query_id=str(number), question=f"What is the port of {name}?", answer=value)
     for number, (name, value) in enumerate(ANSWERS.items())
 ]
 TAGGED = "<question>\nWhich?\n</question>\n<answer>"  # a ready-made prompt that opens a tag

@@ -2,25 +2,15 @@
 
 import pytest
 
-from lib.core.records import Query
 from lib.infer.prompts import GenerationConfig, chat_prompt_for
 from lib.llm.calls import Calls
 from lib.tasks.answering import answer_over_endpoint
+from tests.conftest import make_query
 from tests.llm_server import Server
 
 COUNTS = {"Orbit": None, "Comet": 1, "Atlas": None}
 QUERIES = [
-    Query(
-        query_id=name,
-        document_id="d",
-        question=f"What is the port of {name}?",
-        answer="1",
-        source_reference="",
-        start=0,
-        end=0,
-        entity_count=count,
-        block_type="prose",
-    )
+    make_query(query_id=name, question=f"What is the port of {name}?", entity_count=count)
     for name, count in COUNTS.items()
 ]
 LONG = "8443\n\nQuestion: another?"
@@ -58,15 +48,7 @@ def reply(body: dict) -> str | dict:
     if prompt.startswith("echo:"):
         return prompt.split(":")[1]
     if "Atlas" in prompt:
-        return {
-            "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": "length",
-                    "message": {"role": "assistant", "content": "a port of"},
-                }
-            ]
-        }
+        return choice("a port of", "length")
     return LONG if "Orbit" in prompt else f"{body.get('max_tokens')}"
 
 

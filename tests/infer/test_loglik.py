@@ -17,6 +17,7 @@ from lib.infer.loglik import (
 )
 from lib.infer.prompts import encoded
 from lib.tasks.answering import storage_table
+from tests.conftest import make_query
 from tests.tiny_model import trained
 
 PORTS = {"Orbit": "8443", "Comet": "1701", "Atlas": "9092", "Ingot": "5150"}
@@ -29,21 +30,9 @@ RECORDS = {
 def query(name: str, **fields: object) -> Query:
     source = f"The port of {name} is {PORTS[name]}."
     start = RECORDS[name].index(source)
-    return Query(
-        **{
-            "query_id": name,
-            "document_id": name,
-            "answer": PORTS[name],
-            "question": f"What is the port of {name}?",
-            "structure": "natural",
-            "source_reference": source,
-            "start": start,
-            "end": start + len(source),
-            "entity_count": None,
-            "block_type": "prose",
-            **fields,
-        }
-    )
+    own = {"query_id": name, "document_id": name, "answer": PORTS[name], "source_reference": source}
+    asked = {"question": f"What is the port of {name}?", "start": start, "end": start + len(source)}
+    return make_query(**own | asked | fields)
 
 
 def colors(answer: str = "red\ndeep blue") -> Query:

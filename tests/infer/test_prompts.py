@@ -3,10 +3,10 @@
 import pytest
 from tokenizers import processors
 
-from lib.core.records import Query
 from lib.infer.prompts import chat_prompt_for, encoded, prompt_for
 from lib.lab.bases import train_tokenizer
 from lib.train.corpus import pack
+from tests.conftest import make_query
 
 LLAMA_3 = (
     "{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}</s>"
@@ -15,20 +15,7 @@ LLAMA_3 = (
 READY = " Read {{ it }}:\n<text>\n\ta <s>\n</text>\n\nWho?\n<answer>\n"
 
 
-def query(question: str = "Who?", context: str = "") -> Query:
-    return Query(
-        query_id="q",
-        document_id="d",
-        question=question,
-        answer="a",
-        structure="natural",
-        source_reference="",
-        start=0,
-        end=0,
-        entity_count=None,
-        block_type="prose",
-        context=context,
-    )
+QUERY = make_query()
 
 
 def tokenizer(single: str = "<s> $A", chat_template: str | None = None):
@@ -44,7 +31,7 @@ def tokenizer(single: str = "<s> $A", chat_template: str | None = None):
 @pytest.mark.parametrize(("single", "n_bos"), [("<s> $A", 1), ("$A", 0), ("<s> $A </s>", 1)])
 def test_a_plain_prompt_has_the_bos_that_the_tokenizer_writes_and_no_eos(single, n_bos):
     made = tokenizer(single)
-    for prompt in encoded(made, [query(), query("Who, then?")]):
+    for prompt in encoded(made, [QUERY, make_query(question="Who, then?")]):
         assert prompt.count(made.bos_token_id) == n_bos
         assert prompt[:n_bos] == [made.bos_token_id] * n_bos
         assert made.eos_token_id not in prompt
@@ -52,15 +39,15 @@ def test_a_plain_prompt_has_the_bos_that_the_tokenizer_writes_and_no_eos(single,
 
 def test_a_prompt_begins_as_a_training_block_does():
     made = tokenizer()
-    (prompt,) = encoded(made, [query()])
-    block = pack([prompt_for("Who?")], made, 64, "document").input_ids[0]
+    (prompt,) = encoded(made, [QUERY])
+    block = pack([prompt_for(QUERY.question)], made, 64, "document").input_ids[0]
     assert block[: len(prompt)] == prompt
 
 
 @pytest.mark.parametrize("chat_template", [None, LLAMA_3])
 def test_control_tokens_spelled_out_in_a_question_are_letters(chat_template):
     made = tokenizer(chat_template=chat_template)
-    (prompt,) = encoded(made, [query("Is <s>old</s> text struck out?")])
+    (prompt,) = encoded(made, [make_query(question="Is <s>old</s> text struck out?")])
     assert prompt.count(made.bos_token_id) == 1
     assert prompt.count(made.eos_token_id) == bool(chat_template)
     assert "<s>old</s>" in made.decode(prompt)
@@ -69,12 +56,13 @@ def test_control_tokens_spelled_out_in_a_question_are_letters(chat_template):
 @pytest.mark.parametrize("chat_template", [LLAMA_3, LLAMA_3.replace("{{ bos_token }}", "")])
 def test_a_chat_prompt_has_one_bos_whether_or_not_its_template_writes_it(chat_template):
     made = tokenizer(chat_template=chat_template)
-    found = [made.decode(prompt) for prompt in encoded(made, [query(), query(context=READY)])]
+    found = [made.decode(prompt) for prompt in encoded(made, [QUERY, make_query(context=READY)])]
     assert found == [
-        f"<s><|user|>\n{text}</s><|assistant|>\n" for text in (chat_prompt_for("Who?"), READY)
+        f"<s><|user|>\n{text}</s><|assistant|>\n"
+        for text in (chat_prompt_for(QUERY.question), READY)
     ]
 
 
 def test_a_chat_template_that_writes_bos_twice_is_refused():
     with pytest.raises(ValueError, match="one BOS"):
-        encoded(tokenizer(chat_template="<s>" + LLAMA_3), [query()])
+        encoded(tokenizer(chat_template="<s>" + LLAMA_3), [QUERY])

@@ -2,10 +2,8 @@
 
 import json
 import os
-import resource
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -45,23 +43,14 @@ def append(path: Path, text: str) -> None:
     path.write_text(path.read_text() + text)
 
 
-def test_a_study_completes_every_stage(finished):
-    expected = {
-        "00_lab",
-        "01_annotate",
-        "02_normalize",
-        "03_train-dapt",
-        "03_train-dapt-n",
-        "06_analyze",
-        *(f"{stage}-{arm}" for stage in ("04_infer", "05_judge") for arm in ARMS),
-    }
-    assert set(finished.times()) == expected
+def test_a_study_completes_every_stage_and_keeps_what_its_numbers_come_from(finished):
+    once = {"00_lab", "01_annotate", "02_normalize", "06_analyze"}
+    each = {f"{stage}-{arm}" for stage in ("04_infer", "05_judge") for arm in ARMS}
+    stages = once | each | {"03_train-dapt", "03_train-dapt-n"}
     copies = {path.name for path in (finished.root / "data" / "tiny" / "notebooks").iterdir()}
-    assert copies == {f"{stage}{end}" for stage in expected for end in (".ipynb", ".html")}
-
-
-def test_run_json_holds_what_the_numbers_come_from(finished):
+    assert copies == {f"{stage}{end}" for stage in stages for end in (".ipynb", ".html")}
     run = json.loads((finished.root / "data" / "tiny" / "run.json").read_text())
+    assert set(finished.times()) == set(run["stages"]) == stages
     train = run["stages"]["03_train-dapt-n"]
     assert train["given"] == {
         "study": "tiny",
@@ -71,8 +60,6 @@ def test_run_json_holds_what_the_numbers_come_from(finished):
         "base_model": "data/tiny/models/base",
     }
     assert train["defaulted"] == {"note": None, "seed": 42} and train["seconds"] > 0
-    dapt = run["stages"]["03_train-dapt"]
-    assert dapt["defaulted"] == {"epochs": 2, "note": None, "seed": 42}
     assert (run["commit"], run["dirty"]) == (None, None)  # the copy is not a git checkout
     assert run["versions"]["torch"].startswith("2.")
     assert run["machine"]["cores"] == os.cpu_count()
@@ -105,27 +92,23 @@ def until(condition, seconds: float = 60.0):
 
 def family(root: subprocess.Popen) -> dict[str, psutil.Process]:
     """Return the processes of a study that is training, by part; {} until the kernel is there."""
+    words = ("lib.run.study", "snakemake", "lib.run.notebook", "ipykernel_launcher")
     found = {}
     try:
         for process in [psutil.Process(root.pid), *psutil.Process(root.pid).children(True)]:
-            command = " ".join(process.cmdline())
-            found |= {
-                part: process
-                for part, word in (
-                    ("study", "lib.run.study"),
-                    ("snakemake", "-m snakemake"),
-                    ("runner", "-m lib.run.notebook"),
-                    ("kernel", "ipykernel_launcher"),
-                )
-                if word in command and "python" in command.split(" -m ")[0]
-            }
+            program, _, module = " ".join(process.cmdline()).partition(" -m ")
+            found |= {module.split()[0]: process} if module and "python" in program else {}
     except psutil.NoSuchProcess:
         return {}
-    return found if len(found) == 4 else {}
+    return {word: found[word] for word in words} if found.keys() >= {*words} else {}
 
 
 @pytest.mark.parametrize(
-    "parts", [("study", "kernel"), pytest.param(("snakemake", "runner"), marks=pytest.mark.slow)]
+    "parts",
+    [
+        ("lib.run.study", "ipykernel_launcher"),
+        pytest.param(("snakemake", "lib.run.notebook"), marks=pytest.mark.slow),
+    ],
 )
 def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_numbers(
     finished, parts
@@ -135,7 +118,7 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
     for part in parts:
         started = finished.start("tiny", "--jobs", "2", PAUSE="60")
         processes = until(lambda started=started: family(started))
-        if part == "study":
+        if part == "lib.run.study":
             busy = finished.run("tiny")
             assert busy.returncode == 2
             assert "the study tiny is already being run by another process" in busy.stdout
@@ -167,17 +150,7 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
 )
 def test_ctrl_c_and_sigterm_end_every_process_and_print_one_line(finished, tell, sent, after):
     (finished.root / "data/tiny/models/dapt-n/training.json").unlink(missing_ok=True)
-    with subprocess.Popen(
-        finished.command("tiny"),
-        cwd=finished.root,
-        text=True,
-        env=finished.environment(PAUSE="60"),
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        # a shell's background job, as a test run may be, ignores it
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    ) as running:
+    with finished.start("tiny", PAUSE="60") as running:
         while "03_train-dapt-n" not in running.stdout.readline():
             assert running.poll() is None
         time.sleep(after)
@@ -187,48 +160,44 @@ def test_ctrl_c_and_sigterm_end_every_process_and_print_one_line(finished, tell,
     assert " ".join(said) == "interrupted; the same command resumes from here"
 
 
-def run_notebook(
-    house: House, name: str, limit: int | None = None, given: str = '{"study": "tiny"}'
-) -> subprocess.CompletedProcess:
-    """Run one notebook with no file larger than `limit` bytes: as a full disk does to a write."""
-
-    def limited():
-        if limit:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    return subprocess.run(
-        [sys.executable, "-m", "lib.run.notebook", name, "-y", given],
-        cwd=house.root,
-        env=house.environment(),
-        preexec_fn=limited,
-        text=True,
-        timeout=120,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-
-
-def left(house: House) -> set[str]:
+def run_lab(house: House, given: str = '{"study": "tiny"}', **how) -> tuple[int, str, set[str]]:
+    """Run 00_lab alone; its status, what it prints, and the files that are then there."""
+    ran = house.run("00_lab", "-y", given, module="notebook", **how)
     root = house.root / "data" / "tiny"
-    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+    files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+    return ran.returncode, ran.stdout, files
+
+
+FAILED, FULL = "notebooks/00_lab.failed.ipynb", "File too large while writing"
+WRITES = 'write_text(data_path(study, "queries.jsonl"), "x" * 10**6)'
 
 
 @pytest.mark.parametrize(
     ("does", "limit", "said"),
-    [  # while records are written; while the notebook is saved; only its page is too large
-        (['write_text(data_path(study, "queries.jsonl"), "x" * 10**6)'], 100_000, "queries.jsonl"),
-        (None, 1_000, "00_lab.running.ipynb"),
-        (["print('<' * 5_000)"], 16_000, "00_lab.html; the file was not kept"),
+    [  # the last three: records, the notebook, and only its page are too large for the disk
+        ("x = 0\n1 / x", 0, ["FAILED: In [4], its line 2: ZeroDivisionError: division by zero"]),
+        ("import os\nos.kill(os.getpid(), 9)", 0, ["its Python process was killed"]),
+        (WRITES, 100_000, [FULL, "queries.jsonl"]),
+        ("1", 1_000, [FULL, "00_lab.running.ipynb"]),
+        ("print('<' * 5_000)", 16_000, [FULL, "00_lab.html; the file was not kept"]),
     ],
 )
-def test_a_full_disk_is_said_and_leaves_only_a_failed_copy(house, does, limit, said):
-    house.write_notebook("00_lab", does)
-    ran = run_notebook(house, "00_lab", limit=limit)
-    assert ran.returncode == 1 and "File too large while writing" in ran.stdout
-    assert said in ran.stdout and "run the same command again" in ran.stdout
-    kept = {name for name in left(house) if name.startswith(("notebooks/", "stages/", "queries"))}
-    assert kept == {"notebooks/00_lab.failed.ipynb"}
+def test_a_failure_is_said_in_a_few_lines_and_leaves_only_a_failed_copy(house, does, limit, said):
+    house.write_notebook("00_lab", [does])
+    status, printed, files = run_lab(house, limit=limit)
+    assert status == 1 and len(printed.splitlines()) < 8
+    assert all(words in printed for words in [*said, "run the same command again"])
+    assert files == {FAILED}
+    house.write_notebook("00_lab")
+    status, printed, files = run_lab(house, '{"seed": 2}')  # it takes its own study
+    assert status == 0, printed
+    assert "stages/00_lab.json" in files and FAILED not in files
+
+
+def test_a_parameter_that_the_notebook_lacks_is_refused(house):
+    status, printed, files = run_lab(house, '{"study": "a", "sed": 1}')
+    assert status == 1 and "parameter sed: unknown; choose among study, seed" in printed
+    assert not (house.root / "data").exists()
 
 
 def test_a_profile_that_is_not_there_is_refused(house):
@@ -252,28 +221,6 @@ def test_slurm_jobs_of_a_killed_run_are_named_and_keep_the_study_from_running(ho
     assert not (house.root / "data" / "tiny" / "stages").exists()
 
 
-@pytest.mark.parametrize(
-    ("does", "said"),
-    [
-        (
-            ["x = 0\n1 / x"],
-            "00_lab FAILED: In [4], its line 2: ZeroDivisionError: division by zero",
-        ),
-        (["import os\nos.kill(os.getpid(), 9)"], "its Python process was killed"),
-    ],
-)
-def test_an_error_in_a_cell_is_reported_briefly_and_marks_the_copy_as_failed(house, does, said):
-    house.write_notebook("00_lab", does)
-    ran = run_notebook(house, "00_lab")
-    assert ran.returncode == 1 and said in ran.stdout and len(ran.stdout.splitlines()) < 8
-    assert left(house) == {"notebooks/00_lab.failed.ipynb"}
-    house.write_notebook("00_lab")
-    ran = run_notebook(house, "00_lab", given='{"seed": 2}')  # it takes its own study
-    assert ran.returncode == 0, ran.stdout
-    assert "stages/00_lab.json" in left(house)
-    assert "notebooks/00_lab.failed.ipynb" not in left(house)
-
-
 def test_a_study_that_fails_gives_the_reason_once_and_has_the_pages_of_what_is_finished(house):
     house.write_notebook("01_annotate", ["1 / 0"])
     ran = house.run("tiny", "--jobs", "1")
@@ -283,12 +230,6 @@ def test_a_study_that_fails_gives_the_reason_once_and_has_the_pages_of_what_is_f
     copies = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.ipynb")}
     pages = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.html")}
     assert "00_lab" in pages and pages == copies - {"01_annotate.failed"}
-
-
-def test_a_parameter_that_the_notebook_lacks_is_refused(house):
-    ran = run_notebook(house, "00_lab", given='{"study": "a", "sed": 1}')
-    assert ran.returncode == 1 and "parameter sed: unknown; choose among study, seed" in ran.stdout
-    assert not (house.root / "data").exists()
 
 
 @pytest.mark.parametrize(
@@ -306,39 +247,33 @@ def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(
         run_cells(stage, study="nowhere", base_model="data/absent/models/base")
 
 
+def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        ["make", *arguments],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
 def test_make_shows_its_menu_and_refuses_to_clean_what_is_not_a_study():
-    menu = subprocess.run(
-        ["make", "help"], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    ).stdout
-    words = ("study", "lab", "base", "test", "test-all", "clean", "help")
-    assert all(f"make {word}" in menu for word in words)
+    menu = make("help").stdout
+    assert all(f"make {word}" in menu for word in "study lab base test test-all clean help".split())
     for name in ("", "../lab", ".", "exhibit"):
-        ran = subprocess.run(
-            ["make", "clean", f"STUDY={name}"],
-            cwd=REPOSITORY,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ran = make("clean", f"STUDY={name}")
         assert ran.returncode == 2 and "no study is called" in ran.stdout
         assert "rm -rf" not in ran.stdout
 
 
 def test_clean_keeps_what_a_person_has_labelled(tmp_path):
-    for name in (
-        "data/smoke/labels/answers.csv",
-        "data/smoke/answers/base.jsonl",
-        "data/smoke/.x",
-        "figures/smoke/a.png",
-    ):
+    names = (
+        "data/smoke/labels/a.csv data/smoke/answers/base.jsonl data/smoke/.x figures/smoke/a.png"
+    )
+    for name in names.split():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
-    subprocess.run(
-        ["make", "clean", "STUDY=smoke"],
-        cwd=REPOSITORY,
-        check=True,
-        capture_output=True,
-        env={**os.environ, "STUDY_ROOT": str(tmp_path)},
-    )
+    assert make("clean", "STUDY=smoke", STUDY_ROOT=str(tmp_path)).returncode == 0
     kept = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
-    assert kept == ["data/smoke/labels/answers.csv"]
+    assert kept == ["data/smoke/labels/a.csv"]

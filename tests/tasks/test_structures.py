@@ -8,14 +8,14 @@ from lib.analyze.plots import draw_bars
 from lib.analyze.stats import paired, spread
 from lib.annotate.llm_annotator import read_reply
 from lib.annotate.questions import annotate
-from lib.core.records import STRUCTURES, Answer, Document
+from lib.core.records import STRUCTURES, Document
 from lib.core.store import REPOSITORY, save
 from lib.documents.markdown import parse
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.facts import ask_facts
 from lib.lab.records import ATTRIBUTES, make_products, make_records
 from lib.llm.request import Reply
-from tests.conftest import run_cells, table
+from tests.conftest import make_answer, run_cells, table
 
 
 def test_names_of_structures_are_in_one_file_of_lib():
@@ -71,21 +71,8 @@ def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, mo
         max_new_tokens=4,
         max_new_tokens_list=4,
     )
-    save(
-        "four",
-        "answers",
-        [
-            Answer(
-                query_id=query.query_id,
-                arm="dapt",
-                answer=query.answer,
-                n_tokens=1,
-                truncated=False,
-            )
-            for query in queries
-        ],
-        arm="dapt",
-    )
+    answers = [make_answer(query.query_id, query.answer, "dapt") for query in queries]
+    save("four", "answers", answers, arm="dapt")
     arms = ["base", "dapt"]
     run_cells("05_judge", study="four", arms=arms)
     names = run_cells("06_analyze", study="four", arms=arms)

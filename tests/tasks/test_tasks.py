@@ -11,7 +11,7 @@ from statsmodels.api import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.tables import counted
-from lib.core.records import Answer, Document, Query, Verdict
+from lib.core.records import Answer, Document, Verdict
 from lib.core.stages import SYSTEMS
 from lib.core.store import REPOSITORY, BadInput, load, save
 from lib.infer.prompts import GenerationConfig
@@ -22,7 +22,7 @@ from lib.structext.score import NO_ANSWER
 from lib.structext.score import TASK as STRUCTEXT
 from lib.tasks.answering import Source, opened, shown_to, sources_of
 from lib.tasks.task import final_answers, task_of, verdicts_of
-from tests.conftest import run_cells
+from tests.conftest import make_answer, make_query, run_cells
 from tests.tasks.capitals.task import QUERIES
 
 HOW = GenerationConfig(max_new_tokens_in_context=16)
@@ -37,26 +37,6 @@ def source(tmp_path_factory) -> Source:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return Source("local", str(folder))
-
-
-def query(query_id: str, context: str) -> Query:
-    return Query(
-        query_id=query_id,
-        document_id="f-p1",
-        question="What were net sales in 2024?",
-        answer="$12 million",
-        structure="tabular",
-        source_reference="",
-        start=0,
-        end=0,
-        entity_count=None,
-        block_type="table",
-        context=context,
-    )
-
-
-def reply(query_id: str, text: str) -> Answer:
-    return Answer(query_id=query_id, arm="base", answer=text, n_tokens=1, truncated=False)
 
 
 def judged(task, queries, replies, rows) -> tuple[list[Answer], dict[str, str], dict[str, Verdict]]:
@@ -77,7 +57,7 @@ def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_ar
         )
         for n in (5, 60, 300)
     ]
-    queries = [query(one.query_id, one.sample.reference) for one in asked]
+    queries = [make_query(query_id=one.query_id, context=one.sample.reference) for one in asked]
 
     def shown(by: Source, config: GenerationConfig = HOW, window: int = 0):
         return shown_to(by, STRUCTEXT, queries, {"asked": asked}, config, window)
@@ -109,7 +89,11 @@ def test_structext_is_judged_by_its_final_answer_and_says_why_there_is_none():
     ids = [one.query_id, plain.query_id, shots.query_id]
     queries = [row for row in as_queries(asked) if row.query_id in ids]
     right = one.sample.answer
-    replies = [reply(ids[0], right), reply(ids[1], f"{right}\n</answer>\n\nB"), reply(ids[2], "")]
+    replies = [
+        make_answer(ids[0], right),
+        make_answer(ids[1], f"{right}\n</answer>\n\nB"),
+        make_answer(ids[2], ""),
+    ]
     answers, missing, verdicts = judged(STRUCTEXT, queries, replies, {"asked": asked})
     assert [row.answer for row in answers] == ["", right, ""]
     assert missing == {ids[0]: NO_ANSWER, ids[2]: "there is no reply"}
@@ -160,22 +144,11 @@ def test_a_system_is_named_in_its_folder_and_in_the_registry_alone(system):
 def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the_record():
     text = "# T\n\nA pump has 3 valves.\n\n| part | n |\n| --- | --- |\n| seal | 5 |\n\nThe end.\n"
     start = text.index("| seal")
-    query = Query(
-        query_id="q",
-        document_id="d",
-        question="How many seals?",
-        answer="5",
-        structure="tabular",
-        source_reference="| seal | 5 |",
-        start=start,
-        end=start + 12,
-        entity_count=None,
-        block_type="table",
-    )
+    query = make_query(answer="5", start=start, end=start + 12)
     rows = {"documents": [Document(document_id="d", title="T", path="", text=text)]}
     (asked,) = opened([query], rows)
     assert asked.context == (
-        "| part | n |\n| --- | --- |\n| seal | 5 |\n\nQuestion: How many seals?\nAnswer:"
+        "| part | n |\n| --- | --- |\n| seal | 5 |\n\nQuestion: Which port?\nAnswer:"
     )
     with pytest.raises(BadInput, match="have their text"):
         opened([asked], rows)

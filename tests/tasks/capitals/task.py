@@ -1,7 +1,7 @@
 """A made-up system: capitals of three continents, asked with a one-line text."""
 
-from lib.core.records import Query
 from lib.tasks.task import Final, Task
+from tests.conftest import make_query
 
 CAPITALS = {
     "Europe": "Paris Rome Oslo Bern",
@@ -42,16 +42,11 @@ class Capitals(Task):
 
 TASK = Capitals()
 QUERIES = [
-    Query(
+    make_query(
         query_id=f"{city}-{n}",
         document_id=f"country of {city}",
         question=f"Capital {n}?",
         answer=city,
-        structure="natural",
-        source_reference="",
-        start=0,
-        end=0,
-        entity_count=None,
         block_type=continent,
         context=f"It is {city}.\nThe capital is",
     )
