@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lib.core.store import REPOSITORY, data_path, figures_path, shown, write_text
+from lib.core.store import REPOSITORY, data_path, figures_path, result_path, shown, write_text
 
 _SHOWN = (".csv", ".md", ".pdf", ".png", ".svg", ".tex")
 _TEMPLATE = REPOSITORY / "lib" / "report_template"  # code folded, light and dark, printable
@@ -40,9 +40,9 @@ def write_index(folder: Path) -> Path:
     return write_text(folder / "index.html", text)
 
 
-def ending(study: str, analysis: str, table: Path) -> str:
+def ending(study: str, analysis: str, table: str) -> str:
     """Write the report; return the answer, the main table (Markdown) and where everything is."""
-    report, answer = (figures_path(study, f"report.{end}") for end in ("html", "md"))
+    report = figures_path(study, "report.html")
     page = data_path(study, "notebooks", f"{analysis}.html")
     write_text(report, page.read_text("utf-8"))
     places = {
@@ -52,5 +52,6 @@ def ending(study: str, analysis: str, table: Path) -> str:
         "provenance": data_path(study, "run.json"),
         "to change it": REPOSITORY / "studies" / f"{study}.yaml",
     }
-    texts = [path.read_text("utf-8") for path in (answer, table) if path.exists()]
+    answers = (figures_path(study, "report.md"), result_path(study, f"{table}.md"))
+    texts = [path.read_text("utf-8") for path in answers if path.exists()]
     return "\n".join([*texts, *(f"{name + ':':14}{shown(path)}" for name, path in places.items())])

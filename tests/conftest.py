@@ -120,7 +120,7 @@ DOES = {
         '    write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)'
     ],
     "06_analyze": [
-        "import zlib\nfrom lib.core.records import listed",
+        "import zlib\nfrom lib.core.values import tokens",
         'paths = [require_artifact(study, "verdicts", judge=judge, arm=arm) for arm in arms]',
         "sums = [zlib.crc32(path.read_bytes()) for path in paths]\n"
         'lines = [f"{arm},all,1,{one},0,1.0\\n" for arm, one in zip(arms, sums)]\n'

@@ -23,7 +23,7 @@ from pydantic import (
 from lib.core.arms import AUGMENTED, BASE, RAW, check_exposures, corpus_of, is_trained, split_arm
 from lib.core.records import listed
 from lib.core.stages import CURVE, PIPELINES, STAGES, Pipeline
-from lib.core.store import REPOSITORY, BadStudy, choices, explained, model_named, result_path
+from lib.core.store import REPOSITORY, BadStudy, choices, explained, model_named
 from lib.documents.folder import SUFFIXES, list_files
 from lib.llm.calls import SETTINGS, settings_of
 
@@ -36,11 +36,7 @@ FOR_SHOW = (
     "runs, and nothing else."
 )
 LABORATORY = "laboratory"
-_BY_ARM = (
-    "mode",
-    "model_of",
-    "n_shots",
-)  # may differ between arms that are answered in one execution
+_BY_ARM = ("mode", "model_of", "n_shots")  # may differ between arms of one execution
 _OWN = ("base_model", "endpoint_model", *_BY_ARM)  # each makes an arm that is not trained
 _WORLD = ("seed", "n_private", "n_public", "renderings")  # of 00_lab, which draw its records
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
@@ -180,11 +176,6 @@ class StudyFile(BaseModel):
         """Return the notebooks of this study, in order."""
         return (*self.pipeline.stages, *self.extras)
 
-    @property
-    def main_table(self) -> Path:
-        """Return the path of the Markdown table that `make study` prints."""
-        return result_path(self.name, f"{self.pipeline.report[1]}.md")
-
     def own(self, stage: str, run: str = "") -> dict[str, object]:
         """Return the parameters of `stage` that the study's file sets."""
         return self.notebooks.get(stage, {})
@@ -246,25 +237,23 @@ class Study(StudyFile):
             )
         for arm, own in self.arms.items():
             _choose(f"arms, {arm}", own, [stage for stage in self.stages if STAGES[stage].per])
-            alone = [
-                stage
-                for stage in own
-                if STAGES[stage].per in _TOGETHER and set(own[stage]) - {*_BY_ARM}
-            ]
-            if self.one_process_for_all_arms and alone:
-                raise ValueError(
-                    f"arms, {arm}, {alone[0]}: all arms have the same parameters; "
-                    "set one_process_for_all_arms to false, or move them to notebooks"
-                )
+            for stage in own:
+                if self._runs_once(stage) and {*own[stage]} - {*_BY_ARM}:
+                    raise ValueError(
+                        f"arms, {arm}, {stage}: all arms have the same parameters; "
+                        "set one_process_for_all_arms to false, or move them to notebooks"
+                    )
             self._check_arm(arm, own.get("04_infer", {}))
-        is_rewritten = bool(self.trained) or self.pipeline.task == "spark"
-        writers = {"normalizer": is_rewritten, "augmenter": self.is_augmented}
+        unused = {"augmenter": not self.is_augmented}
+        unused["normalizer"] = not self.trained and self.pipeline.task != "spark"
         for key, stage in _WRITERS.items():
-            model = getattr(self, key)
-            is_used = stage in self.stages and writers.get(key, True)
-            if is_used and (self.base_model or model):  # without a base, there is only a look
+            model = getattr(self, key)  # without a base, there is only a look
+            if stage in self.stages and not unused.get(key) and (self.base_model or model):
                 model_named(key, model)
         return self
+
+    def _runs_once(self, stage: str) -> bool:
+        return self.one_process_for_all_arms and STAGES[stage].per in _TOGETHER
 
     def _check_arm(self, arm: str, infer: dict) -> None:
         if not self.one_process_for_all_arms and infer.get("model_of"):
@@ -323,16 +312,14 @@ class Study(StudyFile):
     def arms_of(self, stage: str) -> list[str]:
         """Return the arms that `stage` runs for, each on its own, or [""] if it runs once."""
         per = STAGES[stage].per
-        is_once = not per or (self.one_process_for_all_arms and per in _TOGETHER)
-        return [""] if is_once else self.arms_per(per)
+        return self.arms_per(per) if per and not self._runs_once(stage) else [""]
 
     def arms_per(self, per: str) -> list[str]:
         """Return what `Stage.per` names; "arms" are those with a model of their own."""
         arms = list(self.arms)
-        if per == "bases":
-            return [str(self.defaults("00_lab")["seed"])]
         return {
             "": [],
+            "bases": [str(self.defaults("00_lab")["seed"])],
             "trained": self.trained,
             "runs": self.runs,
             "pairs": arms[1:],
@@ -346,19 +333,19 @@ class Study(StudyFile):
         own |= self.notebooks.get(stage, {}) | arm.get(stage, {})
         if self.one_process_for_all_arms and not run:
             differing = {name for arm in self.arms.values() for name in arm.get(stage, {})}
-            defaults = self.defaults(stage)
             for name in differing & {*_BY_ARM}:
-                one = {arm: self.own(stage, arm).get(name, defaults[name]) for arm in self.runs}
-                own[name] = one
+                each = {arm: self.defaults(stage) | self.own(stage, arm) for arm in self.runs}
+                own[name] = {arm: each[arm][name] for arm in self.runs}
         return own
 
     def wired(self, stage: str, run: str = "") -> dict[str, object]:
         """Return what the graph sets for `stage` and the study's file may not, from its keys."""
-        shared = {"study": self.name, "base_model": self.base_model}
+        shared: dict[str, object] = {"study": self.name, "base_model": self.base_model}
         if stage in CURVE:
             lab = self.defaults("00_lab")
             return shared | {name: lab[name] for name in _WORLD}
-        number = split_arm(run)[1] if run else 1
+        if stage == "03_train" and run and self.seeds:
+            shared["seed"] = self.seeds[split_arm(run)[1] - 1]
         return shared | {
             "arm": run,
             "first_arm": next(iter(self.arms)),
@@ -371,7 +358,6 @@ class Study(StudyFile):
             "task": self.pipeline.task,
             "folder": self.folder,
             "disclaimer": self.disclaimer,
-            **({"seed": self.seeds[number - 1]} if self.seeds and stage == "03_train" else {}),
         }
 
 
@@ -442,40 +428,38 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
         mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
         line = f", line {mark.line + 1}" if mark else ""
         raise BadStudy(f"{where}{line}: not YAML: {problem or error}") from error
-    kind = keys.get("kind") if isinstance(keys, dict) else keys
+    keys = keys if isinstance(keys, dict) else {"kind": keys}
+    kind = keys.get("kind")
     model = ExposureStudy if kind == "exposures" else Study
     try:
-        for name in {*_FORMER} & {*(keys if isinstance(keys, dict) else ())}:
-            raise BadStudy(f": {name} is now called {_FORMER[name]}")
+        for former in {*_FORMER} & {*keys}:
+            raise BadStudy(f"{former} is now called {_FORMER[former]}")
         if kind not in [*PIPELINES]:
-            raise BadStudy(f", kind: {kind!r} is unknown; {choices(kind, PIPELINES)}")
+            raise BadStudy(f"kind: {kind!r} is unknown; {choices(kind, PIPELINES)}")
         study = model(**{**keys, "name": name})
         study = study.model_copy(update={"folder": _folder(study, folder)})
         _check_study(study)
     except ValidationError as error:
         raise BadStudy(where + explained(error, model)) from error
     except BadStudy as error:
-        raise BadStudy(where + str(error)) from error
+        raise BadStudy(f"{where}: {error}") from error
     return study
 
 
 def _check_study(study: AnyStudy) -> None:
     for other in study.others:
         if other not in studies() or load_study(other).kind != "lab":
-            raise BadStudy(f", base_model: no study with `kind: lab` is called {other!r}")
+            raise BadStudy(f"base_model: no study with `kind: lab` is called {other!r}")
     for stage in study.stages:
         for run in study.arms_of(stage):
             is_open = run and not is_trained(run)  # it may have another model than the base
             fixed = {*study.wired(stage, run)} - ({"base_model"} if is_open else set())
             for name in fixed & {*study.own(stage, run)}:
                 raise BadStudy(
-                    f": notebook {stage}, parameter {name} is set by the study's own keys; "
+                    f"notebook {stage}, parameter {name} is set by the study's own keys; "
                     "remove it here"
                 )
-            try:
-                check(notebook_path(stage), study.given(stage, run))
-            except BadStudy as error:
-                raise BadStudy(f": {error}") from error
+            check(notebook_path(stage), study.given(stage, run))
 
 
 def _folder(study: AnyStudy, folder: str) -> str:
@@ -483,7 +467,7 @@ def _folder(study: AnyStudy, folder: str) -> str:
     if not pipeline.folder:
         if folder or study.folder:
             raise BadStudy(
-                ": it makes its own documents: leave DOCUMENTS out, or set STUDY=documents"
+                "it makes its own documents: leave DOCUMENTS out, or set STUDY=documents"
             )
         return ""
     folder = (
@@ -498,7 +482,7 @@ def _folder(study: AnyStudy, folder: str) -> str:
         return str(place.resolve())
     if "00_documents" in pipeline.stages:
         raise BadStudy(
-            f": it reads a folder of {listed(endings, 'or')} files: make study STUDY={study.name} "
+            f"it reads a folder of {listed(endings, 'or')} files: make study STUDY={study.name} "
             f"{pipeline.folder}=path"
         )
     return ""

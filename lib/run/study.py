@@ -212,8 +212,7 @@ def run_study(study: str, documents: str = "", jobs: str = "all", profile: str =
             file=sys.stderr,
         )
         return status
-    text = ending(name, own.pipeline.report[0], own.main_table)
-    print(f"\nThe study {name} is complete.\n\n{text}")
+    print(f"\nThe study {name} is complete.\n\n{ending(name, *own.pipeline.report)}")
     rows = load(name, "documents_rejected") if own.folder else []
     if rows:
         path = shown(data_path(name, "documents_rejected.jsonl"))

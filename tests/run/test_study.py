@@ -68,7 +68,7 @@ def test_a_study_completes_every_stage_and_keeps_what_its_numbers_come_from(fini
 
 
 def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished):
-    text = finished.root / "lib" / "core" / "text.py"  # 06_analyze imports it
+    text = finished.root / "lib" / "core" / "values.py"  # 06_analyze imports it
     append(text, "\n# a remark\n")
     append(finished.root / "lib" / "infer" / "generate.py", "\nNEW = 1\n")  # nothing imports it
     os.utime(finished.root / "notebooks" / "01_annotate.ipynb")  # only touched
