@@ -3,6 +3,7 @@
 import csv
 import io
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from lib.analyze.agreement import (
     clustered_coefficients,
     coefficients,
     draw,
+    flips,
     items_of,
     labels_digest,
     labels_of,
@@ -29,24 +31,21 @@ from lib.analyze.agreement import (
 )
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
 from lib.core.store import BadInput
+from tests.analyze import test_tables
 
-PLACE = {"source_reference": "", "start": 0, "end": 0, "block_type": "prose", "entity_count": None}
 STATES = {"c": "correct", "i": "incorrect", "u": "unscored"}
 
 
 def queries_of(structures: list[str]) -> list[Query]:
-    texts = [{"question": f"Which {n}?", "answer": f"{n}"} for n in range(len(structures))]
     return [
-        Query(query_id=f"q{n}", document_id="d", structure=structure, **texts[n], **PLACE)
-        for n, structure in enumerate(structures)
+        test_tables.query(f"q{n}", name, f"{n}", question=f"Which {n}?", entity_count=None)
+        for n, name in enumerate(structures)
     ]
 
 
 def verdicts(judge: str, states: str, arm: str = "dapt") -> list[Verdict]:
-    return [
-        Verdict(query_id=f"q{n}", arm=arm, judge=judge, verdict=STATES[state], reason="")
-        for n, state in enumerate(states)
-    ]
+    named = {f"q{n}": STATES[state] for n, state in enumerate(states)}
+    return test_tables.verdicts(arm, named, judge)
 
 
 def study(n: int = 40, text: str = "answer {}"):
@@ -73,17 +72,12 @@ def cells_of(path) -> list[list[str]]:
 
 def test_every_stratum_is_drawn_in_turn_and_the_same_seed_draws_the_same(items):
     drawn = draw(items, 36, seed=3)
-    counts, all_counts = (Counter(item.stratum for item in part) for part in (drawn, items))
-    assert len(drawn) == 36 == len({item.item for item in drawn})
-    assert set(counts) == set(all_counts)
-    assert all(
-        counts[key] in (n, max(counts.values()), max(counts.values()) - 1)
-        for key, n in all_counts.items()
-    )
+    counts, sizes = (Counter(item.stratum for item in part) for part in (drawn, items))
+    most = max(counts.values())
+    assert len(drawn) == 36 == len({item.item for item in drawn}) and {*counts} == {*sizes}
+    assert all(counts[key] in (n, most, most - 1) for key, n in sizes.items())
     assert draw(items[::-1], 36, seed=3) == drawn != draw(items, 36, seed=4)
     assert len(draw(items, 1000, seed=3)) == len(items) == 80 and draw(items, 0, seed=3) == []
-    order = [item.arm for item in drawn]
-    assert order not in (sorted(order), sorted(order, reverse=True))
 
 
 def test_a_name_changes_with_whatever_a_label_depends_on(items):
@@ -99,10 +93,8 @@ def test_the_sheet_shows_neither_arm_nor_judge_nor_verdict(items, tmp_path):
     path = tmp_path / "sheet.csv"
     assert labels_of(path, draw(items, 10, 1)) == {}
     header, *lines = cells_of(path)
-    assert (
-        header == ["item", "question", "reference answer", "answer", "label"] and len(lines) == 10
-    )
-    assert not any(line[-1] for line in lines)
+    assert header == ["item", "question", "reference answer", "answer", "label"]
+    assert len(lines) == 10 and not any(line[-1] for line in lines)
     text = path.read_text(encoding="utf-8-sig").replace("incorrect", "")
     for word in ("dapt", "base", "scorer", "correct", "natural", "tabular"):
         assert word not in text
@@ -111,13 +103,10 @@ def test_the_sheet_shows_neither_arm_nor_judge_nor_verdict(items, tmp_path):
 FORMULAS = ["=1+1", "+1", "-20 °C", "@SUM(A1)", " =cmd|'/c calc'!A0", "\tx", "\n-1", "\uff1d1"]
 
 
-@given(
-    st.lists(
-        st.tuples(st.text() | st.sampled_from(FORMULAS), st.text(min_size=1)),
-        min_size=1,
-        max_size=4,
-    )
-)
+TEXTS = st.tuples(st.text() | st.sampled_from(FORMULAS), st.text(min_size=1))
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_any_text_is_written_and_no_cell_starts_a_formula(tmp_path_factory, texts):
     items = [
         item._replace(texts={"question": question, "answer": text + "\x00\ud800"})
@@ -138,9 +127,7 @@ SHEET = "item,question,label\nitem-a,Which?,correct\nitem-b,Which?,\nitem-c,Whic
     "raw",
     [
         SHEET.encode("utf-8-sig"),
-        SHEET.replace(",", ";").encode("cp1252"),
-        SHEET.replace(",", "\t").encode(),
-        SHEET.replace("\n", "\r\n").encode(),
+        SHEET.replace(",", "\t").replace("\n", "\r\n").encode(),
         b"label;ITEM ;note\n;;\n\nincorrect;item-c;x\nCorrect;item-a;\n;item-b;\n;;;;\n",
         "label;item;question\ncorrect;item-a;Größe?\nincorrect;item-c;\n".encode("cp1252"),
     ],
@@ -167,28 +154,24 @@ def test_an_invalid_sheet_names_item_and_remedy(text, message, tmp_path):
 
 
 def test_the_digest_changes_with_labels_alone(tmp_path):
-    path, found = tmp_path / "sheet.csv", []
-    for text in (
-        "item,label\na,\n",
-        "item,label\na,correct\nb,\n",
-        "label,item\ncorrect,a\n",
-        "item,label\na,incorrect\n",
-        "item,label\na,corect\n",
-    ):
+    def digest_of(text: str) -> str:
+        path = tmp_path / "sheet.csv"
         path.write_text(text)
-        found.append(labels_digest(path))
-    assert labels_digest(tmp_path / "none.csv") == found[0] == "" and found[1] == found[2]
-    assert len({*found}) == 4
+        return labels_digest(path)
+
+    empty, *found = map(digest_of, ("item,label\na,\n", "item,label\na,correct\nb,\n"))
+    assert labels_digest(tmp_path / "none.csv") == empty == ""
+    assert digest_of("label,item\ncorrect,a\n") == found[0]
+    found += map(digest_of, ("item,label\na,incorrect\n", "item,label\na,corect\n"))
+    assert len({empty, *found}) == 4
 
 
 def test_a_label_is_a_verdict_that_stands_for_its_stratum(items):
     labels = {items[0].item: "unsure", items[2].item: "correct", "item-gone": "correct"}
     assert [row.verdict for row in verdicts_of(items, labels)] == ["unscored", "correct"]
     sizes = Counter(item.stratum for item in items)
-    assert list(weights(items, labels).values()) == [
-        sizes[items[0].stratum],
-        sizes[items[2].stratum],
-    ]
+    expected = [sizes[items[place].stratum] for place in (0, 2)]
+    assert [*weights(items, labels).values()] == expected
 
 
 def test_questions_are_rated_by_structure_with_their_denominators(tmp_path):
@@ -205,12 +188,11 @@ def test_questions_are_rated_by_structure_with_their_denominators(tmp_path):
     path.write_text(text.replace(',""\n', ',"poor"\n', 1))
     with pytest.raises(BadInput, match="label 'good' should be correct"):
         read_labels(path)
-    table = ratings(items, read_labels(path, QUESTIONS)).set_index(["by", "group", "label"])
-    table = table.sort_index()
-    assert dict(table.loc[("all", "all"), "share"]) == {"good": 0.9, "poor": 0.1, "wrong": 0}
-    assert set(table.n.xs("structure")) == {3, 4} and {*table.n.xs("all")} == {10}
-    low, high = table.loc[("all", "all", "good"), ["low", "high"]]
-    assert low < 0.9 < high
+    table = ratings(items, read_labels(path, QUESTIONS)).set_index(["by", "label"])
+    every = table.loc["all"]
+    assert every.share.to_dict() == {"good": 0.9, "poor": 0.1, "wrong": 0}
+    assert {*table.n["structure"]} == {3, 4} and {*every.n} == {10}
+    assert every.low["good"] < 0.9 < every.high["good"]
 
 
 def test_the_published_example_of_two_raters_and_three_categories():
@@ -238,17 +220,12 @@ def test_values_are_in_their_intervals_and_no_interval_claims_certainty(counts):
 
 def test_intervals_are_over_documents():
     """Four equal answers per document add nothing to one, and one document has no interval."""
-    tables = np.array(
-        [[[1, 0], [0, 0]]] * 12
-        + [[[0, 0], [0, 1]]] * 6
-        + [[[0, 1], [0, 0]]] * 4
-        + [[[0, 0], [1, 0]]] * 2
-    )
+    tables = np.repeat(np.eye(4).reshape(4, 2, 2), [12, 4, 2, 6], axis=0)
     once, alike = clustered_coefficients(tables), clustered_coefficients(4 * tables)
     assert alike == pytest.approx(once) and once["kappa_low"] < once["kappa"] < once["kappa_high"]
     one = clustered_coefficients(tables.sum(axis=0, keepdims=True))
     assert one["kappa"] == pytest.approx(once["kappa"]) and np.isnan(one["agreement_low"])
-    assert np.isnan(list(clustered_coefficients(np.zeros((3, 2, 2))).values())).all()
+    assert np.isnan([*clustered_coefficients(np.zeros((3, 2, 2))).values()]).all()
 
 
 QUERIES = queries_of(["natural"] * 3 + ["tabular"] * 2)
@@ -256,13 +233,10 @@ QUERIES = queries_of(["natural"] * 3 + ["tabular"] * 2)
 
 def test_unscored_is_counted_and_shown_and_is_in_no_coefficient():
     judges = {"rules": verdicts("rules", "ciciu"), "m": verdicts("m", "ciiuu")}
-    rows = paired_verdicts(QUERIES, judges)
-    table = agreement(rows).set_index("structure")
+    table = agreement(paired_verdicts(QUERIES, judges)).set_index("structure")
     assert list(table.index) == ["natural", "tabular", "all"]
-    total = table.loc["all"]
-    assert total[
-        ["n", "unscored_first", "unscored_second", "scored", "agreed", "lenient", "strict"]
-    ].tolist() == [5, 1, 2, 3, 2, 1, 0]
+    columns = ["n", "unscored_first", "unscored_second", "scored", "agreed", "lenient", "strict"]
+    assert table.loc["all", columns].tolist() == [5, 1, 2, 3, 2, 1, 0]
     assert table.scored["tabular"] == 0 and np.isnan(table.agreement["tabular"])
 
 
@@ -273,11 +247,28 @@ def test_every_pair_of_judges_has_its_arms_and_a_labelled_answer_its_weight():
         PERSON: verdicts(PERSON, "ci"),
     }
     table = agreement(paired_verdicts(QUERIES, judges, {("q0", "dapt"): 3.0}))
-    table = (
-        table[table.structure == "all"]
-        .set_index(["first_judge", "second_judge", "arm"])
-        .sort_index()
-    )
-    assert table.n["rules", "m"].tolist() == [9, 4, 5] and table.agreed["rules", "m", "base"] == 0
+    table = table[table.structure == "all"].set_index(["first_judge", "second_judge", "arm"])
+    assert table.n.loc["rules", "m"].to_dict() == {"all": 9, "base": 4, "dapt": 5}
+    assert table.agreed["rules", "m", "base"] == 0
     person = table.loc["rules", PERSON, "all"]
     assert (person.agreed, person.scored, person.agreement) == (1, 2, 0.75)  # 3 of 3 + 1
+
+
+def test_flips_are_counted_over_pairs_that_were_asked_and_scored_in_both_orders():
+    def counted(judge="m", document="{}", states=("A", "A", "unscored", "tie")):
+        rows = [
+            SimpleNamespace(query_id=f"q{n}", criterion="c", judge=judge, verdict=state)
+            for n, state in enumerate(states)
+        ]
+        for n, row in enumerate(rows):
+            row.is_flipped, row.is_asked = n == 1, row.verdict != "tie"
+        return flips(
+            [test_tables.query(f"q{n}", document_id=document.format(n)) for n in range(4)], rows
+        ).iloc[0]
+
+    found = counted()
+    assert [*found[:5]] == ["c", 3, 1, 2, 1] and found.low < found.rate == 0.5 < found.high
+    alone = counted(document="one")
+    assert alone.rate == 0.5 and np.isnan(alone.low), "one does not say how others vary"
+    assert np.isnan(counted("scorer").low), "no interval where there is nothing to estimate"
+    assert np.isnan(counted(states=["tie"]).rate)

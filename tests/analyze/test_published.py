@@ -7,45 +7,41 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from lib.analyze.published import (
+    COLUMNS,
     DEVIATIONS,
     PAPER,
     RUN,
     formatted,
     formatted_table3,
+    formatted_table4,
     paper_rows,
     paper_table1,
     paper_table4,
     table3_with_paper,
+    table4,
     with_paper,
 )
 from lib.analyze.tables import formatted_table, table2, table5
 from lib.core.arms import ALL, ARMS
-from lib.core.records import OUTCOMES, STRUCTURES
+from lib.core.records import STRUCTURES, Query
 from lib.core.store import REPOSITORY
-from lib.judge.llm_judge import CRITERIA
+from lib.judge.llm_judge import CRITERIA, Preference, compare_pairs
 from lib.run.config import load_study, notebook_path, parameters_of
+from tests.analyze.test_tables import query
+
+TABLE4 = paper_table4()[COLUMNS]
 
 
-@pytest.fixture(scope="module")
-def paper():
-    return table2(paper_rows()).set_index(["arm", "structure"])
-
-
-def test_table2_prints_the_percentages_of_the_paper(paper):
+def test_tables_2_and_5_print_the_counts_and_percentages_of_the_paper():
+    paper = table2(paper_rows()).set_index(["arm", "structure"])
     assert [f"{paper.accuracy[arm, ALL]:.2%}" for arm in ARMS] == ["2.62%", "16.23%", "24.61%"]
-    assert [[paper.correct[arm, structure] for structure in STRUCTURES] for arm in ARMS] == [
-        [4, 0, 1],
-        [17, 11, 3],
-        [17, 24, 6],
-    ]
-    assert all(list(paper.n[arm, :]) == [65, 85, 41, 191] for arm in ARMS)
-
-
-def test_table5_has_the_numeric_queries_of_the_paper():
+    right = [[paper.correct[arm, structure] for structure in STRUCTURES] for arm in ARMS]
+    assert right == [[4, 0, 1], [17, 11, 3], [17, 24, 6]]
+    assert all([*paper.n[arm, :]] == [65, 85, 41, 191] for arm in ARMS)
     cells = table5(paper_rows()).set_index(["arm", "structure", "kind"])
     assert [cells.n["base", ALL, kind] for kind in ("numeric", "non-numeric")] == [39, 152]
     assert [cells.correct[arm, ALL, "numeric"] for arm in ARMS] == [0, 3, 10]
-    assert tuple(cells.loc[("dapt-n", "tabular", "numeric"), ["correct", "n"]]) == (4, 18)
+    assert cells.loc[("dapt-n", "tabular", "numeric"), ["correct", "n"]].tolist() == [4, 18]
 
 
 def test_table1_has_the_mean_over_all_queries():
@@ -69,21 +65,72 @@ def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     ]
 
 
-def test_table4_prints_the_percentages_of_the_paper():
-    table = paper_table4()
-    keys = ["first_arm", "second_arm", "criterion", "structure", "outcome"]
-    shares, counts = (table.set_index(keys)[name] for name in ("share", "count"))
-    assert f"{shares['base', 'dapt-n', 'domain relevance', 'tabular', 'tie']:.2%}" == "4.88%"
-    assert [
-        f"{100 * shares['base', 'dapt', 'correctness', ALL, outcome]:.2f}" for outcome in OUTCOMES
-    ] == ["10.99", "49.21", "39.79"]
-    totals = counts.groupby(keys[:4]).sum().unstack()
-    assert (totals[[*STRUCTURES, ALL]] == [65, 85, 41, 191]).all(axis=None)
-    wide = counts.unstack("structure")  # the structures of the paper add up to its "all"
-    assert (wide[list(STRUCTURES)].sum(axis=1) == wide[ALL]).all()
-    assert set(table.criterion) == set(CRITERIA)
-    row = table[(table["count"] == 2) & (table.n == 41)].iloc[0]
+def test_table4_has_the_counts_of_the_paper_which_add_up():
+    row = TABLE4[(TABLE4["count"] == 2) & (TABLE4.n == 41)].iloc[0]
+    assert (row.outcome, f"{row.share:.2%}") == ("tie", "4.88%")
     assert (row.low, row.high) == pytest.approx(proportion_confint(2, 41, method="wilson"))
+    counts = TABLE4.set_index(COLUMNS[:5])["count"].unstack("structure")
+    assert (counts[list(STRUCTURES)].sum(axis=1) == counts[ALL]).all()
+    totals = counts.groupby(level=[0, 1, 2]).sum()
+    assert (totals[[*STRUCTURES, ALL]] == [65, 85, 41, 191]).all(axis=None)
+
+
+def preference(
+    query_id: str, pair, criterion: str, as_first: str, as_second: str = "", **fields: object
+) -> Preference:
+    both = ((as_first, ""), (as_second or as_first, ""))
+    (compared,) = compare_pairs([("one", "other")], lambda _: [both])
+    names = {"first_arm": pair[0], "second_arm": pair[1], "criterion": criterion, "judge": "m"}
+    return Preference(**names | compared | fields, query_id=query_id)
+
+
+def of_paper(pair: tuple[str, str]) -> tuple[list[Query], list[Preference]]:
+    """Return queries and preferences with the paper's counts for a pair."""
+    own = TABLE4[(TABLE4.second_arm == pair[1]) & (TABLE4.structure != ALL)]
+    names = {
+        name: [f"{name}-{n}" for n in range(part.n.iloc[0])]
+        for name, part in own.groupby("structure")
+    }
+    queries = [query(one, name, document_id=one) for name in names for one in names[name]]
+    rows = []
+    for (structure, criterion), cells in own.groupby(["structure", "criterion"]):
+        outcomes = cells.outcome.repeat(cells["count"])
+        both = zip(names[structure], outcomes, strict=True)
+        rows += [preference(one, pair, criterion, outcome) for one, outcome in both]
+    return queries, rows
+
+
+def test_the_papers_table_4_comes_out_of_its_counts_pair_by_pair():
+    (queries, first), (_, second) = of_paper(("base", "dapt")), of_paper(("base", "dapt-n"))
+    table = table4(queries, [*second, *first])
+    assert len(table) == 2 * 4 * 2 * 3
+    assert list(dict.fromkeys(table.second_arm)) == ["dapt-n", "dapt"]
+    table = table.set_index(COLUMNS[:5])
+    expected = TABLE4.set_index(COLUMNS[:5]).loc[table.index]
+    assert table["count"].tolist() == expected["count"].tolist()
+    for name, within in (("share", 1e-9), ("low", 0.02), ("high", 0.02)):
+        # one query per document: nearly Wilson's of the counts
+        assert table[name].tolist() == pytest.approx(expected[name].tolist(), abs=within)
+    with pytest.raises(ValueError, match="and dapt-n, correctness: 190 .* 191 queries .*pairs"):
+        table4(queries, second[1:])
+    text = formatted_table4(TABLE4).set_index(["pair", "structure"])
+    assert len(text) == 2 * 4
+    own = text.loc["base (A) vs dapt (B)"]
+    assert own["correctness: A"][ALL] == "21/191 = 10.99% [7.3, 16.2]"
+    assert own["correctness: tie"]["tabular"] == "26/41 = 63.41% [48.1, 76.4]"
+
+
+def test_unscored_preferences_are_in_n_and_in_no_share():
+    outcomes = [("A", ""), ("A", "B"), ("A", "unscored"), ("tie", "")]
+    pair, queries = ("base", "dapt"), [query(f"q{n}") for n in range(4)]
+    rows = [
+        preference(f"q{n}", pair, criterion, *both)
+        for criterion in CRITERIA
+        for n, both in enumerate(outcomes)
+    ]
+    cell = table4(queries, rows).query("structure == 'all' and criterion == 'correctness'")
+    assert cell[["n", "unscored"]].values.tolist() == [[4, 1]] * 3
+    assert cell.share.tolist() == pytest.approx([1 / 3, 0, 2 / 3])
 
 
 def test_the_page_of_deviations_has_the_values_of_the_papers_study():
@@ -98,14 +145,11 @@ def test_the_page_of_deviations_has_the_values_of_the_papers_study():
         assert here == str(value) or name == "epochs", (stage, name, value)
 
 
-def ours() -> pd.DataFrame:
+def test_the_run_is_below_the_paper_in_the_same_layout():
     rows = paper_rows()
     rows = rows[(rows.arm != "base") & (rows.structure != "tabular")]
-    return rows.assign(arm=rows.arm.replace("dapt-n", "dapt@2"), verdict="correct")
-
-
-def test_the_run_is_below_the_paper_in_the_same_layout():
-    table = with_paper(table2(ours()))
+    ours = rows.assign(arm=rows.arm.replace("dapt-n", "dapt@2"), verdict="correct")
+    table = with_paper(table2(ours))
     assert list(table.columns[:3]) == ["source", "arm", "structure"]
     assert len(table) == 4 * 3 + 4 * 2
     text = formatted(table)
@@ -116,5 +160,5 @@ def test_the_run_is_below_the_paper_in_the_same_layout():
     run = "65/65 = 100.00% [94.4, 100.0]"
     assert text.dapt.tolist()[:2] == ["17/65 = 26.15% [17.0, 38.0]", run]
     assert text["dapt@2"].tolist()[:2] == ["–", run]
-    kinds = formatted(with_paper(table5(ours())))
+    kinds = formatted(with_paper(table5(ours)))
     assert list(kinds.columns[:3]) == ["structure", "kind", "source"] and len(kinds) == 4 * 2 * 2
