@@ -1,4 +1,4 @@
-"""pairs and agreement on a small laboratory, with rules, a scripted judge and a person."""
+"""agreement on a small laboratory, with rules, a scripted judge and a person."""
 
 import csv
 import re
@@ -10,7 +10,7 @@ from lib.analyze.agreement import items_of, read_labels
 from lib.annotate.questions import annotate
 from lib.core.records import Answer, Query
 from lib.core.store import BadInput, data_path, load, result_path, save
-from lib.judge.llm_judge import Preference, judge_with_llm
+from lib.judge.llm_judge import judge_with_llm
 from lib.judge.scorer import judge, score
 from lib.lab.facts import ask_facts
 from lib.lab.records import make_products, make_records
@@ -68,30 +68,17 @@ def run(request, monkeypatch, capsys):
     return run
 
 
-def preferences_of(name: str) -> list[Preference]:
-    return load("s", "preferences", Preference, judge=name, first="base", second="dapt")
-
-
 def lenient_judge(prompt: str) -> str:
-    """Accept one entity of a list; of two answers prefer the first that has that entity."""
-    wanted = within(prompt, "reference").split("\n")[0]
-    if answer := within(prompt, "answer"):
-        return f"It is said.\n[[{wanted in answer}]]" if "mumble" not in answer else "?"
-    first, second = (wanted in within(prompt, tag) for tag in ("first", "second"))
-    return f"Seen.\n[[{'Tie' if not first and not second else 'First' if first else 'Second'}]]"
+    """Accept one entity of a list."""
+    wanted, answer = (within(prompt, tag) for tag in ("reference", "answer"))
+    return f"It is said.\n[[{wanted.split(chr(10))[0] in answer}]]"
 
 
 def test_one_judge_and_no_label_write_the_sheet_and_say_what_is_missing(study, run):
     printed = run("agreement", arms=ARMS, sample_size=20)
     assert "scorer is the only judge, so nothing is compared: fill in data/s/labels/" in printed
     assert read_labels(data_path("s", "labels", "answers.csv")) == {}
-    questions = data_path("s", "labels", "questions.csv")
     assert re.search(r"0 questions of \d+ are rated", printed)
-    text = questions.read_text(encoding="utf-8-sig")
-    questions.write_text(text.replace(',""\n', ',"good"\n', 7).replace(',""\n', ',"wrong"\n', 3))
-    assert "10 questions of" in run("agreement", arms=ARMS, sample_size=20)
-    rated = pd.read_csv(result_path("s", "question_ratings.csv"))
-    assert [*rated[rated.by == "all"].share] == [0.7, 0, 0.3]
     assert not result_path("s", "agreement.csv").exists()
     with pytest.raises(BadInput, match="05_judge.*arm base.*judge m"):
         run("agreement", arms=ARMS, judges=["scorer", "m"])
@@ -104,9 +91,6 @@ def test_a_second_judge_and_a_persons_labels_give_every_table(study, run, monkey
             by_m = judge_with_llm("gpt-4o", Calls(data_path("s", "llm.sqlite")))
             verdicts = judge(queries, load("s", "answers", arm=arm), by_m, "gpt-4o")
             save("s", "verdicts", verdicts, judge="gpt-4o", arm=arm)
-        printed = run("pairs", judge="gpt-4o")
-    asked = re.search(r"correctness: \d+ of (\d+) pairs", printed)
-    assert asked and int(asked[1]) > 0 and preferences_of("gpt-4o")
 
     answers = load("s", "answers", arm=ARMS)
     items = items_of(queries, answers, load("s", "verdicts", arm=ARMS, judge="scorer"))

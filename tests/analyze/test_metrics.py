@@ -24,10 +24,6 @@ def test_every_vector_of_the_package_is_met_to_the_last_digit():
     ]
 
 
-def f(recall: float, precision: float) -> float:
-    return 2 * (precision * recall / (precision + recall + 1e-8))
-
-
 @pytest.mark.parametrize(
     ("answer", "response", "which"),
     [("", "a", "answer"), ("a", "", "response"), ("a", "..", "response")],

@@ -147,11 +147,6 @@ def test_a_bar_of_unknown_height_is_a_dash_and_rounding_never_reverses_an_interv
     assert [*filter(None, texts(axes.texts))] == ["–"]
 
 
-def test_an_arm_without_a_verdict_gives_an_empty_figure():
-    figure, _ = draw_bars(table2(paper_rows().iloc[:0]))
-    assert heights(figure.axes[0]) == []
-
-
 def test_forests_draw_every_known_interval_and_fill_what_differs():
     rows = pd.concat(
         [

@@ -23,7 +23,7 @@ from lib.analyze.published import (
 )
 from lib.analyze.tables import formatted_table, table2, table5
 from lib.core.arms import ALL, ARMS
-from lib.core.records import STRUCTURES, Query
+from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY
 from lib.judge.llm_judge import CRITERIA, Preference, compare_pairs
 from lib.run.config import load_study, notebook_path, parameters_of
@@ -75,62 +75,38 @@ def test_table4_has_the_counts_of_the_paper_which_add_up():
     assert (totals[[*STRUCTURES, ALL]] == [65, 85, 41, 191]).all(axis=None)
 
 
-def preference(
-    query_id: str, pair, criterion: str, as_first: str, as_second: str = "", **fields: object
-) -> Preference:
-    both = ((as_first, ""), (as_second or as_first, ""))
-    (compared,) = compare_pairs([("one", "other")], lambda _: [both])
-    names = {"first_arm": pair[0], "second_arm": pair[1], "criterion": criterion, "judge": "m"}
-    return Preference(**names | compared | fields, query_id=query_id)
+def preferences(pair: tuple[str, str], n: int = 4) -> list[Preference]:
+    """Return A, a flip, an unscored reply and a tie, by each criterion."""
+    names, rows = {"first_arm": pair[0], "second_arm": pair[1], "judge": "m"}, []
+    for place, orders in enumerate([("A", "A"), ("A", "B"), ("A", "unscored"), ("tie", "tie")][:n]):
+        said = tuple((order, "") for order in orders)
+        (compared,) = compare_pairs([("one", "other")], lambda _, said=said: [said])
+        rows += [
+            Preference(query_id=f"q{place}", criterion=one, **names, **compared) for one in CRITERIA
+        ]
+    return rows
 
 
-def of_paper(pair: tuple[str, str]) -> tuple[list[Query], list[Preference]]:
-    """Return queries and preferences with the paper's counts for a pair."""
-    own = TABLE4[(TABLE4.second_arm == pair[1]) & (TABLE4.structure != ALL)]
-    names = {
-        name: [f"{name}-{n}" for n in range(part.n.iloc[0])]
-        for name, part in own.groupby("structure")
-    }
-    queries = [query(one, name, document_id=one) for name in names for one in names[name]]
-    rows = []
-    for (structure, criterion), cells in own.groupby(["structure", "criterion"]):
-        outcomes = cells.outcome.repeat(cells["count"])
-        both = zip(names[structure], outcomes, strict=True)
-        rows += [preference(one, pair, criterion, outcome) for one, outcome in both]
-    return queries, rows
-
-
-def test_the_papers_table_4_comes_out_of_its_counts_pair_by_pair():
-    (queries, first), (_, second) = of_paper(("base", "dapt")), of_paper(("base", "dapt-n"))
-    table = table4(queries, [*second, *first])
+def test_unscored_preferences_are_in_n_and_in_no_share_pair_by_pair():
+    queries = [query(f"q{n}", document_id=f"d{n}") for n in range(4)]
+    first, second = (preferences(("base", arm)) for arm in ("dapt-n", "dapt"))
+    table = table4(queries, [*first, *second])
     assert len(table) == 2 * 4 * 2 * 3
     assert list(dict.fromkeys(table.second_arm)) == ["dapt-n", "dapt"]
-    table = table.set_index(COLUMNS[:5])
-    expected = TABLE4.set_index(COLUMNS[:5]).loc[table.index]
-    assert table["count"].tolist() == expected["count"].tolist()
-    for name, within in (("share", 1e-9), ("low", 0.02), ("high", 0.02)):
-        # one query per document: nearly Wilson's of the counts
-        assert table[name].tolist() == pytest.approx(expected[name].tolist(), abs=within)
-    with pytest.raises(ValueError, match="and dapt-n, correctness: 190 .* 191 queries .*pairs"):
-        table4(queries, second[1:])
+    cell = table[(table.structure == ALL) & (table.criterion == "correctness")][:3]
+    assert cell[["n", "unscored", "count"]].values.tolist() == [[4, 1, 1], [4, 1, 0], [4, 1, 2]]
+    assert cell.share.tolist() == pytest.approx([1 / 3, 0, 2 / 3])
+    assert cell.low.lt(cell.share).tolist() == [True, False, True]
+    with pytest.raises(ValueError, match="and dapt, correctness: 3 .* the 4 queries .*pairs"):
+        table4(queries, preferences(("base", "dapt"), 3))
+
+
+def test_table4_reads_as_in_the_paper():
     text = formatted_table4(TABLE4).set_index(["pair", "structure"])
     assert len(text) == 2 * 4
     own = text.loc["base (A) vs dapt (B)"]
     assert own["correctness: A"][ALL] == "21/191 = 10.99% [7.3, 16.2]"
     assert own["correctness: tie"]["tabular"] == "26/41 = 63.41% [48.1, 76.4]"
-
-
-def test_unscored_preferences_are_in_n_and_in_no_share():
-    outcomes = [("A", ""), ("A", "B"), ("A", "unscored"), ("tie", "")]
-    pair, queries = ("base", "dapt"), [query(f"q{n}") for n in range(4)]
-    rows = [
-        preference(f"q{n}", pair, criterion, *both)
-        for criterion in CRITERIA
-        for n, both in enumerate(outcomes)
-    ]
-    cell = table4(queries, rows).query("structure == 'all' and criterion == 'correctness'")
-    assert cell[["n", "unscored"]].values.tolist() == [[4, 1]] * 3
-    assert cell.share.tolist() == pytest.approx([1 / 3, 0, 2 / 3])
 
 
 def test_the_page_of_deviations_has_the_values_of_the_papers_study():

@@ -59,7 +59,7 @@ def test_with_one_value_per_cluster_intervals_are_those_of_scipy(values):
     welch = ttest_ind(values[half], values[~half], equal_var=False)
     assert mean == pytest.approx(values[half].mean() - values[~half].mean())
     if error > 1e-9:
-        assert mean / error == pytest.approx(welch.statistic) and freedom <= len(values) - 2
+        assert mean / error == pytest.approx(welch.statistic) and freedom < len(values) - 1
 
 
 def test_a_mean_over_clusters_by_hand():
@@ -70,15 +70,6 @@ def test_a_mean_over_clusters_by_hand():
     assert np.isnan(cluster_mean(values, [1] * 20)[1:]).all()
     assert cluster_interval(values, clusters, 0.55)[1] == 0.55
     assert np.isnan(cluster_interval(values, np.arange(20) % 2)).all()  # equal means
-
-
-@given(st.lists(st.integers(1, 30), min_size=2, max_size=15))
-def test_unequal_clusters_have_fewer_degrees_of_freedom(sizes):
-    clusters = np.repeat(np.arange(len(sizes)), sizes)
-    freedom = cluster_mean(pd.Series(np.arange(len(clusters))), clusters)[2]
-    assert 1 - 1e-9 <= freedom <= len(sizes) - 1 + 1e-9
-    is_most = len({*sizes}) == 1 or len(sizes) == 2
-    assert (freedom == pytest.approx(len(sizes) - 1)) == is_most
 
 
 @given(st.integers(2, 12), st.integers(1, 12), st.data())
@@ -95,13 +86,10 @@ def test_an_interval_of_a_share_is_monotone_at_its_ends_and_knows_clusters(n, si
 
 def test_queries_of_three_documents_are_as_few_as_three_documents():
     low, high = share_interval(pd.Series([1] * 60), np.arange(60) // 20)
-    assert low < 0.3 and high == 1  # Wilson's for 60 of 60 begins at 0.94
+    assert low < 0.3 and high == 1 and wilson(60, 60)[0] > 0.93
     alone = share_interval(pd.Series([1] * 60), range(60))
     assert alone[0] == pytest.approx(wilson(60, 60)[0], abs=0.003)
     assert np.isnan(share_interval(pd.Series([0, 1]), [1, 1])).all()
-    values = pd.Series([0.0, 0.8, 1.0, 0.0])
-    twice = share_interval(pd.concat([values] * 2), [*"abcdabcd"])
-    assert twice == pytest.approx(share_interval(values, [*"abcd"]))
 
 
 @given(st.lists(st.integers(-50, 50), max_size=9), st.integers(14, 400))
@@ -137,25 +125,20 @@ def test_a_hypothesis_without_a_p_may_count_in_the_family():
 
 def test_a_cluster_is_the_product_in_all_its_documents_else_the_document():
     known = {"attribute": "port", "value": ["1"], "structure": "natural", "public": False}
-    places = [
-        ("Pump", "d1", 0, 5),
-        ("Pump", "d2", 0, 5),
-        ("Valve", "d2", 6, 9),
-        ("Fan", "d4", 0, 5),
-    ]
+    places = "Pump d1 0 5", "Pump d2 0 5", "Valve d2 6 9", "Fan d4 0 5"
     facts = [
-        Fact(fact_id=str(at), entity=entity, document_id=document, start=at, end=end, **known)
-        for entity, document, at, end in places
+        Fact(fact_id=one, entity=entity, document_id=of, start=int(start), end=int(end), **known)
+        for one in places
+        for entity, of, start, end in [one.split()]
     ]
-    cases = [("d1", 0, 5, "Pump"), ("d2", 0, 5, "Pump"), ("d2", 6, 9, "Valve"), ("d2", 5, 6, "d2")]
-    cases += [("d3", 0, 5, "d3"), ("d4", 7, 9, "Fan")]
+    cases = "Pump d1 0 5", "Pump d2 0 5", "Valve d2 6 9", "d2 d2 5 6", "d3 d3 0 5", "Fan d4 7 9"
     queries = [
-        query(f"q{n}", document_id=of, start=at, end=end)
-        for n, (of, at, end, _) in enumerate(cases)
+        query(one, document_id=of, start=int(start), end=int(end))
+        for one in cases
+        for _, of, start, end in [one.split()]
     ]
-    states = dict.fromkeys([one.query_id for one in queries], "correct")
-    rows = joined(queries, verdicts("dapt", states), facts=facts)
-    assert [*rows.cluster] == [cluster for *_, cluster in cases]
+    rows = joined(queries, verdicts("dapt", dict.fromkeys(cases, "correct")), facts=facts)
+    assert [*rows.cluster] == [case.split()[0] for case in cases]
     assert set(clusters_of(queries).values()) == {"d1", "d2", "d3", "d4"}
 
 
@@ -224,25 +207,11 @@ def test_three_seeds_by_hand():
     row = first_of(spread(rows_of(**SEEDS)))
     assert (row.n, row.clusters, row.seeds, row.interval) == (10, 10, 3, BOTH)
     assert row["mean"] == pytest.approx(0.3) and row.each == pytest.approx([0.2, 0.3, 0.4])
-    assert row.sd_seeds == pytest.approx(0.1)
-    means = np.array([1, 1, 2 / 3, 1 / 3] + [0] * 6)
-    assert row.se_queries == pytest.approx(means.std(ddof=1) / 10**0.5)
+    means = pd.Series([1, 1, 2 / 3, 1 / 3] + [0] * 6)
+    assert (row.sd_seeds, row.se_queries) == pytest.approx((0.1, means.sem()))
     assert row.design_effect == pytest.approx(1)  # every query is a cluster
-    assert row.low < 0.3 < row.high
-
-
-def test_the_interval_for_both_sources_covers_where_that_for_queries_does_not():
-    rng, hits = np.random.default_rng(8), {"queries": 0, "both": 0}
-    names = ("dapt", "daptAt2", "daptAt3", "daptAt4")
-    for _ in range(80):
-        facility, seeds = rng.normal(0, 1, 120), rng.normal(0, 0.5, 4)
-        right = [(facility + seed + rng.normal(0, 1, 120) > 0).astype(int) for seed in seeds]
-        states = ("".join(map(str, values)) for values in right)
-        row = first_of(spread(rows_of(**dict(zip(names, states, strict=True)))))
-        low, high = share_interval(pd.Series(np.mean(right, axis=0)), range(120))
-        hits["queries"] += low <= 0.5 <= high
-        hits["both"] += row.low <= 0.5 <= row.high
-    assert hits["both"] >= 72 > hits["queries"] + 5
+    low, high = share_interval(means, range(10))
+    assert row.low < low < 0.3 < high < row.high
 
 
 def test_differences_are_averaged_over_seeds():
@@ -259,18 +228,17 @@ def test_differences_are_averaged_over_seeds():
 
 
 def test_the_gain_beyond_prose_is_the_difference_of_two_gains():
-    rng, arms = np.random.default_rng(4), ("dapt", "dapt_n", "dapt_nAt2")
-    draws = {name: rng.integers(0, 2, (3, 80)) for name in ("natural", "tabular")}
-    states = {name: ["".join(map(str, one)) for one in each] for name, each in draws.items()}
-    parts = [rows_of(name, 2, **dict(zip(arms, states[name], strict=True))) for name in draws]
-    rows, name = pd.concat(parts), "tabular – natural"
+    rows = [
+        rows_of("natural", dapt="1000" * 9, dapt_n="1100" * 9, dapt_nAt2="1110" * 9),
+        rows_of("tabular", dapt="0000" * 9, dapt_n="1100" * 9, dapt_nAt2="1000" * 9),
+    ]
+    rows, name = pd.concat(rows), "tabular – natural"
     one, both = (paired(part) for part in (rows[rows.arm != "dapt-n@2"], rows))
     gains = one.set_index("structure").difference_points
-    assert gains[name] == pytest.approx(gains["tabular"] - gains["natural"])
+    assert gains[[name, "tabular", "natural"]].tolist() == pytest.approx([25, 50, 25])
     assert first_of(one, structure=name).interval == QUERIES_ONLY
-    gaps = (draws["tabular"] - draws["natural"]).mean(axis=1)[1:]
     row = first_of(both, structure=name)
-    assert row.sd_second_points == pytest.approx(100 * np.std(gaps, ddof=1)) and row.n == 160
+    assert (row.n, row.sd_second_points) == (72, pytest.approx(50 / 2**0.5))
 
 
 def test_one_cluster_or_clusters_alike_keep_their_estimates_and_say_why_there_is_no_interval():
