@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from lib.core.arms import EXPOSURE_ARMS, check_exposures
-from lib.core.records import STRUCTURES, listed
+from lib.core.records import listed
 from lib.exposures import runs
 from lib.exposures.analysis import read_rows
 from lib.exposures.runs import N_PARAPHRASES, runs_of, texts_at
-from lib.infer.generate import generate_greedy
 from lib.infer.prompts import prompt_for
 from lib.lab.bases import make_world, new_llama, train_tokenizer
 from lib.lab.facts import question
@@ -86,44 +85,34 @@ def test_blocks_show_every_record_once_an_exposure_amid_the_wanted_share_of_publ
     assert not any(product.name in text for product in scored for text in WORLD.texts(others))
 
 
-def test_answered_is_what_greedy_decoding_answers_and_scores_are_those_of_each_text_alone(model):
+def test_scores_are_those_of_each_text_alone(model):
     for fact, one in zip(FACTS, runs.after_question(model, TOKENIZER, FACTS[:8]), strict=False):
         prompt = TOKENIZER(prompt_for(question(fact)))["input_ids"]
         value = TOKENIZER(f" {listed(fact.value)}", add_special_tokens=False)["input_ids"]
-        logits = model(torch.tensor([prompt + value])).logits[0].log_softmax(-1)
-        alone = sum(
-            logits[len(prompt) + place - 1, token].item() for place, token in enumerate(value)
-        ) / len(value)
+        logits = model(torch.tensor([prompt + value])).logits[0, len(prompt) - 1 : -1]
+        alone = logits.log_softmax(-1).gather(1, torch.tensor(value)[:, None]).mean().item()
         assert one.loglik == pytest.approx(alone, abs=1e-4) and one.n_tokens == len(value)
-    (greedy,) = generate_greedy(model, TOKENIZER, [prompt], [12])
-    answered = fact.model_copy(update={"value": [TOKENIZER.decode(greedy.tokens).strip()]})
-    (own,) = runs.after_question(model, TOKENIZER, [answered])
-    value = TOKENIZER(f" {answered.value[0]}", add_special_tokens=False)["input_ids"]
-    assert own.is_argmax == (value == greedy.tokens and not greedy.truncated)
 
 
-def test_a_list_s_items_are_scored_without_the_marks_between_them(model):
+def test_a_value_s_items_are_scored_without_the_marks_between_them(model):
     texts = texts_at("raw", DOCUMENTS, FACTS, 0)
     scores = runs.after_record(model, TOKENIZER, texts, FACTS)
-    several = [pair for pair in zip(FACTS, scores, strict=True) if pair[0].value[1:]]
-    for fact, one in several:
+    for fact, one in zip(FACTS, scores, strict=True):
         items = TOKENIZER([f" {item}" for item in fact.value], add_special_tokens=False)
         assert abs(one.n_tokens - sum(map(len, items["input_ids"]))) <= len(fact.value)
-    assert {fact.structure for fact, _ in several} == set(STRUCTURES)
 
 
 def test_a_list_is_answered_by_item_in_any_order_and_with_no_other_item(tmp_path):
     facts = [fact for fact in FACTS if fact.value[1:]][:4]
-    (one, other, *_), (first, *_), (second, *rest), last = (fact.value for fact in facts)
+    (one, *others), (first, *_), (second, *rest), last = (fact.value for fact in facts)
     replies = [
-        f"{other} and {', '.join([one, *facts[0].value[2:]])}",
+        f"{', '.join(others)} and {one}",
         f"{first}, a hammer",
         "\n".join([*rest, second]),
         listed(last),
     ]
-    texts = [
-        f"{prompt_for(question(fact))} {reply}" for fact, reply in zip(facts, replies, strict=True)
-    ]
+    pairs = zip(facts, replies, strict=True)
+    texts = [f"{prompt_for(question(fact))} {reply}" for fact, reply in pairs]
     loaded = runs.load(str(trained(texts, tmp_path / "m", 96, 120)))
     has_items = runs.gives_items(*loaded, facts)
     assert list(has_items.values()) == [True, False, True, True]

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from lib.annotate.questions import annotate
-from lib.core.records import STRUCTURES, Segment, structure_of
+from lib.core.records import STRUCTURES, Document, Fact, Segment, structure_of
 from lib.documents.markdown import block_at, parse
 from lib.lab.bases import train_tokenizer
 from lib.lab.facts import ask_facts, rewrite_facts, vary_facts
@@ -19,52 +19,50 @@ from lib.lab.records import (
     paraphrases,
     public_records,
 )
-from lib.normalize.rewrite import augment, normalize
+from lib.normalize.rewrite import normalize
 from lib.normalize.segment import segment
 
-
-@pytest.fixture(scope="module")
-def records():
-    return make_records(make_products(30, seed=3), 3)
+PRODUCTS = make_products(30, seed=3)
+DOCUMENTS, FACTS = make_records(PRODUCTS, 3)
 
 
-def test_a_fact_is_at_its_span_in_its_structure_and_nowhere_else(records):
-    documents, facts = records
+def statements(documents: list[Document], facts: list[Fact]) -> dict[str, str]:
+    """Return the lines of a record that state each fact."""
     texts = {document.document_id: document.text for document in documents}
-    blocks = {document_id: parse(text) for document_id, text in texts.items()}
-    for fact in facts:
-        text = texts[fact.document_id]
-        assert all(item in text[fact.start : fact.end] for item in fact.value), fact
-        inside = fact.end - 1  # a lead-in with bullets is two blocks and ends in the list
-        found = block_at(blocks[fact.document_id], inside, fact.end).kind
-        assert structure_of(found).name == fact.structure, fact
-        elsewhere = (text[: fact.start] + text[fact.end :]).lower()
-        assert fact.attribute not in elsewhere, fact
+    return {fact.fact_id: texts[fact.document_id][fact.start : fact.end] for fact in facts}
+
+
+def test_a_fact_is_at_its_span_in_its_structure_and_nowhere_else():
+    for document in DOCUMENTS:
+        text, blocks = document.text, parse(document.text)
+        for fact in (one for one in FACTS if one.document_id == document.document_id):
+            assert all(item in text[fact.start : fact.end] for item in fact.value), fact
+            inside = fact.end - 1  # a lead-in with bullets is two blocks and ends in the list
+            found = block_at(blocks, inside, fact.end).kind
+            assert structure_of(found).name == fact.structure, fact
+            elsewhere = (text[: fact.start] + text[fact.end :]).lower()
+            assert fact.attribute not in elsewhere, fact
 
 
 def test_over_the_rotations_each_fact_has_each_structure_in_the_same_words_and_place():
-    products = make_products(30, seed=3)
-    of_fact = defaultdict(list)
+    found = defaultdict(list)
     for rotation in range(len(STRUCTURES)):
-        documents, facts = make_records(products, 3, rotation=rotation)
-        texts = {document.document_id: document.text for document in documents}
+        documents, facts = make_records(PRODUCTS, 3, rotation)
+        said, texts = statements(documents, facts), {one.title: one.text for one in documents}
         assert Counter(fact.structure for fact in facts) == dict.fromkeys(STRUCTURES, 90)
         for fact in facts:
-            text = texts[fact.document_id]
-            words = re.findall(r"[\w/.-]+", text[fact.start : fact.end].lower().rstrip("."))
-            said = [word for word in words if word not in ("the", "is", "are", "and", "-", "---")]
-            before = re.findall(r"(?m)^## .*", text[: fact.start])
-            of_fact[fact.fact_id].append((fact.structure, said, before))
-    for found in of_fact.values():
-        structures, words, headings = zip(*found, strict=True)
-        assert sorted(structures) == sorted(STRUCTURES)
-        assert words[0] == words[1] == words[2] and len(set(map(tuple, headings))) == 1
+            words = re.findall(r"[\w/.-]+", said[fact.fact_id].lower().rstrip("."))
+            words = [word for word in words if word not in ("the", "is", "are", "and", "-", "---")]
+            headings = re.findall(r"(?m)^## .*", texts[fact.entity][: fact.start])
+            found[fact.fact_id].append((words, headings, fact.structure))
+    for three in found.values():
+        assert len({str(one[:2]) for one in three}) == 1
+        assert sorted(one[2] for one in three) == sorted(STRUCTURES)
 
 
 def test_half_of_the_records_repeat_the_name_and_few_have_the_questions_words():
     documents, facts = make_records(make_products(60, seed=1), 1)
-    texts = {document.document_id: document.text for document in documents}
-    said = {fact.fact_id: texts[fact.document_id][fact.start : fact.end].lower() for fact in facts}
+    said = {name: text.lower() for name, text in statements(documents, facts).items()}
     named = [fact for fact in facts if fact.entity.lower() in said[fact.fact_id]]
     assert len({fact.entity for fact in named}) == 30 and len(named) == 30 * len(ATTRIBUTES)
     asked = {one.fact_id: f"{one.attribute} of {one.entity}".lower() for one in named}
@@ -74,17 +72,13 @@ def test_half_of_the_records_repeat_the_name_and_few_have_the_questions_words():
 
 @pytest.mark.parametrize("share", [1 / 3, 0.1])
 def test_a_base_reads_the_wanted_share_of_words_in_tables(share):
-    documents, facts = public_records(make_products(40, seed=1), 1, 4, share)
-    texts = {document.document_id: f"{document.text}\n## " for document in documents}
-    words, sections = Counter(), set()
-    for fact in facts:
-        text = texts[fact.document_id]
-        end = text.index("\n## ", fact.start)
-        sections.add((fact.structure, fact.document_id, text[text.rindex("\n## ", 0, end) : end]))
-    for structure, _, section in sections:
-        words[structure] += len(re.findall(r"\d|[^\W\d]+|[^\w\s]", section))
-    assert words["tabular"] / words.total() == pytest.approx(share, abs=0.02)
-    assert words["natural"] == pytest.approx(words["entity-list"], rel=0.03)
+    words = Counter()
+    for document in public_records(make_products(40, seed=1), 1, 4, share)[0]:
+        for section in document.text.split("\n## ")[1:]:
+            kind = "table" if "|" in section else "list" if "\n- " in section else "prose"
+            words[kind] += len(re.findall(r"\d|[^\W\d]+|[^\w\s]", section))
+    assert words["table"] / words.total() == pytest.approx(share, abs=0.02)
+    assert words["prose"] == pytest.approx(words["list"], rel=0.03)
 
 
 def test_products_share_no_name_and_too_many_are_an_error():
@@ -95,45 +89,41 @@ def test_products_share_no_name_and_too_many_are_an_error():
         make_products(10**6, seed=1)
 
 
-def test_the_annotator_asks_the_same_question_about_a_fact_whatever_its_structure(records):
-    documents, facts = records
-    queries, _ = annotate(documents, ask_facts(facts), len(ATTRIBUTES))
+def test_the_annotator_asks_the_same_question_about_a_fact_whatever_its_structure():
+    queries, _ = annotate(DOCUMENTS, ask_facts(FACTS), len(ATTRIBUTES))
     asked = {query.question: query for query in queries}
-    for fact in facts:
+    assert len(queries) == len(FACTS)
+    for fact in FACTS:
         verb = "are" if len(fact.value) > 1 else "is"
         query = asked[f"What {verb} the {fact.attribute} of {fact.entity}?"]
         assert query.structure == fact.structure, fact
         assert query.start < fact.end and fact.start < query.end, fact
         assert all(item in query.answer for item in fact.value), fact
-    assert len(queries) == len(facts)
 
 
 @pytest.mark.parametrize("limit", [20, 60, 700])
-def test_each_fact_is_stated_once_wherever_its_record_is_cut(records, limit):
-    documents, facts = records
-    tokenizer = train_tokenizer([document.text for document in documents], 400)
-    rows = normalize(segment(documents, tokenizer, limit), documents, rewrite_facts(facts))
+def test_each_fact_is_stated_once_wherever_its_record_is_cut(limit):
+    tokenizer = train_tokenizer([document.text for document in DOCUMENTS], 400)
     joined = defaultdict(str)
-    for row in rows:
+    for row in normalize(segment(DOCUMENTS, tokenizer, limit), DOCUMENTS, rewrite_facts(FACTS)):
         joined[row.document_id] += f" {row.text}"
-    for fact in facts:
+    for fact in FACTS:
         text = joined[fact.document_id]
-        assert all(text.count(item) >= 1 for item in fact.value) and "|" not in text, fact
+        assert all(item in text for item in fact.value) and "|" not in text, fact
         if limit == 700:
             assert text.count(f" {fact.attribute} ") == 1 and fact.entity in text, fact
 
 
-def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment(records):
-    document = records[0][0]
-    facts = [one for one in records[1] if one.document_id == document.document_id]
-    last = facts[-1]
-    for end in (len(document.text), (last.start + last.end) // 2):
-        own = {"segment_id": "s", "document_id": document.document_id, "start": 0, "end": end}
-        segments = [Segment(**own, text=document.text[:end], n_tokens=9)]
-        rows, _ = augment(segments, [document], [], vary_facts(facts), 3)
-        assert len({row.text for row in rows}) == 3 and not any(row.dropped for row in rows)
-        for fact in (one for one in facts if one.end <= end or one == last):
-            assert all((fact.attribute in row.text.lower()) == (fact.end <= end) for row in rows)
+def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment():
+    document, facts = DOCUMENTS[0], FACTS[: len(ATTRIBUTES)]
+    end = (facts[-1].start + facts[-1].end) // 2
+    own = {"segment_id": "s", "document_id": document.document_id, "start": 0, "end": end}
+    segments = [Segment(**own, text=document.text[:end], n_tokens=9)]
+    drafts = vary_facts(facts)(segments, {document.document_id: document}, 3)
+    assert len({draft.text for draft in drafts}) == 3
+    for fact in facts:
+        is_whole = fact.end <= end
+        assert all((fact.attribute in one.text.lower()) == is_whole for one in drafts), fact
 
 
 @pytest.mark.parametrize("value", [["412 volts"], ["foam", "cork", "felt"]])

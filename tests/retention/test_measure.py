@@ -59,17 +59,12 @@ def tasks(source, tmp_path_factory):
 
 
 def test_the_right_choice_is_what_the_records_say_and_no_other(laboratory):
-    labels = [attribute.label for attribute in ATTRIBUTES]
-    products = {
-        product.name: dict(zip(labels, product.values, strict=True))
-        for product in make_products(N_PRODUCTS, 3)
-    }
+    values = {one.name: set(map(listed, one.values)) for one in make_products(N_PRODUCTS, 3)}
     items = lab_items(laboratory)
     assert len(items) == N_PRODUCTS * len(ATTRIBUTES)
     assert len({item["product"] for item in items[:N_PRODUCTS]}) == N_PRODUCTS
     for item in items:
-        own = {listed(value) for value in products[item["product"]].values()}
-        is_own = [choice in own for choice in item["choices"]]
+        is_own = [choice in values[item["product"]] for choice in item["choices"]]
         assert is_own == [n == item["gold"] for n in range(N_CHOICES)]
         assert item["product"] in item["question"]
 
@@ -78,48 +73,31 @@ def likelihood(base, question: str, answer: str) -> tuple[float, bool]:
     """Return the log-likelihood of `answer` and whether each of its tokens is the argmax."""
     model, tokenizer = base
     before = f"Question: {question}\nAnswer:"
-    n_before = len(tokenizer(before)["input_ids"])
-    tokens = torch.tensor([tokenizer(f"{before} {answer}")["input_ids"]])
+    first = len(tokenizer(before)["input_ids"])
+    tokens = torch.tensor(tokenizer(f"{before} {answer}")["input_ids"])
     with torch.no_grad():
-        logs = model(tokens).logits[0].log_softmax(-1)
-    places = range(n_before - 1, tokens.shape[1] - 1)
-    return (
-        sum(float(logs[place, tokens[0, place + 1]]) for place in places),
-        all(int(logs[place].argmax()) == int(tokens[0, place + 1]) for place in places),
-    )
+        logs = model(tokens[None]).logits[0, first - 1 : -1].log_softmax(-1)
+    targets = tokens[first:]
+    loglik = logs.gather(1, targets[:, None]).sum().item()
+    return loglik, bool((logs.argmax(-1) == targets).all())
 
 
-def test_a_choice_is_right_if_its_likelihood_by_hand_is_highest(
-    base, laboratory, tasks, monkeypatch
-):
+@pytest.mark.parametrize("kind", ["lab", "general"])
+def test_an_answer_is_right_by_its_likelihood_by_hand(kind, base, source, tmp_path, monkeypatch):
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("uses the network"))
-    items = lab_items(laboratory)[:6]
-    summary, rows = evaluated(*base, LAB, tasks.folder, Setting(limit=6, batch_size=4))
-    logs = [
-        [likelihood(base, item["question"], choice)[0] for choice in item["choices"]]
-        for item in items
-    ]
-    right = [row[item["gold"]] for row, item in zip(logs, items, strict=True)]
-    assert [row["is_correct"] for row in rows] == [
-        own == max(all_four) for own, all_four in zip(right, logs, strict=True)
-    ]
-    assert [row["loglik"] for row in rows] == pytest.approx(right, abs=1e-3)
-    assert summary["chance"] == 1 / N_CHOICES and summary["n"] == 6
-
-
-def test_general_questions_are_asked_with_choices_and_without(base, source, tmp_path):
-    asked = tasks_of(Setting("general"), source, tmp_path)
-    assert asked.names == ["general_choice", "general_recall"]
-    items = [json.loads(line) for line in QUESTIONS.read_text().splitlines()[:3]]
-    (choice, chosen), (recall, recalled) = (
-        evaluated(*base, name, asked.folder, Setting(limit=3, batch_size=4)) for name in asked.names
-    )
-    assert (choice["chance"], recall["chance"]) == (0.25, None)
-    for item, one, other in zip(items, chosen, recalled, strict=True):
-        assert len(set(item["choices"])) == 4
-        loglik, is_greedy = likelihood(base, item["question"], item["choices"][item["gold"]])
-        assert one["loglik"] == other["loglik"] == pytest.approx(loglik, abs=1e-3)
-        assert other["is_correct"] == is_greedy
+    names, folder, _ = tasks_of(Setting(kind), source, tmp_path)
+    assert names == {"lab": [LAB], "general": ["general_choice", "general_recall"]}[kind]
+    path = QUESTIONS if kind == "general" else folder / f"{LAB}.jsonl"
+    items = [json.loads(line) for line in path.read_text().splitlines()[:4]]
+    for name in names:
+        summary, rows = evaluated(*base, name, folder, Setting(limit=4, batch_size=3))
+        is_choice = name != "general_recall"  # in which each token is to be the most likely
+        assert (summary["n"], summary["chance"]) == (4, 1 / N_CHOICES if is_choice else None)
+        for item, row in zip(items, rows, strict=True):
+            logs = [likelihood(base, item["question"], choice) for choice in item["choices"]]
+            right, is_greedy = logs[item["gold"]]
+            assert row["loglik"] == pytest.approx(right, abs=1e-3)
+            assert row["is_correct"] == (right == max(logs)[0] if is_choice else is_greedy)
 
 
 def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_truncated(base):
@@ -160,26 +138,19 @@ def test_a_measurement_names_the_weights_and_settings_that_determine_it(base, ta
 def hub(monkeypatch):
     """Serve a few rows of the hub's datasets in the form that lm-eval's own task files expect."""
     mmlu = {"choices": list("wxyz"), "subject": ""}
-    hellaswag = {
-        "activity_label": "Run",
-        "ctx_a": "He runs",
-        "endings": ["home.", "away.", "up.", "down."],
-    }
+    hellaswag = {"activity_label": "Run", "ctx_a": "He runs", "endings": ["home", "up", "by", "in"]}
     rows = {
-        "cais/mmlu": [{**mmlu, "question": f"{n}?", "answer": n % 4} for n in range(5)],
-        "Rowan/hellaswag": [
-            {**hellaswag, "ctx_b": f"fast {n}", "label": str(n % 4)} for n in range(5)
-        ],
+        "cais/mmlu": [mmlu | {"question": f"{n}?", "answer": n % 4} for n in range(5)],
+        "Rowan/hellaswag": [hellaswag | {"ctx_b": f"{n}", "label": str(n % 4)} for n in range(5)],
         "EleutherAI/lambada_openai": [{"text": f"He runs from a dog {n}"} for n in range(5)],
     }
     splits = {"cais/mmlu": ("test", "dev"), "Rowan/hellaswag": ("train", "validation")}
-    monkeypatch.setattr(
-        datasets,
-        "load_dataset",
-        lambda path, **_: datasets.DatasetDict(
-            {split: datasets.Dataset.from_list(rows[path]) for split in splits.get(path, ("test",))}
-        ),
-    )
+
+    def served(path, **_):
+        own = datasets.Dataset.from_list(rows[path])
+        return datasets.DatasetDict(dict.fromkeys(splits.get(path, ("test",)), own))
+
+    monkeypatch.setattr(datasets, "load_dataset", served)
 
 
 @pytest.mark.slow  # lm_eval reads the files of MMLU's 57 tasks
