@@ -1,17 +1,32 @@
-"""What an arm is trained on: both arms hold out the same segments, and replies follow prompts."""
+"""What an arm is trained on: both hold out the same segments, every token is predicted once."""
 
+import copy
 import json
 from pathlib import Path
 
 import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+from transformers import default_data_collator
 
 from lib.core.arms import AUGMENTED, MIXED, RAW, REPLAYED, REWRITTEN
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.core.store import artifact_path, save, write_records
 from lib.infer.prompts import encoded
-from lib.lab.bases import train_tokenizer
+from lib.lab.bases import new_llama, train_tokenizer
 from lib.retention import QUESTIONS
-from lib.train.corpus import END, GENERAL, IGNORED, Corpus, for_arm, read_corpus, split
+from lib.train.corpus import (
+    END,
+    GENERAL,
+    IGNORED,
+    Corpus,
+    PackedBlocks,
+    for_arm,
+    pack,
+    read_corpus,
+    split,
+)
 from tests.rows import query, rewritten, segments_of
 
 TOKENIZER = train_tokenizer(["What is the port? 8443 <answer>\n</answer>", "a b c d"] * 4, 300)
@@ -176,3 +191,65 @@ def test_blocks_too_small_for_any_pair_are_an_error(study):
     with pytest.raises(ValueError, match="no prompt with its reply fits a block of 4 tokens"):
         texts(block_size=4)
     assert texts(validation_fraction=0.0).validation is None
+
+
+SHORT = ["The default port of Ardwin K-12 is 8443.", "| Port | 17 |", "a", "Valve 9 " * 40]
+
+
+def targets(blocks: PackedBlocks) -> list[int]:
+    return sorted(label for row in blocks.labels for label in row if label != IGNORED)
+
+
+def small_model():
+    model = new_llama(TOKENIZER, hidden_size=32, layers=2, heads=2, context=128, seed=1).eval()
+    model.config.use_cache = False
+    return model
+
+
+def total_loss(model, blocks: PackedBlocks) -> float:
+    batch = default_data_collator([blocks[index] for index in range(len(blocks))])
+    with torch.no_grad():
+        return float(model(**batch).loss) * blocks.n_targets
+
+
+@given(
+    texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=6),
+    block_size=st.integers(2, 40),
+    packing=st.sampled_from(["document", "concat"]),
+)
+@example(texts=["<s>"], block_size=2, packing="document")
+def test_every_token_is_a_target_once(texts, block_size, packing):
+    blocks = pack(texts, TOKENIZER, block_size, packing)
+    streams = [
+        TOKENIZER(text, split_special_tokens=True)["input_ids"] + [TOKENIZER.eos_token_id]
+        for text in texts
+    ]
+    expected = sorted(token for stream in streams for token in stream)
+    for stream in streams if packing == "document" else streams[:1]:
+        expected.remove(stream[0])  # nothing precedes it
+    assert targets(blocks) == expected
+    assert blocks.n_tokens == sum(map(len, streams)) and blocks.n_targets == len(expected)
+    rows = blocks.input_ids + blocks.labels + blocks.position_ids
+    assert all(len(row) == block_size for row in rows)
+
+
+def test_no_text_sees_another_in_document_packing():
+    """The loss of packed texts is that of each text alone; with concat it is not."""
+    model, short = small_model(), SHORT[:3]
+    packed = pack(short, TOKENIZER, 96, "document")
+    assert len(packed) == 1
+    alone = sum(total_loss(model, pack([text], TOKENIZER, 96, "document")) for text in short)
+    assert total_loss(model, packed) == pytest.approx(alone, rel=1e-5)
+    concat = pack(short, TOKENIZER, 96, "concat")
+    assert total_loss(model, concat) != pytest.approx(alone, rel=1e-3)
+
+
+def test_a_tokenizer_whose_eos_is_missing_or_a_word_is_refused():
+    tokenizer = copy.deepcopy(TOKENIZER)
+    tokenizer.add_tokens("Ardwin")
+    tokenizer.eos_token = "Ardwin"
+    with pytest.raises(ValueError, match="'Ardwin' occurs inside a text"):
+        pack(SHORT, tokenizer, 64, "concat")
+    tokenizer.eos_token = None
+    with pytest.raises(ValueError, match="no EOS token"):
+        pack(SHORT, tokenizer, 64, "concat")
