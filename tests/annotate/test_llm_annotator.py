@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from lib.core.records import Document, Query, Rejected, structure_of
 from lib.documents.markdown import block_at, parse
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
+from tests.conftest import table
 from tests.played_model import played, within
 
 TEXT = """# Orsa R-9
@@ -257,8 +259,6 @@ The supply voltage is 12 V and the fuse is rated 1.5 A. The left valve opens at 
 | Weight | 12 kg |
 | Width  | 12 cm |
 """
-OIL = "The pump holds **36 litres** of oil."
-FUSE = "The supply voltage is 12 V and the fuse is rated 1.5 A."
 
 
 def found(reference: str, text: str = MANUAL) -> list[tuple[str, str]]:
@@ -269,85 +269,10 @@ def found(reference: str, text: str = MANUAL) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("reference", "words", "how"),
-    [
-        (OIL, OIL, "exact"),
-        ("Weight | 12 kg", "Weight | 12 kg", "exact"),
-        ("  | Weight | 12 kg |\n", "| Weight | 12 kg |", "exact"),
-        ("It runs  for 900 hours", "It\nruns for 900 hours", "folded"),
-        ("The pump holds 36 litres of oil.", OIL, "fuzzy"),
-        ("the pump holds **36 litres** of oil", OIL, "fuzzy"),
-        ("36 litres of oil", "**36 litres** of oil.", "fuzzy"),
-        (
-            "It runs for 900 hours, see PR #12 and orsa.conf.",
-            "It\nruns for 900 hours, see [PR #12](https://a.example/12) and `orsa.conf`.",
-            "fuzzy",
-        ),
-        ("for 900 hours, see PR #12", "for 900 hours, see [PR #12](https://a.example/12)", "fuzzy"),
-        ("The supply voltage is 12 V and fuse is rated 1.5 A.", FUSE, "fuzzy"),
-        ("The supply voltaeg is 12 V and the fuse is rated 1.5 A.", FUSE, "fuzzy"),
-        ("Drain the oil every 500 hours.", "Drain the oil\n> every 500 hours.", "fuzzy"),
-        ("The left valve opens at −20 °C.", "The left valve opens at -20 °C.", "fuzzy"),
-    ],
-)
-def test_a_quotation_is_found_with_the_documents_own_words(reference, words, how):
-    assert found(reference) == [(words, how)]
-
-
-@pytest.mark.parametrize(
-    "reference",
-    [
-        "",
-        "  \n",
-        "The pump holds 63 litres of oil.",
-        "2 V",
-        "5 A",
-        "20 °C",
-        "1",
-        "ump holds",
-        "W",
-        *[
-            f"The supply voltage is {volts} V and the fuse is rated {amperes} A."
-            for volts, amperes in (
-                ("21", "1.5"),
-                ("12", "5.1"),
-                ("1.5", "12"),
-                ("12", "15"),
-                ("12", ".5"),
-                ("not 12", "1.5"),
-            )
-        ],
-        "The right valve opens at -20 °C.",
-        "The left valve opens at 20 °C.",
-        "The left valve never opens at -20 °C.",
-        "An entirely different sentence about nothing here.",
-    ],
-)
-def test_a_quotation_of_other_words_or_numbers_is_not_found(reference):
-    assert found(reference) == []
-
-
-@pytest.mark.parametrize(
-    ("reference", "text"),
-    [
-        (
-            "the X7 is supported by the old bus driver",
-            "The X7 is unsupported by the old bus driver",
-        ),
-        (
-            "The X7 pump is driven by the old bus driver of the Orsa",
-            "The X7 pump is not driven by the old bus driver of the Orsa",
-        ),
-        ("Set the minimum limit of the X7 pump here", "Set the maximum limit of the X7 pump here"),
-        (
-            "Turn the X7 pump on before the valve opens",
-            "Turn the X7 pump off before the valve opens",
-        ),
-    ],
-)
-def test_words_of_another_meaning_are_not_slips(reference, text):
-    assert found(reference, text) == []
+@pytest.mark.parametrize("case", table(Path(__file__).with_name("quotations.csv")))
+def test_a_quotation_is_found_with_the_documents_own_words_or_not_with_others(case):
+    expected = [(case["words"], case["how"])] if case["words"] else []
+    assert found(case["reference"], case["text"] or MANUAL) == expected
 
 
 WORDS = st.lists(

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lib.annotate.questions import Candidate, annotate, violation, yields
 from lib.core.records import STRUCTURES, Document
+from tests.conftest import table
 
 TEXT = (
     "The port is 80. The gate is 7. Old is 1. New is 2. Big is 3.\n\n"
@@ -18,28 +20,11 @@ LIST = {"block_type": "list", "start": 62, "end": 71}
 DOCUMENT = Document(document_id="d", title="Orsa R-9", path="", text=TEXT)
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({}, ""),
-        ({"answer": "v w"} | ROW, ""),
-        ({"answer": "a b\nc"} | LIST, ""),
-        ({"question": "The port of Orsa R-9"}, "well-formed"),
-        ({"question": "What is the (port?"}, "well-formed"),
-        ({"question": "What is the port above?"}, "self-contained"),
-        ({"question": "What is its port?"}, "self-contained"),
-        ({"question": "What is given in the second table?"}, "table or list"),
-        ({"question": "Why is the port of Orsa R-9 so?"}, "reasoning"),
-        ({"answer": ""}, "empty"),
-        ({"answer": "81"}, "verbatim"),
-        ({"question": "What is port 80 of Orsa R-9?"}, "gives the answer away"),
-        ({"end": 61, "answer": "80. The gate is 7. Old is 1. New is 2. Big"}, "three sentences"),
-        ({"start": 0, "end": 70}, "three sentences"),
-        ({"answer": "a b\na b"} | LIST, "repeats"),
-    ],
-)
-def test_each_constraint_is_checked(change, reason):
-    found = violation(replace(GOOD, **change), TEXT)
+@pytest.mark.parametrize("case", table(Path(__file__).with_name("violations.csv")))
+def test_each_constraint_is_checked(case):
+    reason = case.pop("reason")
+    changed = {name: type(getattr(GOOD, name))(value) for name, value in case.items() if value}
+    found = violation(replace(GOOD, **changed), TEXT)
     assert reason in found and bool(reason) == bool(found), found
 
 

@@ -1,11 +1,14 @@
 """lib.documents.markdown on hand-worked Markdown, and its spans on anything."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.store import REPOSITORY
 from lib.documents.markdown import CONTENT, block_at, parse, plain, sentences
+from tests.conftest import table
 
 DOCUMENTS = sorted((REPOSITORY / "data" / "technical").glob("*.md"))
 MANUAL = """---
@@ -111,21 +114,9 @@ def test_the_marks_of_a_box_are_no_text_and_what_is_in_it_is_no_code(source):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. Two.", ["One.", "Two."]),
-        ("By J. Smith, e.g. Oslo. Next.", ["By J. Smith, e.g. Oslo.", "Next."]),
-        ("It draws 4 W. The fan is off.", ["It draws 4 W.", "The fan is off."]),
-        ("Version 2.1 is out. See `x.y`.", ["Version 2.1 is out.", "See x.y."]),
-        ("Note:\nOpen it. Done", ["Note:", "Open it.", "Done"]),
-        ("Ratio: High or low?", ["Ratio: High or low?"]),
-        ("It said “no.” Élan is set.", ["It said “no.”", "Élan is set."]),
-        ("弁を開く。次に待つ！終わり", ["弁を開く。", "次に待つ！", "終わり"]),
-    ],
-)
-def test_sentences_end_where_a_reader_ends_them(text, expected):
-    assert sentences(text) == expected
+@pytest.mark.parametrize("case", table(Path(__file__).with_name("sentences.csv")))
+def test_sentences_end_where_a_reader_ends_them(case):
+    assert " | ".join(sentences(case["text"])) == case["sentences"]
 
 
 @given(

@@ -1,6 +1,5 @@
 """The scorer on models' replies with verdicts by reading, in every layout, and on any text."""
 
-import csv
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from lib.core.records import Query, listed
 from lib.judge.scorer import judge, score, split_items
+from tests.conftest import table
 from tests.growth import calls, ends
 from tests.rows import answer, query
 
@@ -32,13 +32,12 @@ def verdict(reference: str, text: str, question: str = PORT, count: int | None =
 @pytest.mark.parametrize("kind", LEAST_SEEN)
 def test_verdicts_on_replies_agree_with_a_reader_or_abstain(kind, pool):
     counts = Counter()
-    with REPLIES.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if (row["kind"], row["pool"]) == (kind, pool) and row["reply"].strip():
-                is_list = row["structure"] == "entity-list"
-                count = len(row["reference"].splitlines()) if is_list else None
-                found = verdict(row["reference"], row["reply"], row["question"], count)
-                counts[row["verdict"], found] += 1
+    for row in table(REPLIES):
+        if (row["kind"], row["pool"]) == (kind, pool) and row["reply"].strip():
+            is_list = row["structure"] == "entity-list"
+            count = len(row["reference"].splitlines()) if is_list else None
+            found = verdict(row["reference"], row["reply"], row["question"], count)
+            counts[row["verdict"], found] += 1
     n_right = sum(n for (read, _), n in counts.items() if read == "correct")
     n_unscored = sum(n for (_, found), n in counts.items() if found == "unscored")
     assert counts["incorrect", "correct"] == 0
@@ -46,43 +45,14 @@ def test_verdicts_on_replies_agree_with_a_reader_or_abstain(kind, pool):
     assert n_unscored <= MOST_UNSCORED * counts.total()
 
 
-@pytest.mark.parametrize(
-    ("reference", "equal", "different"),
-    [
-        ("1,024 MB", ["1024 MB", "1 GB"], ["1100 MB"]),
-        ("30 s", ["30 seconds", "0.5 min"], ["30 min"]),
-        ("5 mW", [], ["5 MW"]),
-        ("-20 °C", ["\u221220 degrees Celsius"], ["20 °C"]),
-        ("3.10", ["v3.10"], ["3.1"]),
-        ("12", ["twelve"], ["112"]),
-        ("2024-05-11", ["11 May 2024", "May 11th, 2024"], ["2024-11-05"]),
-        ("/etc/corvane", [], ["/etc/corvane/x"]),
-        ("Linux", ["\u201cLINUX\u201d", "It runs on Linux."], ["Linux, Windows", "not Linux"]),
-        ("port 8443", ["8443"], ["8080"]),
-        ("v9 or later", ["v9"], ["v8"]),
-        ("Linux, QNX and VxWorks", ["VxWorks; QNX; Linux"], ["Linux, QNX"]),
-        ("yes", ["Yes, it does.", "true"], ["No.", "yes and no", "It does."]),
-        ("9" * 40, ["9" * 40], ["9" * 5000]),
-    ],
-)
-def test_values_compare_by_worth_and_not_by_spelling(reference, equal, different):
-    assert {verdict(reference, text) for text in equal} <= {"correct"}
-    assert "correct" not in {verdict(reference, text) for text in different}
+@pytest.mark.parametrize("case", table(REPLIES.with_name("values.csv")))
+def test_values_compare_by_worth_and_what_cannot_be_told_is_unscored_with_a_reason(case):
+    ((found, reason),) = score([asked(case["reference"])], [case["reply"]])
+    assert reason and found in case["verdict"].split(" or ")
 
 
-@pytest.mark.parametrize(
-    ("reference", "text"),
-    [
-        ("8443", "8443 or 9000"),
-        ("8443", "It is not 8443."),
-        ("8443", "8443, in 3 of 4 models"),
-        ("yes", "It does."),
-        ("disable link previews in messages", "It turns off link previews in all messages."),
-    ],
-)
-def test_what_cannot_be_told_is_unscored_with_a_reason(reference, text):
-    ((found, reason),) = score([asked(reference)], [text])
-    assert found == "unscored" and reason
+def test_numbers_of_any_length_are_compared():
+    assert verdict("9" * 40, "9" * 40) == "correct" != verdict("9" * 40, "9" * 5000)
 
 
 LAYOUTS = {

@@ -1,6 +1,7 @@
 """The audit finds what is lost or invented, by kind, in rewrites in other words."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +10,11 @@ from lib.core.store import REPOSITORY
 from lib.documents.folder import read_folder
 from lib.documents.markdown import parse
 from lib.normalize.audit import audit, kinds_table, words_by_structure
-from tests.normalize.paraphrases import PAIRS
+from tests.conftest import table
 from tests.rows import rewritten, segments_of
 
+# Faithful rewrites in other words, by hand, about devices and programs that do not exist
+PAIRS = [tuple(row.values()) for row in table(Path(__file__).with_name("paraphrases.csv"))]
 SOURCE = (
     "# Corvane P-417\n\nSee /etc/harbor.conf for v2.10.3 and 36 seconds.\n\n- seal kit\n"
     "- hex key\n\n| Item | Entry |\n|--|--|\n| port | 8443 |\n"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -12,7 +13,6 @@ from lib.core.records import Augmented, Document, Normalized
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.normalize.rewrite import (
-    TESTED,
     augment,
     llm_augmenter,
     llm_normalizer,
@@ -20,9 +20,11 @@ from lib.normalize.rewrite import (
     parse_rewrite,
 )
 from lib.normalize.segment import WORDLESS, Draft
+from tests.conftest import table
 from tests.played_model import leniently, outside, played
 from tests.rows import query, segments_of
 
+HERE = Path(__file__).parent
 PIECES = "- Default port: 8443\n", "- Mass: 2 kg\n\n", "---\n\n", "{{ not a slot }}\n"
 DOCUMENT = Document(
     document_id="d",
@@ -68,51 +70,11 @@ def test_a_rewrite_cut_by_a_proxy_is_asked_for_once_more_and_else_dropped(
             assert ("closing marker is missing" in row.dropped) == is_cut_twice
 
 
-RATINGS = {
-    8: """Rating: 8
-Rating: 8/10
-**Rating:** 8
-**Rating: 8**
-Rating: 8 out of 10
-Rating: 8.0
-Rating (1 to 10): 8
-Rating: <8>
-1. Rating: 8
-- Rating: 8 (good)
-### Rating: 8
-Quality rating: 8
-Rating – 8
-RATING: \uff18/10
-8
-8/10
-Bewertung: 8
-评分：8
-Note : 8 sur 10""".split("\n")
-    + ["Rating:\n8", "Rating: 3\nRating: 8"],
-    10: ["Rating: 10"],
-    None: """Rating: 11
-Rating: 0
-Rating: -8
-Rating: 8.5
-Rating: 7-8
-Rating: 7 to 8
-Rating: <1 to 10>
-Rating: 8/100
-Rating: 85%
-Rating: 4 of 5
-Rating: good
-The port is 8
-Remark: 8
-""".split("\n")
-    + ["8\n9"],
-}
-
-
-@pytest.mark.parametrize("rating", RATINGS)
-def test_the_rating_is_parsed_and_a_reply_without_one_keeps_its_rewrite(rating):
-    for line in RATINGS[rating]:
-        row = read(f"{line}\n{LABEL}<<<<{{{{ Final: rating: 5. }}}}>>>>")
-        assert (row.rating, row.text, row.dropped) == (rating, "Final: rating: 5.", ""), line
+@pytest.mark.parametrize("case", table(HERE / "ratings.csv"))
+def test_the_rating_is_parsed_and_a_reply_without_one_keeps_its_rewrite(case):
+    row = read(f"{case['line']}\n{LABEL}<<<<{{{{ Final: rating: 5. }}}}>>>>")
+    assert (row.text, row.dropped) == ("Final: rating: 5.", "")
+    assert str(row.rating or "") == case["rating"]
 
 
 prose = st.lists(
@@ -259,25 +221,10 @@ def saying(text: str) -> Augmented:
     return augment(segments, [CORVANE], [tested], lambda *_: [Draft("d/0", text)], 1)[0][0]
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Corvane P-417 has port 8443.", ""),
-        ("Corvane P-417 weighs 2000 g.", ""),
-        ("Corvane P-417 has port 8444.", "invents 8444"),
-        ("Corvane P-418 hums.", "invents P-418"),
-        ("Corvane P-417 weighs 3 kg.", "invents 3 kg"),
-        ("See /etc/corvane.conf of 1.2.3.", "invents /etc/corvane.conf, 1.2.3"),
-        ("Corvane P-417 never hums.", "invents Corvane P-417 never hums."),
-        ("Its protocol is TCP.", ""),
-        ("How heavy is it? The hub weighs 4 kg.", TESTED),
-    ],
-)
-def test_a_text_is_dropped_if_it_asks_what_the_test_asks_or_states_what_is_in_no_document(
-    text, reason
-):
-    row = saying(text)
-    assert (row.text, row.dropped) == (text, reason), "it is kept with its reason"
+@pytest.mark.parametrize("case", table(HERE / "inventions.csv"))
+def test_a_text_is_dropped_if_it_asks_what_the_test_asks_or_states_what_is_in_no_document(case):
+    row = saying(case["text"])
+    assert {"text": row.text, "dropped": row.dropped} == case, "it is kept with its reason"
 
 
 PARTS = segments_of("d", "The default port is 8443.\n\n", "- Lid: 2 kg\n- Hub: 4 kg\n\n", "---\n")
