@@ -19,7 +19,6 @@ from lib.core.store import BadInput
 from lib.documents.folder import list_files, read_bytes
 from lib.tablequest.cells import (
     REPORTED,
-    folded,
     is_only_note,
     read_note,
     read_rows,
@@ -28,9 +27,9 @@ from lib.tablequest.cells import (
     unit_note_in,
     visible_text,
 )
-from lib.tablequest.grid import FOOTNOTE, Layout, as_markdown, kind_of, layouts_of
+from lib.tablequest.grid import FOOTNOTE, as_markdown, kind_of, layouts_of
 from lib.tablequest.records import ENDINGS, Block, Filing, Grid, Passage
-from lib.tablequest.units import Context, Facts, cells_of, own_note
+from lib.tablequest.units import Facts, cells_of, own_note
 
 MAX_WORDS = 2500  # per passage; about 3,500 tokens in prose, more in tables
 
@@ -142,25 +141,19 @@ def _n_words(blocks: list[PageBlock]) -> int:
 
 def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Document]:
     """Return one Markdown document per filing, its passages in order, for continual pretraining."""
-    texts = {one.filing_id: "" for one in filings}
-    for passage in passages:
-        texts[passage.filing_id] += "\n\n".join(
-            [
-                "",
-                f"## {passage.section}",
-                *("### " * (block.kind == "heading") + block.text for block in passage.blocks),
-            ]
+    documents = []
+    for filing in filings:
+        title = f"{filing.company} {filing.form} {filing.period}".strip()
+        parts = [f"# {title}"]
+        for passage in passages:
+            if passage.filing_id == filing.filing_id:
+                blocks = ("### " * (one.kind == "heading") + one.text for one in passage.blocks)
+                parts += [f"## {passage.section}", *blocks]
+        text = "\n\n".join(parts) + "\n"
+        documents.append(
+            Document(document_id=filing.filing_id, title=title, path=filing.path, text=text)
         )
-    titles = [f"{one.company} {one.form} {one.period}".strip() for one in filings]
-    return [
-        Document(
-            document_id=one.filing_id,
-            title=title,
-            path=one.path,
-            text=f"# {title}{texts[one.filing_id]}\n",
-        )
-        for one, title in zip(filings, titles, strict=True)
-    ]
+    return documents
 
 
 _FORM = re.compile(r"\b(?:10-[KQ]T?|20-F|40-F)\b|\bannual report\b", re.I)
@@ -217,7 +210,7 @@ def read_filing(path: Path, name: str = "", tags: bool = True) -> ReadFiling:
     """
     root = _page(_content(path))
     filing = _filing(root, name or path.name)
-    reading = _Reading(filing, Facts(root) if tags else None)
+    reading = _Reading(filing, Facts(root), tags)
     for block in page_blocks(root):
         (reading.table if block.kind == "table" else reading.text)(block)
     grids = reading.grids()
@@ -228,20 +221,12 @@ def read_filing(path: Path, name: str = "", tags: bool = True) -> ReadFiling:
     return ReadFiling(filing, grids, cut_passages(filing.filing_id, blocks), reading.left_out)
 
 
-class _Table(NamedTuple):
-    block: PageBlock
-    layout: Layout
-    caption: str
-    note: str  # in the table, in its caption or right below that
-    near: str  # the last one above, in the same item or note
-
-
 class _Reading:
     # Tables with the text above them, read forwards; units come last, from the whole filing
 
-    def __init__(self, filing: Filing, facts: Facts | None) -> None:
-        self.filing, self.facts = filing, facts
-        self.tables: list[_Table] = []
+    def __init__(self, filing: Filing, facts: Facts, with_tags: bool) -> None:
+        self.filing, self.facts, self.with_tags = filing, facts, with_tags
+        self.tables: list[tuple] = []  # a block, its layout, caption, unit note and one nearby
         self.left_out: list[Rejected] = []
         self.blocks: list[PageBlock] = []
         self.notes: Counter[str] = Counter()
@@ -260,7 +245,7 @@ class _Reading:
         self.notes[note or (whole[0] if whole else "")] += 1
 
     def table(self, block: PageBlock) -> None:
-        rows = read_rows(block.element, bool(self.facts))
+        rows = read_rows(block.element, self.with_tags)
         kind = kind_of(rows)
         parts = [] if kind else layouts_of(rows)
         for at, layout in enumerate(parts):
@@ -271,9 +256,7 @@ class _Reading:
             self.blocks.append(block._replace(grid_id=grid_id))
             # of a long paragraph, its last sentence
             caption = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", self.caption)[-1]
-            self.tables.append(
-                _Table(self.blocks[-1], layout, caption, own or self.note, self.near)
-            )
+            self.tables.append((self.blocks[-1], layout, caption, own or self.note, self.near))
         if parts:
             self.caption = self.note = ""
             return
@@ -301,50 +284,31 @@ class _Reading:
                 columns=layout.columns,
                 rows=tuple(line.label for line in layout.lines),
                 cells=cells_of(
-                    layout,
-                    self._tagged(layout),
-                    Context(coin, [*map(read_note, (note, near, major))], caption),
+                    layout, self.facts, coin, [*map(read_note, (note, near, major))], caption
                 ),
             )
             for block, layout, caption, note, near in self.tables
         ]
-
-    def _tagged(self, layout: Layout) -> dict[int, object]:
-        return {
-            id(cell): fact
-            for line in layout.lines
-            for cell in line.cells
-            if cell
-            and len(cell.tags) == 1
-            and _is_all(cell.text, cell.tags[0])
-            and (fact := self.facts.of(cell.tags[0]))
-        }
-
-
-def _is_all(text: str, tag: HtmlElement) -> bool:
-    # true if the cell prints no number besides the tagged one and a footnote's mark
-    others = re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", text.replace(folded(tag.text_content()), "", 1))
-    return not re.search(r"\d", others)
 
 
 def _filing(root: HtmlElement, name: str) -> Filing:
     named = {
         element.get("name"): visible_text(element)
         for element in root.iter("ix:nonnumeric")
-        if (element.get("name") or "").startswith("dei:")
+        if element.get("name", "").startswith("dei:")
     }
     cover = "\n".join(
         text if table is None else visible_text(table)
         for text, _, table in islice(texts_of(root), 200)
     )
-    form = named.get("dei:DocumentType") or next(iter(_FORM.findall(cover)), "")
+    form = named.get("dei:DocumentType") or (*_FORM.findall(cover), "")[0]
     n_tables = len(root.findall(".//table"))
     if not form or not n_tables:
         raise BadInput(
             "not an annual report: it has no table, or names neither form 10-K, 10-Q, "
             "20-F nor an annual report on its first pages"
         )
-    period = named.get("dei:DocumentPeriodEndDate") or next(iter(_PERIOD.findall(cover)), "")
+    period = named.get("dei:DocumentPeriodEndDate") or (*_PERIOD.findall(cover), "")[0]
     year = named.get("dei:DocumentFiscalYearFocus") or period[-4:]
     title = " ".join((root.findtext(".//title") or "").split())
     names = (named.get("dei:EntityRegistrantName"), *_NAMED.findall(cover), title, name)

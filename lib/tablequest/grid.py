@@ -108,49 +108,46 @@ def _layout(rows: Sequence[Row], left: int) -> Layout | None:
     ):
         first -= 1  # a group's label between the headers and its first row
     above = [
-        [
-            next((cell for cell in row if cell.start > left and _is_over(cell, span)), None)
-            for span in spans
-        ]
+        (
+            [cell for cell in row if cell.start == left or cell.end <= begin],
+            [
+                next((cell for cell in row if cell.start > left and _is_over(cell, span)), None)
+                for span in spans
+            ],
+        )
         for row in rows[:first]
     ]
     body = [_placed(row, spans, begin) for row in rows[first:]]
-    columns = list(zip(*above, strict=True)) if above else [()] * len(spans)
+    columns = [[cells[at] for _, cells in above] for at in range(len(spans))]
     kept = [
-        index
-        for index, column in enumerate(columns)
-        if _has_values([cells[index] for _, cells in body if cells[index]], column)
+        at
+        for at, column in enumerate(columns)
+        if _has_values([cells[at] for _, cells in body if cells[at]], column)
     ]
     if not kept:
         return None
-    titles = [
-        [cell for cell in row if cell.start == left or cell.end <= begin] for row in rows[:first]
-    ]
-    shown, body = (
-        [(label, tuple(cells[index] for index in kept)) for label, cells in lines]
-        for lines in (zip(titles, above, strict=True), body)
+    above, body = (
+        [(label, tuple(cells[at] for at in kept)) for label, cells in lines]
+        for lines in (above, body)
     )
     heads = tuple(tuple(filter(None, columns[at])) for at in kept)
+    html_rows = [*(_html(*line, "th") for line in above), *(_html(*line, "td") for line in body)]
     return Layout(
-        tuple(cell.text for title in titles for cell in title),
+        tuple(cell.text for label, _ in above for cell in label),
         heads,
         tuple(map(_column_label, heads)),
         tuple(_lines(body)),
-        "<table>\n"
-        + "\n".join(
-            [*(_html(*line, "th") for line in shown), *(_html(*line, "td") for line in body)]
-        )
-        + "\n</table>",
+        "\n".join(["<table>", *html_rows, "</table>"]),
     )
 
 
 def _spans(body: Sequence[Row], left: int) -> list[tuple[int, int]]:
     # return the slots of each column
-    found = _merged(cell for row in body for cell in row if cell.number and cell.start > left)
+    cells = [cell for row in body for cell in row]
+    found = _merged(cell for cell in cells if cell.number and cell.start > left)
     texts = (
         cell
-        for row in body
-        for cell in row
+        for cell in cells
         if not cell.number
         and cell.start >= found[0][0]
         and not any(_is_over(cell, span) for span in found)

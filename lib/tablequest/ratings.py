@@ -113,10 +113,8 @@ def matches(
             first_arm=first,
             second_arm=second,
             judge=judge,
-            verdict=one["verdict"],
-            is_flipped=one["is_flipped"],
-            is_asked=one["is_asked"],
             reason=" / ".join({one["reason"]: 0, one["reason_as_second"]: 0}),
+            **{name: one[name] for name in ("verdict", "is_flipped", "is_asked")},
         )
         for (question, first, second), one in zip(pairs, compared, strict=True)
     ]
@@ -257,17 +255,15 @@ def scored(
     rows = []
     for verdict in verdicts:
         question = asked[question_id_of(verdict.query_id)]
-        row = (
-            verdict.model_dump()
-            | question.place
-            | {
-                "form": form_of(verdict.query_id),
-                "cluster": question.passage_id,
-                "mode": "",
-                "question": question.question,
-                "reference": question.answer,
-            }
-        )
+        row = {
+            **verdict.model_dump(),
+            **question.place,
+            "form": form_of(verdict.query_id),
+            "cluster": question.passage_id,
+            "mode": "",
+            "question": question.question,
+            "reference": question.answer,
+        }
         if reply := given.get((verdict.arm, verdict.query_id)):
             final = read_reply(reply.answer)
             row |= word_scores(question.answer, final.text)
@@ -315,18 +311,15 @@ def length_table(
     `count` maps texts to lengths; `cut` has the truncated queries of each arm.
     """
     levels = {one.question_id: one.level for one in questions}
-    names = [one.query_id for one in queries]
-    short = {f"truncated_{arm}": {one.query_id for one in found} for arm, found in cut.items()}
-    columns = {
-        "level": [levels[question_id_of(name)] for name in names],
-        "form": map(form_of, names),
-        "length": count([one.context for one in queries]),
-        **{column: [name in ids for name in names] for column, ids in short.items()},
-    }
-    shown = {"n": "size", "median": "median", "longest": "max"}
-    table = pd.DataFrame(columns).groupby(["level", "form"], sort=False)
-    named = {name: ("length", how) for name, how in shown.items()}
-    return table.agg(**named, **{name: (name, "sum") for name in short}).reset_index()
+    names = pd.Series([one.query_id for one in queries])
+    lengths = pd.Series(count([one.context for one in queries]))
+    keys = {"level": names.map(question_id_of).map(levels), "form": names.map(form_of)}
+    by = [values.rename(key) for key, values in keys.items()]
+    table = lengths.groupby(by, sort=False).agg(n="size", median="median", longest="max")
+    for arm, short in cut.items():
+        is_cut = names.isin([one.query_id for one in short])
+        table[f"truncated_{arm}"] = is_cut.groupby(by, sort=False).sum()
+    return table.reset_index()
 
 
 def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
@@ -349,17 +342,15 @@ def to_check(
     for level in LEVELS:
         pool = [one for one in questions if one.level == level]
         for one in chance.sample(pool, min(per_level, len(pool))):
-            places = [
-                f"{grid.caption or grid.section}: {grid.rows[ref.row]} | "
-                f"{grid.columns[ref.column]} = {grid.cell(ref).text}"
-                for ref in one.cells.values()
-                for grid in [grids[ref.grid_id]]
-            ]
-            name, source = one.question_id, "\n".join([*places, *one.steps])
+            lines = []
+            for ref in one.cells.values():
+                grid = grids[ref.grid_id]
+                labels = f"{grid.rows[ref.row]} | {grid.columns[ref.column]}"
+                lines.append(f"{grid.caption or grid.section}: {labels} = {grid.cell(ref).text}")
+            source, name = "\n".join([*lines, *one.steps]), one.question_id
             shown = {"structure": level, "question": one.question, "answer": one.answer}
-            items.append(
-                Item(name, name, "", level, "", one.passage_id, shown | {"source": source})
-            )
+            shown["source"] = source
+            items.append(Item(name, name, "", level, "", one.passage_id, shown))
     return items
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -68,11 +68,15 @@ class Facts:
                 ]
                 self.periods[name] = "/".join(dict.fromkeys(days))
 
-    def of(self, tag: HtmlElement) -> Fact | None:
-        """Return the number of an ix:nonFraction element, or None if its text is not a number."""
-        value = _number(folded(tag.text_content()), tag.get("format", ""))
-        power = int(tag.get("scale") or 0)
-        if value is None:
+    def of(self, cell: Placed | None) -> Fact | None:
+        """Return the only number that a cell prints, beside a footnote's mark, if it is tagged."""
+        if not cell or len(cell.tags) != 1:
+            return None
+        [tag] = cell.tags
+        printed = folded(tag.text_content())
+        others = re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", cell.text.replace(printed, "", 1))
+        value, power = _number(printed, tag.get("format", "")), int(tag.get("scale") or 0)
+        if value is None or re.search(r"\d", others):
             return None
         unit, scale = self.units.get(tag.get("unitref"), ""), float(f"1e{power}")
         if not unit and power in _PARTS_OF_ONE:
@@ -166,43 +170,37 @@ _COIN_ABOVE = re.compile(
 )
 
 
-class Context(NamedTuple):
-    """What a filing says of all its tables, and of one: notes, from near to far."""
-
-    coin: str  # what "$" means
-    notes: Sequence[Note]  # in the table or above it; last in the same part; most frequent
-    caption: str
-
-
 def cells_of(
-    layout: Layout, facts: Mapping[int, Fact], context: Context
+    layout: Layout, facts: Facts, coin: str, notes: Sequence[Note], caption: str
 ) -> tuple[tuple[Cell, ...], ...]:
-    """Return the cells of a table; `facts` are those of tagged cells, by the cell's id().
+    """Return the cells of a table in a filing where "$" means `coin`.
 
-    A tag has the sign of its concept, which a row inverts for most of its cells or for none.
+    `notes` are the table's or that above it, the last in the same part, and the most frequent. A
+    tag has the sign of its concept, which a row inverts for most of its cells or for none.
     """
-    units, done = _Units(layout, context), []
+    units, done = _Units(layout, coin, notes, caption), []
     for line in layout.lines:
+        pairs = [(cell, facts.of(cell)) for cell in line.cells]
         votes: Counter[str] = Counter()
-        for cell in line.cells:
-            if (fact := facts.get(id(cell))) and cell.number and cell.number.value:
+        for cell, fact in pairs:
+            if fact and cell.number and cell.number.value:
                 votes[fact.concept] += 1 if (cell.number.value < 0) != fact.is_negative else -1
         done.append(
             tuple(
                 fact.cell(cell.text, votes[fact.concept] > 0)
-                if (fact := facts.get(id(cell)))
+                if fact
                 else units.cell(cell, line, column)
-                for column, cell in enumerate(line.cells)
+                for column, (cell, fact) in enumerate(pairs)
             )
         )
     return tuple(done)
 
 
 class _Units:
-    def __init__(self, layout: Layout, context: Context) -> None:
-        self.note, self.home = context.notes[0], context.coin
+    def __init__(self, layout: Layout, coin: str, notes: Sequence[Note], caption: str) -> None:
+        self.note, self.home = notes[0], coin
         self.of_column = list(map(read_note, notes_above(layout)))
-        self.notes = list(zip(context.notes, ("note", "nearest", "majority"), strict=True))
+        self.notes = list(zip(notes, ("note", "nearest", "majority"), strict=True))
         numbers = [
             [cell.number for cell in column if cell and cell.number]
             for column in zip(*(line.cells for line in layout.lines), strict=True)
@@ -224,7 +222,7 @@ class _Units:
         self.is_of_shares = any(
             meaning(line.label.rpartition(": ")[2]) == "share" for line in layout.lines
         )
-        self.above = " ".join((context.caption, *layout.titles))
+        self.above = " ".join((caption, *layout.titles))
 
     def cell(self, cell: Placed | None, line: Line, column: int) -> Cell:
         if not cell or not cell.is_value:

@@ -14,7 +14,7 @@ from lib.tablequest.cells import (
     unit_note_in,
 )
 from lib.tablequest.grid import kind_of, layouts_of
-from lib.tablequest.units import Context, cells_of, own_note
+from lib.tablequest.units import Facts, cells_of, own_note
 from tests.tablequest.alm import DATA, cases, table
 
 SHAPES = sorted((DATA / "tables").glob("*.html"))
@@ -23,9 +23,10 @@ SHAPES = sorted((DATA / "tables").glob("*.html"))
 def grids_of(html: str, intro: str = "") -> list[list[tuple[str, ...]]]:
     """Return each part: its column labels, then lines of a label and "value unit scale"."""
     found = []
-    for layout in layouts_of(read_rows(fragment_fromstring(html))):
+    element = fragment_fromstring(html)
+    for layout in layouts_of(read_rows(element)):
         note = read_note(own_note(layout) or unit_note_in(intro))
-        cells = cells_of(layout, {}, Context("USD", (note, note, Note()), intro))
+        cells = cells_of(layout, Facts(element), "USD", (note, note, Note()), intro)
         lines = zip(layout.lines, cells, strict=True)
         found.append([layout.columns, *((one.label, *map(written, row)) for one, row in lines)])
     return found
