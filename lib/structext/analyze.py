@@ -33,11 +33,11 @@ from lib.analyze.tables import by_group, estimate, number, percent
 from lib.core.arms import ALL
 from lib.core.records import Answer, Rejected, Verdict
 from lib.core.store import figures_path, made_by, write_text
-from lib.judge.scorer import judge
 from lib.structext.names import BLIND, LANGUAGES, TASKS, Sample
-from lib.structext.prompts import FEW_SHOT, OFFICIAL, REASONING, SETTINGS, Prompted, as_queries
+from lib.structext.prompts import FEW_SHOT, OFFICIAL, SETTINGS, Prompted, as_queries
 from lib.structext.samples import SUITES
-from lib.structext.score import LEAST_ROUGE, NO_ROW, Scored, judged, score, scored
+from lib.structext.score import LEAST_ROUGE, NO_ROW, TASK, Scored, as_reply, score, scored
+from lib.tasks.task import final_answers
 
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
 JUDGE = "judge"
@@ -107,7 +107,7 @@ def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
             "query_id": one.query_id,
             "suite": one.suite,
             "setting": one.setting,
-            "prompt": f"{one.setting}-{one.n_shots}" if one.n_shots else one.setting,
+            "prompt": one.name,
             "n_shots": one.n_shots,
             "twin": one.sample.id.replace("-real-d", "-d"),
             "text": one.sample.text_id.replace("-real-d", "-d"),
@@ -253,15 +253,11 @@ def blind(asked: Sequence[Prompted], constants: Constants) -> tuple[list[Answer]
 
     It has no context window, so it answers every question.
     """
-    replies, finals = [], []
+    replies, queries, row = [], as_queries(asked), {"arm": BLIND, "n_tokens": 0, "truncated": False}
     for one in asked:
-        text = constant(one.sample, constants)
-        final = Answer(query_id=one.query_id, arm=BLIND, answer=text, n_tokens=0, truncated=False)
-        finals.append(final)
-        if one.setting in REASONING:
-            final = final.model_copy(update={"answer": f"<answer>\n{text}\n</answer>"})
-        replies.append(final)
-    return replies, judge(as_queries(asked), finals, judged)
+        text = as_reply(constant(one.sample, constants), one.setting)
+        replies.append(Answer(query_id=one.query_id, answer=text, **row))
+    return replies, TASK.verdicts(queries, final_answers(TASK, queries, replies).answers, {})
 
 
 def by_depth(rows: pd.DataFrame, asked: Sequence[Prompted], constants: Constants) -> pd.DataFrame:

@@ -55,9 +55,12 @@ class Prompted(Record):
     @property
     def query_id(self) -> str:
         """Join suite, sample, setting and shots, because a sample may have several prompts."""
-        suite = self.suite and f"{self.suite}:"
-        shots = f"-{self.n_shots}" if self.n_shots else ""
-        return f"{suite}{self.sample.id}:{self.setting}{shots}"
+        return f"{self.suite and f'{self.suite}:'}{self.sample.id}:{self.name}"
+
+    @property
+    def name(self) -> str:
+        """Return setting and shots: "base", "few-shot-2"."""
+        return f"{self.setting}-{self.n_shots}" if self.n_shots else self.setting
 
 
 def asked_in(

@@ -84,6 +84,11 @@ def final_answer(reply: str | None, setting: str) -> Final:
     return Final(text, "" if text else missing)
 
 
+def as_reply(text: str, setting: str) -> str:
+    """Return an answer in the form that a prompt in `setting` asks for; "" stays."""
+    return f"<answer>\n{text}\n</answer>" if text and setting in REASONING else text
+
+
 def scored(one: Prompted, replies: Mapping[str, Answer]) -> Scored:
     """Score the reply to a question; without an answer it is 0, and `error` says why."""
     final = Final("", NO_ROW)
@@ -141,10 +146,19 @@ class StrucText(Task):
 
         The note counts reference answers that are longer than a reply may be.
         """
+        if min(room.window, room.reply) < 1:
+            raise ValueError(
+                f"window {room.window}, answer_budget {room.reply}: each must be at least 1 token"
+            )
         texts = {one.query_id: one.sample.reference for one in rows["asked"]}
-        left_out = _too_long(queries, texts, room)
-        ids = {row.rejected_text for row in left_out}
-        kept = [query for query in queries if query.query_id not in ids]
+        lengths, kept, left_out = _lengths(queries, texts, room), [], []
+        for query in queries:
+            if (length := lengths[query.query_id]) <= room.window - room.reply:
+                kept.append(query)
+                continue
+            reason = f"{length:,} tokens or more and {room.reply:,} for the reply do not fit in "
+            row = {"document_id": query.document_id, "rejected_text": query.query_id}
+            left_out.append(Rejected(**row, reason=f"{reason}{room.window:,}"))
         answers = token_counts([query.answer for query in kept], room.tokenizer)
         note = (
             f"{sum(length > room.reply for length in answers)} of {len(kept)} reference "
@@ -163,19 +177,14 @@ class StrucText(Task):
         """
         samples = {one.sample.id: one.sample for one in rows["asked"]}  # each is solved once
         texts = {row.id: row.answer for row in solved(samples.values())}
-        replies = {}
-        for one in rows["asked"]:
-            text = texts[one.sample.id]
-            in_tags = text and one.setting in REASONING
-            replies[one.query_id] = f"<answer>\n{text}\n</answer>" if in_tags else text
-        return replies
+        return {one.query_id: as_reply(texts[one.sample.id], one.setting) for one in rows["asked"]}
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return language, depth, width and text of a query's sample."""
         found = re.search(r"-d(\d+)-w(\d+)", query.query_id)
-        dials = map(int, found.groups() if found else (0, 0))
-        place = dict(zip(("depth", "width"), dials, strict=True))
-        return {"language": query.block_type, **place, "text": query.document_id}
+        depth, width = map(int, found.groups()) if found else (0, 0)
+        place = {"depth": depth, "width": width, "text": query.document_id}
+        return {"language": query.block_type} | place
 
 
 TASK = StrucText()
@@ -183,25 +192,10 @@ TASK = StrucText()
 
 # A text is counted once for all its prompts; only where it fits is a whole prompt counted, because
 # a suite's longest prompts amount to hundreds of megabytes.
-def _too_long(queries: list[Query], texts: dict[str, str], room: Room) -> list[Rejected]:
-    if room.window < 1 or room.reply < 1:
-        raise ValueError(
-            f"window {room.window}, answer_budget {room.reply}: each must be at least 1 token"
-        )
-    most = room.window - room.reply
-    different = list(dict.fromkeys(texts[query.query_id] for query in queries))
+def _lengths(queries: list[Query], texts: dict[str, str], room: Room) -> dict[str, int]:
+    different = list({texts[query.query_id]: 0 for query in queries})
     of_text = dict(zip(different, token_counts(different, room.tokenizer), strict=True))
     lengths = {query.query_id: of_text[texts[query.query_id]] for query in queries}
-    short = [query for query in queries if lengths[query.query_id] <= most]
+    short = [query for query in queries if lengths[query.query_id] <= room.window - room.reply]
     counted = lengths_of([query.context for query in short], room.tokenizer)
-    lengths |= {query.query_id: length for query, length in zip(short, counted, strict=True)}
-    return [
-        Rejected(
-            document_id=query.document_id,
-            rejected_text=query.query_id,
-            reason=f"{lengths[query.query_id]:,} tokens or more and {room.reply:,} for "
-            f"the reply do not fit in {room.window:,}",
-        )
-        for query in queries
-        if lengths[query.query_id] > most
-    ]
+    return lengths | {query.query_id: n for query, n in zip(short, counted, strict=True)}
