@@ -83,9 +83,11 @@ def _prompt(question: str, passage: str, filing: Filing) -> str:
 def _shortened(query: Query, room: Room, most: int) -> Query | None:
     head, start, rest = query.context.rpartition(_START)
     passage, end, tail = rest.rpartition(_END)
-    ends = [gap.start() for gap in re.finditer(r"(?<=\S)\s", passage)][:most]
+    ends = [gap.start() for gap in re.finditer(r"(?<=\S)\s", passage)][
+        :most
+    ]  # a word has a token or more
 
-    def up_to(place: int) -> str:  # a word has a token or more
+    def up_to(place: int) -> str:
         return f"{head}{start}{passage[:place]}{end}{tail}"
 
     n_fit = bisect_right(

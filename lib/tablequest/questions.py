@@ -107,11 +107,11 @@ def evaluate(expression: str, values: Mapping[str, float]) -> float:
         if len(expression) > _MOST_CHARACTERS:
             raise BadReply(f"it has {len(expression)} characters, more than {_MOST_CHARACTERS}")
         result = _value(ast.parse(expression.strip(), mode="eval").body, values)
+        if math.isfinite(result):
+            return result
+        raise BadReply("it has no finite value")
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
         raise BadReply(f"the expression {expression[:100]!r} cannot be computed: {error}") from None
-    if not math.isfinite(result):
-        raise BadReply(f"the expression {expression!r} has no finite value")
-    return result
 
 
 def _value(node: ast.expr, values: Mapping[str, float]) -> float:
@@ -165,8 +165,6 @@ def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[f
 
 def fault_of(question: TableQuestion, grids: Mapping[str, Grid], company: str) -> str:
     """Return why a question is not used, "" if nothing is wrong; `grids` are the passage's."""
-    if elsewhere := {ref.grid_id for ref in question.cells.values()} - grids.keys():
-        return f"the table {elsewhere.pop()} is not in the passage"
     asked, n_cells = words_of(question.question), len(question.cells)
     if not words_of(company.split()[0]) <= asked:
         return f"the question does not name {company}"
@@ -186,9 +184,7 @@ def fault_of(question: TableQuestion, grids: Mapping[str, Grid], company: str) -
     named, given = (
         {one.value for one in amounts(text)} for text in (question.question, question.answer)
     )
-    if named & given:
-        return "the question contains its answer"
-    return ""
+    return "the question contains its answer" if named & given else ""
 
 
 CRITERIA = ("relevant", "reasonable", "valid")

@@ -18,7 +18,7 @@ from lib.tablequest.cells import (
     read_note,
     unit_note_in,
 )
-from lib.tablequest.grid import Layout, Line
+from lib.tablequest.grid import Layout
 from lib.tablequest.records import Cell
 
 # Transformations (registries 1 to 5) by how they print decimals; others print 1234.5.
@@ -180,64 +180,63 @@ def cells_of(
     """
     units, done = _Units(layout, coin, notes, caption), []
     for line in layout.lines:
-        pairs = [(cell, facts.of(cell)) for cell in line.cells]
+        parts = [(cell, facts.of(cell)) for cell in line.cells]
         votes: Counter[str] = Counter()
-        for cell, fact in pairs:
+        for cell, fact in parts:
             if fact and cell.number and cell.number.value:
                 votes[fact.concept] += 1 if (cell.number.value < 0) != fact.is_negative else -1
         done.append(
             tuple(
                 fact.cell(cell.text, votes[fact.concept] > 0)
                 if fact
-                else units.cell(cell, line, column)
-                for column, (cell, fact) in enumerate(pairs)
+                else units.cell(cell, line.label, column)
+                for (cell, fact), column in zip(parts, units.columns, strict=True)
             )
         )
     return tuple(done)
 
 
+class _Column:
+    def __init__(self, layout: Layout, at: int) -> None:
+        heads, cells = layout.heads[at], [line.cells[at] for line in layout.lines]
+        numbers, low = [cell.number for cell in cells if cell and cell.number], _lowest(heads)
+        self.note = read_note(note_above(heads))
+        self.printed = {one.unit for one in numbers if _is_coin(one.unit) or one.unit == "%"}
+        self.most = max((abs(one.value) for one in numbers), default=0.0)
+        self.first = next((one.unit for one in numbers if one.value), "%")
+        self.coins = [*map(coin_in, _COIN_ABOVE.findall(low))]
+        is_money = low != "Price" and re.search(_MONEY, low, re.I)
+        self.meaning = meaning(low) or ("" if is_money else meaning(layout.columns[at]))
+
+
 class _Units:
     def __init__(self, layout: Layout, coin: str, notes: Sequence[Note], caption: str) -> None:
         self.note, self.home = notes[0], coin
-        self.of_column = list(map(read_note, notes_above(layout)))
         self.notes = list(zip(notes, ("note", "nearest", "majority"), strict=True))
-        numbers = [
-            [cell.number for cell in column if cell and cell.number]
-            for column in zip(*(line.cells for line in layout.lines), strict=True)
-        ]
-        printed = [{one.unit for one in column} for column in numbers]
-        self.printed = [
-            {unit for unit in units if _is_coin(unit) or unit == "%"} for units in printed
-        ]
-        self.coin = max(filter(_is_coin, set().union(*self.printed)), default="")
-        self.most = [max((abs(one.value) for one in column), default=0.0) for column in numbers]
-        self.first = [next((one.unit for one in column if one.value), "%") for column in numbers]
-        lowest = [*map(_lowest, layout.heads)]
-        self.named = [*map(_COIN_ABOVE.findall, lowest)]
-        self.meanings = [
-            meaning(low)
-            or ("" if low != "Price" and re.search(_MONEY, low, re.I) else meaning(name))
-            for low, name in zip(lowest, layout.columns, strict=True)
-        ]
-        self.is_of_shares = any(
-            meaning(line.label.rpartition(": ")[2]) == "share" for line in layout.lines
-        )
+        self.columns = [_Column(layout, at) for at in range(len(layout.columns))]
+        printed = {unit for column in self.columns for unit in column.printed}
+        self.coin = max(filter(_is_coin, printed), default="")
+        self.most = max(column.most for column in self.columns)
+        labels = (line.label.rpartition(": ")[2] for line in layout.lines)
+        self.is_of_shares = "share" in map(meaning, labels)
         self.above = " ".join((caption, *layout.titles))
 
-    def cell(self, cell: Placed | None, line: Line, column: int) -> Cell:
+    def cell(self, cell: Placed | None, label: str, column: _Column) -> Cell:
         if not cell or not cell.is_value:
             return Cell(text=cell.text if cell else "", value=None, unit="", scale=1.0)
         number, scale, where = cell.number, cell.number.scale or 1.0, ""
         is_other = number.unit and not _is_coin(number.unit)
-        unit = number.unit if is_other else self._by_label(number, cell.text, line.label, column)
+        unit = number.unit if is_other else self._by_label(number, cell.text, label, column)
         is_per_share = unit == "share"
         if unit in ("share", "money", "") or _is_coin(number.unit):
             unit = number.unit or (self.coin or "$" if unit else self._by_table(column))
         if not number.scale and not _UNSCALED.fullmatch(unit) and not is_per_share:
-            scale, where = self._scale(unit, line, column, cell.text)
-        source = where or ("print" if unit and unit in {number.unit} | self.printed[column] else "")
+            scale, where = self._scale(unit, label, column, cell.text)
+        source = where or ("print" if unit and unit in {number.unit} | column.printed else "")
         if _is_coin(unit):
-            unit = self._currency(unit, column) + "/share" * is_per_share
+            other = self.home if unit == "$" or self.home == "CNY" else "JPY"
+            said = (unit, *column.coins, self.note.coin, other)
+            unit = next(one for one in said if len(one) == 3) + "/share" * is_per_share
         return Cell(
             text=cell.text,
             value=number.value,
@@ -246,35 +245,31 @@ class _Units:
             source=source,
         )
 
-    def _currency(self, coin: str, column: int) -> str:
-        other = self.home if coin == "$" or self.home == "CNY" else "JPY"
-        said = (coin, *map(coin_in, self.named[column]), self.note.coin, other)
-        return next(one for one in said if len(one) == 3)
-
-    def _scale(self, unit: str, line: Line, column: int, text: str) -> tuple[float, str]:
-        own = read_note(unit_note_in(line.label))
-        for note, where in ((own, "note"), (self.of_column[column], "note"), *self.notes):
+    def _scale(self, unit: str, label: str, column: _Column, text: str) -> tuple[float, str]:
+        own = read_note(unit_note_in(label))
+        for note, where in ((own, "note"), (column.note, "note"), *self.notes):
             if where != "note" and (not (unit or self.coin) or re.search(r"\.\d\d", text)):
                 break  # it prints no money, or cents
-            if where == "majority" and max(self.most) >= 1e6:
+            if where == "majority" and self.most >= 1e6:
                 break  # it prints whole units
             if (
                 unit == "shares"
                 and not note.shares
                 and where != "note"
-                and self.most[column] >= 1e4
-                and (self.meanings[column] or not self.coin)
+                and column.most >= 1e4
+                and (column.meaning or not self.coin)
             ):
                 continue  # of dollars, or whole shares
             if scale := unit == "shares" and note.shares or note.money:
                 return scale, where
         return 1.0, ""
 
-    def _by_label(self, number: Number, text: str, label: str, column: int) -> str:
+    def _by_label(self, number: Number, text: str, label: str, column: _Column) -> str:
         own, *groups = label.split(": ")[::-1]
         has_cents = not re.search(r"\d,\d{3}|\d{4}", text)
-        if (unit := self.meanings[column]) and (unit != "share" or has_cents):
-            return "shares" if unit == "done" else unit
+        if column.meaning and (column.meaning != "share" or has_cents):
+            return column.meaning.replace("done", "shares")
+        is_large = abs(number.value) >= 100 or any(map(_is_coin, column.printed))
         for part in (own, *groups):
             unit = meaning(part)
             is_of_money = {
@@ -290,19 +285,18 @@ class _Units:
                 and not has_cents
                 or unit in _RATES
                 and "." not in text
-                and "in years" not in part
-                and (abs(number.value) >= 100 or any(map(_is_coin, self.printed[column])))
+                and is_large
             )
             if unit and not is_money:
-                return "shares" if unit == "done" else unit
+                return unit.replace("done", "shares")
         return ""
 
-    def _by_table(self, column: int) -> str:
+    def _by_table(self, column: _Column) -> str:
         first = next((note for note, _ in self.notes if note.money or note.shares), Note())
         if first.shares and not first.money:
             return "shares"
-        printed = self.printed[column]
-        if len(printed) == 1 and (printed != {"%"} or self.first[column] in printed):
+        printed = column.printed
+        if len(printed) == 1 and (printed != {"%"} or column.first in printed):
             return min(printed)
         if re.search(r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
@@ -321,17 +315,15 @@ def _is_coin(unit: str) -> bool:
     return bool(re.fullmatch(r"[$¥]|[A-Z]{3}", unit))
 
 
-def notes_above(layout: Layout) -> list[str]:
-    """Return the unit note above each column, "" if there is none."""
-    return [
-        next(filter(None, (unit_note_in(cell.text, is_short=True) for cell in heads)), "")
-        for heads in layout.heads
-    ]
+def note_above(heads: Iterable[Placed]) -> str:
+    """Return the unit note above a column, "" if there is none."""
+    notes = (unit_note_in(cell.text, is_short=True) for cell in heads)
+    return next(filter(None, notes), "")
 
 
 def own_note(layout: Layout) -> str:
     """Return the unit note of a table's titles, or of all its columns; "" if none."""
-    of_columns = set(notes_above(layout))
+    of_columns = {*map(note_above, layout.heads)}
     titles = (unit_note_in(text, is_short=True) for text in layout.titles)
     return next(filter(None, titles), "") or (of_columns.pop() if len(of_columns) == 1 else "")
 
