@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from lib.core.process import collect_seldom
-from lib.core.records import STRUCTURES, Answer, Query
+from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY
 from lib.lab.records import WRITERS
 from lib.llm import calls
@@ -282,28 +282,6 @@ def run_study_here(name: str) -> None:
             continue  # as in the graph: nothing learns a rewrite
         for arm in study.arms_of(stage):
             run_cells(stage, **study.given(stage, arm))
-
-
-def make_query(**fields: Any) -> Query:
-    """Return a question on prose about a port, without a text; `fields` replace what it has."""
-    known = {
-        "query_id": "q",
-        "document_id": "d",
-        "question": "Which port?",
-        "answer": "8443",
-        "structure": "natural",
-        "source_reference": "",
-        "start": 0,
-        "end": 0,
-        "entity_count": None,
-        "block_type": "prose",
-    }
-    return Query(**known | fields)
-
-
-def make_answer(query_id: str, text: str, arm: str = "base") -> Answer:
-    """Return an answer of one token that was not truncated."""
-    return Answer(query_id=query_id, arm=arm, answer=text, n_tokens=1, truncated=False)
 
 
 def rows(path: Path) -> list[dict]:

@@ -33,10 +33,6 @@ _ENVIRONMENT = {  # unless it says otherwise
 _BAR = re.compile(r"([^\r\n|]+?): +(\d\d?)%\|.*?<([\d:]+),")  # of tqdm
 _BETWEEN = 30.0  # seconds
 _BEGUN, _STOPPED = Event(), Event()  # the kernel runs cells; a signal said to stop
-_FRAME = re.compile(
-    r"(?:File (?P<file>[^\s\"<>]+?\.py)|Cell In\[(?P<cell>\d+)\])"
-    r".{0,7}?(?:,? line |:)(?P<line>\d+)"
-)
 
 
 def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[Path, str]:
@@ -113,7 +109,8 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
     try:
         return _run_cells(notebook, output, given, _Live(name))
     except papermill.PapermillExecutionError as error:
-        raise Stopped(_explained(error) + so_far) from error
+        what = f"{error.ename}: {' '.join(error.evalue.split())}"
+        raise Stopped(f"In [{error.exec_count}]: {what}{so_far}") from error
     except DeadKernelError as error:
         raise Stopped(
             "its Python process was killed, most likely for lack of memory: use a "
@@ -150,16 +147,6 @@ def _run_cells(notebook: Path, output: Path, given: dict[str, object], live: _Li
             on_cell_start=_begin,
             extra_arguments=[f"--IPKernelApp.exec_lines={_FIRST}", "--IPKernelApp.log_level=50"],
         )
-
-
-def _explained(error) -> str:
-    trace = "\n".join(re.sub(r"\x1b\[[\d;]*m", "", line) for line in error.traceback)
-    frames = list(_FRAME.finditer(trace))
-    place = ""
-    if frames:
-        file = frames[-1]["file"]
-        place = f", {Path(file).name if file else 'its'} line {frames[-1]['line']}"
-    return f"In [{error.exec_count}]{place}: {error.ename}: {' '.join(error.evalue.split())}"
 
 
 def printed(notebook, tag: str = "") -> str:

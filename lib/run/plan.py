@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.core.records import STRUCTURES, structure_of
+from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY, BadInput, BadStudy, model_source, shown
 from lib.documents.folder import Reading, read_folder
 from lib.documents.markdown import parse
@@ -16,8 +16,7 @@ from lib.llm.prices import cost_usd, price_of
 from lib.llm.request import counter
 from lib.run.config import Study, load_study
 
-RECORDS = REPOSITORY / "data" / "records"
-EXAMPLE = RECORDS / "held_out"
+EXAMPLE = REPOSITORY / "data" / "records" / "held_out"
 MODEL = "gpt-4.1"
 PER_DOCUMENT, SEGMENT, ARMS = 10, 700, 3  # questions; tokens of a segment; arms that are judged
 _MODELS = {"annotate": "annotator", "normalize": "normalizer", "judge": "judge"}  # by prompt
@@ -25,6 +24,11 @@ _PAIR, _VERDICT, _ANSWER = 120, 60, 100  # tokens: a pair in a reply, a verdict,
 _MAX_FILES, _MAX_LINES, _MAX_WIDTH = 10, 5, 100  # files that are listed; of a passage
 # Of an 8B model, a GPU: published for torchtitan with FSDP on 8 H100 (lib/train/README.md).
 _TOKENS_PER_SECOND, _PARAMETERS = 5762, 8.03e9
+_NOTE = (
+    "Nothing was started. Tokens at 4 bytes each; rewritten texts as long as raw ones; hours "
+    f"at {_TOKENS_PER_SECOND:,} tokens/s\na GPU of an 8B model (published, not measured "
+    "here). Not estimated: 04_infer, retention, pairs, writing of checkpoints."
+)
 
 
 def look_at(folder: Path, model: str = MODEL) -> str:
@@ -42,7 +46,7 @@ def look_at(folder: Path, model: str = MODEL) -> str:
     tokens = pd.DataFrame([*reading.tokens.values()], columns=[*labels]).rename(columns=labels)
     counts = pd.DataFrame({"tokens": tokens.sum().astype(int), "documents": (tokens > 0).sum()})
     lines += ["", counts.to_string(), *_warnings(reading, counts), "", *_passages(reading)]
-    lines += [_example(), "", costs(reading, dict.fromkeys(_MODELS, model)).to_string()]
+    lines += [costs(reading, dict.fromkeys(_MODELS, model)).to_string()]
     lines += [
         f"  Estimated: 4 bytes a token, {PER_DOCUMENT} questions a document, rewrites as long as "
         f"their segments of {SEGMENT} tokens, answers of {ARMS} arms; no call repeated.",
@@ -73,17 +77,6 @@ def _passages(reading: Reading) -> list[str]:
             lines.append(f"{one.label}, in {document.document_id}:")
             lines += [*(f"  {line[:_MAX_WIDTH]}" for line in text), ""]
     return lines
-
-
-# A model's question about a table of the committed records, which a person has checked
-def _example() -> str:
-    checks = pd.read_csv(RECORDS / "CHECKS.csv", dtype=str, keep_default_na=False)
-    checks = checks[checks.structure.eq(structure_of("table").name) & checks.verdict.eq("good")]
-    row = checks.iloc[0]
-    return (
-        f"A model's question, on the record {row.document} of this repository:\n"
-        f"  {row.question}\n    {row.reference}"
-    )
 
 
 def costs(
@@ -147,33 +140,6 @@ def _training(study: Study, reading: Reading) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _print_plan(name: str, folder: str) -> None:
-    study = load_study(name, folder)
-    if not isinstance(study, Study) or study.kind != "documents":
-        raise BadStudy(
-            f"{name} makes its own texts: only a study of documents has a plan, such as "
-            "make plan STUDY=paper DOCUMENTS=path"
-        )
-    print("\n\n".join(table.to_string() for table in plan_study(study)))
-    print(
-        "Nothing was started. Tokens at 4 bytes each; rewritten texts as long as raw ones; hours "
-        f"at {_TOKENS_PER_SECOND:,} tokens/s\na GPU of an 8B model (published, not measured "
-        "here). Not estimated: 04_infer, retention, pairs, writing of checkpoints."
-    )
-
-
-def _print_look(folder: str, model: str) -> None:
-    place = Path(folder or EXAMPLE).expanduser()
-    print(look_at(place, model or MODEL))
-    after = (
-        "set base_model, annotator, normalizer and judge in studies/documents.yaml, then "
-        f"make study STUDY=documents DOCUMENTS={place}"
-        if folder
-        else "make look DOCUMENTS=path, with your own; or make study STUDY=records"
-    )
-    print(f"\nnext: {after}")
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run `python -m lib.run.plan [study] [--documents path] [--model id]`; without a study, look.
 
@@ -184,13 +150,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--documents", default="")
     parser.add_argument("--model", default="", help="whose price a look estimates")
     options = parser.parse_args(arguments)
+    name, folder = options.study, options.documents
     try:
-        if options.study:
-            _print_plan(options.study, options.documents)
-        else:
-            _print_look(options.documents, options.model)
+        if not name:
+            print(look_at(Path(folder or EXAMPLE).expanduser(), options.model or MODEL))
+            print("\nnext: make study STUDY=documents DOCUMENTS=path, with your models in its file")
+            return 0
+        study = load_study(name, folder)
+        if not isinstance(study, Study) or study.kind != "documents":
+            raise BadStudy(
+                f"{name} makes its own texts: only a study of documents has a plan, such as "
+                "make plan STUDY=paper DOCUMENTS=path"
+            )
+        print("\n\n".join(table.to_string() for table in plan_study(study)), _NOTE, sep="\n")
     except (BadInput, BadStudy, OSError) as error:
-        print(f"make {'plan' if options.study else 'look'}: {error}", file=sys.stderr)
+        print(f"make {'plan' if name else 'look'}: {error}", file=sys.stderr)
         return 2
     return 0
 

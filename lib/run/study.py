@@ -213,12 +213,9 @@ def run_study(study: str, documents: str = "", jobs: str = "all", profile: str =
         )
         return status
     print(f"\nThe study {name} is complete.\n\n{ending(name, *own.pipeline.report)}")
-    rows = load(name, "documents_rejected") if own.folder else []
-    if rows:
+    if rows := load(name, "documents_rejected") if own.folder else []:
         path = shown(data_path(name, "documents_rejected.jsonl"))
-        print(f"\n{len(rows)} entries of {own.folder} were left out, with reasons in {path}:")
-    for row in rows[:10]:
-        print(f"  {row.rejected_text}: {row.reason}")
+        print(f"\n{len(rows)} entries of {own.folder} were left out, with reasons in {path}")
     return 0
 
 
@@ -249,17 +246,10 @@ def _move_labels(folder: Path) -> None:
 
 
 def _notes(study: AnyStudy) -> list[str]:
-    bases = [  # nothing is trained in silence
-        f"the base model is made by studies/{other}.yaml and "
-        + ("is used" if data_path(other, "models").exists() else "is trained first")
-        for other in study.others
-    ]
-    is_new = study.expected_minutes and not data_path(study.name, "run.json").exists()
-    return [
-        *bases,
-        study.disclaimer,
-        f"about {study.expected_minutes:g} min on two cores" if is_new else "",
-    ]
+    notes = [f"its base model is made by studies/{other}.yaml" for other in study.others]
+    if study.expected_minutes and not data_path(study.name, "run.json").exists():
+        notes.append(f"about {study.expected_minutes:g} min on two cores")
+    return [*notes, study.disclaimer]
 
 
 def _run_graph(study: str, jobs: str, options: list[str], locks: list[TextIO]) -> int:

@@ -8,7 +8,7 @@ from lib.core.store import BadInput
 from lib.infer.generate import answer, generate_greedy, load
 from lib.infer.prompts import GenerationConfig, encoded, prompt_for
 from lib.tasks.answering import remove_partial, source_of
-from tests.conftest import make_query
+from tests.rows import query as make_query
 from tests.tiny_model import trained
 
 ANSWERS = {

@@ -5,8 +5,8 @@ import pytest
 from lib.infer.prompts import GenerationConfig, chat_prompt_for
 from lib.llm.calls import Calls
 from lib.tasks.answering import answer_over_endpoint
-from tests.conftest import make_query
 from tests.llm_server import Server
+from tests.rows import query as make_query
 
 COUNTS = {"Orbit": None, "Comet": 1, "Atlas": None}
 QUERIES = [

@@ -17,7 +17,7 @@ from lib.infer.loglik import (
 )
 from lib.infer.prompts import encoded
 from lib.tasks.answering import storage_table
-from tests.conftest import make_query
+from tests.rows import query as make_query
 from tests.tiny_model import trained
 
 PORTS = {"Orbit": "8443", "Comet": "1701", "Atlas": "9092", "Ingot": "5150"}

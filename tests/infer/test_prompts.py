@@ -6,7 +6,7 @@ from tokenizers import processors
 from lib.infer.prompts import chat_prompt_for, encoded, prompt_for
 from lib.lab.bases import train_tokenizer
 from lib.train.corpus import pack
-from tests.conftest import make_query
+from tests.rows import query as make_query
 
 LLAMA_3 = (
     "{{ bos_token }}{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}</s>"

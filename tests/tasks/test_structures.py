@@ -15,7 +15,8 @@ from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.facts import ask_facts
 from lib.lab.records import ATTRIBUTES, make_products, make_records
 from lib.llm.request import Reply
-from tests.conftest import make_answer, run_cells, table
+from tests.conftest import run_cells, table
+from tests.rows import answer as make_answer
 
 
 def test_names_of_structures_are_in_one_file_of_lib():
@@ -71,7 +72,7 @@ def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, mo
         max_new_tokens=4,
         max_new_tokens_list=4,
     )
-    answers = [make_answer(query.query_id, query.answer, "dapt") for query in queries]
+    answers = [make_answer(query.answer, query.query_id) for query in queries]
     save("four", "answers", answers, arm="dapt")
     arms = ["base", "dapt"]
     run_cells("05_judge", study="four", arms=arms)

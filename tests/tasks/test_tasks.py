@@ -22,7 +22,9 @@ from lib.structext.score import NO_ANSWER
 from lib.structext.score import TASK as STRUCTEXT
 from lib.tasks.answering import Source, opened, shown_to, sources_of
 from lib.tasks.task import final_answers, task_of, verdicts_of
-from tests.conftest import make_answer, make_query, run_cells
+from tests.conftest import run_cells
+from tests.rows import answer as make_answer
+from tests.rows import query as make_query
 from tests.tasks.capitals.task import QUERIES
 
 HOW = GenerationConfig(max_new_tokens_in_context=16)
@@ -57,7 +59,9 @@ def test_a_structured_text_that_does_not_fit_is_left_out_by_the_window_of_the_ar
         )
         for n in (5, 60, 300)
     ]
-    queries = [make_query(query_id=one.query_id, context=one.sample.reference) for one in asked]
+    queries = [
+        make_query(one.query_id, answer="two words", context=one.sample.reference) for one in asked
+    ]
 
     def shown(by: Source, config: GenerationConfig = HOW, window: int = 0):
         return shown_to(by, STRUCTEXT, queries, {"asked": asked}, config, window)
@@ -90,9 +94,9 @@ def test_structext_is_judged_by_its_final_answer_and_says_why_there_is_none():
     queries = [row for row in as_queries(asked) if row.query_id in ids]
     right = one.sample.answer
     replies = [
-        make_answer(ids[0], right),
-        make_answer(ids[1], f"{right}\n</answer>\n\nB"),
-        make_answer(ids[2], ""),
+        make_answer(right, ids[0]),
+        make_answer(f"{right}\n</answer>\n\nB", ids[1]),
+        make_answer("", ids[2]),
     ]
     answers, missing, verdicts = judged(STRUCTEXT, queries, replies, {"asked": asked})
     assert [row.answer for row in answers] == ["", right, ""]
@@ -147,9 +151,7 @@ def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the
     query = make_query(answer="5", start=start, end=start + 12)
     rows = {"documents": [Document(document_id="d", title="T", path="", text=text)]}
     (asked,) = opened([query], rows)
-    assert asked.context == (
-        "| part | n |\n| --- | --- |\n| seal | 5 |\n\nQuestion: Which port?\nAnswer:"
-    )
+    assert asked.context == ("| part | n |\n| --- | --- |\n| seal | 5 |\n\nQuestion: Who?\nAnswer:")
     with pytest.raises(BadInput, match="have their text"):
         opened([asked], rows)
     sources = sources_of(

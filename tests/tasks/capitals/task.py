@@ -1,7 +1,7 @@
 """A made-up system: capitals of three continents, asked with a one-line text."""
 
 from lib.tasks.task import Final, Task
-from tests.conftest import make_query
+from tests.rows import query as make_query
 
 CAPITALS = {
     "Europe": "Paris Rome Oslo Bern",
