@@ -57,13 +57,17 @@ def items_of(
     """Return every answer that has a text and a verdict in one judge's `verdicts`."""
     asked = {query.query_id: query for query in queries}
     judged = {(row.query_id, row.arm): row.verdict for row in verdicts}
-    items = []
-    for row in answers:
-        query, verdict = asked.get(row.query_id), judged.get((row.query_id, row.arm))
-        if query and verdict and row.answer.strip():
-            texts = {"question": query.question, "reference answer": query.answer}
-            items.append(_item(query, texts | {"answer": row.answer}, row.arm, verdict))
-    return items
+    return [
+        _item(
+            query,
+            {"question": query.question, "reference answer": query.answer, "answer": row.answer},
+            row.arm,
+            judged[row.query_id, row.arm],
+        )
+        for row in answers
+        if row.query_id in asked and (row.query_id, row.arm) in judged and row.answer.strip()
+        for query in [asked[row.query_id]]
+    ]
 
 
 def questions_of(queries: Iterable[Query]) -> list[Item]:

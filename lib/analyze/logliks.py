@@ -5,7 +5,15 @@ import json
 import numpy as np
 import pandas as pd
 
-from lib.analyze.stats import by_seed, cluster_interval, cluster_mean, holm, over_units, t_test
+from lib.analyze.stats import (
+    by_seed,
+    cluster_interval,
+    cluster_mean,
+    holm,
+    mean_of,
+    over_units,
+    t_test,
+)
 from lib.core.arms import ALL, BASE, is_trained, sorted_arms, split_arm
 from lib.core.records import STRUCTURES, Loss, Query, Retention, RetentionItem, Score
 from lib.core.store import BadInput, load, made_by, require_artifact
@@ -99,16 +107,15 @@ def _contrast(seeds: pd.DataFrame, second: str, first: str, structures: str) -> 
         for side, n in zip(sides, sizes, strict=True)
     ]
     each = (sides[0] - sides[1]).dropna(axis=1, how="all")
-    by_seed, is_second = each[is_left].mean(), None
-    if not is_left.all():
-        by_seed, is_second = by_seed - each[~is_left].mean(), is_left
-    mean, error, freedom = cluster_mean(each.mean(axis=1), clusters, is_second)
+    is_own = None if is_left.all() else is_left
+    own = mean_of(each, is_own)
+    mean, error, freedom = cluster_mean(each.mean(axis=1), clusters, is_own)
     parts, covers = [(error**2, freedom)], ONE_SEED if is_one else "documents"
     alone = t_test(mean, parts)
-    if not is_one and len(by_seed) > 1:
-        parts.append((by_seed.var() / len(by_seed), len(by_seed) - 1))
+    if not is_one and len(own) > 1:
+        parts.append((own.var() / len(own), len(own) - 1))
         covers = "documents and seeds"
-    return (len(used), clusters.nunique(), mean, *t_test(mean, parts), covers, [*by_seed], *alone)
+    return (len(used), clusters.nunique(), mean, *t_test(mean, parts), covers, [*own], *alone)
 
 
 def matched(end: pd.DataFrame, by_epoch: list[pd.DataFrame], registered: list[str]) -> pd.DataFrame:
@@ -141,31 +148,25 @@ def known_table(
     `known` is True if the text's log-likelihood or the share answered exceeds its limit.
     `rows` are those of `lib.analyze.tables.joined`.
     """
-    base = rows[rows.arm == BASE].assign(correct=rows.verdict == "correct")
-    each = base.groupby("cluster").agg(n=("correct", "size"), answered=("correct", "sum"))
-    table = pd.DataFrame(
-        [(row.document_id, row.n_tokens, row.loglik / row.n_tokens) for row in losses],
-        columns=["document", "tokens", "loglik"],
-    )
-    table = table.join(each, on="document").fillna({"n": 0, "answered": 0})
-    share = table.answered / table.n.where(table.n > 0, 1)
-    return (
-        table.assign(known=(table.loglik > most_loglik) | (share > most_share))
-        .astype({"n": int, "answered": int})
-        .sort_values("loglik", ascending=False)
-    )
+    right = rows[rows.arm == BASE].verdict.eq("correct").groupby(rows.cluster)
+    table = pd.DataFrame(map(vars, losses), columns=["document_id", "n_tokens", "loglik"])
+    table = table.set_axis(["document", "tokens", "loglik"], axis=1)
+    table["loglik"] /= table.tokens
+    table = table.join(right.agg(n="size", answered="sum"), on="document").fillna(0)
+    share = table.answered / table.n.clip(lower=1)
+    known = (table.loglik > most_loglik) | (share > most_share)
+    whole = {"n": int, "answered": int}
+    return table.assign(known=known).astype(whole).sort_values("loglik", ascending=False)
 
 
 def read_retention(study: str, arms: list[str]) -> list[Retention]:
     """What lib.retention has written. Raises BadInput naming an arm not yet measured."""
-    paths = [require_artifact(study, "retention", arm=arm).with_suffix(".json") for arm in arms]
-    return [
-        Retention(
-            **json.loads(path.read_text(encoding="utf-8")),
-            items=load(study, "retention", RetentionItem, arm=arm),
-        )
-        for arm, path in zip(arms, paths, strict=True)
-    ]
+    measured = []
+    for arm in arms:
+        path = require_artifact(study, "retention", arm=arm).with_suffix(".json")
+        items = load(study, "retention", RetentionItem, arm=arm)
+        measured.append(Retention(**json.loads(path.read_text(encoding="utf-8")), items=items))
+    return measured
 
 
 def table3(arms: list[Retention]) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Intervals and tests over clusters, seeds and bases: CR2, Wilson, t, sign flips, Holm."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
@@ -31,7 +32,7 @@ def wilson(count: float, n: int) -> tuple[float, float]:
     from statsmodels.stats.proportion import proportion_confint  # slow to import
 
     if not n:
-        return float("nan"), float("nan")
+        return np.nan, np.nan
     share, ends = count / n, proportion_confint(count, n, method="wilson")
     low, high = np.clip(ends, (0, share), (share, 1))  # rounding may move an end past the share
     return float(low), float(high)
@@ -52,7 +53,7 @@ def cluster_mean(
     for sign, side in zip((1, -1), sides, strict=False):
         n, own = side.sum(), codes[side]
         if not n:
-            return (float("nan"),) * 3
+            return (np.nan,) * 3
         share, middle = np.bincount(own, minlength=len(names)) / n, values[side].mean()
         with np.errstate(divide="ignore", invalid="ignore"):
             adjusted = 1 / np.sqrt(1 - share)
@@ -61,7 +62,7 @@ def cluster_mean(
             covariance += apart * np.outer(adjusted, adjusted) / n
         mean += sign * middle
     if not np.isfinite(covariance).all():  # a cluster has all values of a side
-        return float(mean), float("nan"), float("nan")
+        return float(mean), np.nan, np.nan
     freedom = np.trace(covariance) ** 2 / (covariance**2).sum()
     return float(mean), float(np.sqrt((scores**2).sum())), float(freedom)
 
@@ -84,20 +85,19 @@ def over_units(values: Sequence[float]) -> dict[str, float]:
     `p_flips` is of `sign_flip_p`. NaN values are left out; low, high, p and p_flips are NaN with
     fewer than two values or equal ones.
     """
-    values = pd.Series(values, dtype=float).dropna().to_numpy()
-    found = {"n": len(values), "estimate": values.mean() if len(values) else np.nan}
-    found |= dict.fromkeys(("low", "high", "sd", "p", "p_flips"), np.nan)
-    if len(values) < 2:
-        return found
-    found["sd"] = float(values.std(ddof=1))
-    if found["sd"] < ROUNDING:
-        return found
-    from scipy.stats import ttest_1samp  # slow to import
-
-    test = ttest_1samp(values, 0)
-    low, high = map(float, test.confidence_interval(1 - ALPHA))
-    tests = {"p": float(test.pvalue), "p_flips": sign_flip_p(values)}
-    return found | {"low": low, "high": high} | tests
+    values = pd.Series(values, dtype=float).dropna()
+    n, mean, sd = len(values), values.mean(), values.std()
+    low, high, p = t_test(mean, [(sd**2 / max(n, 1), n - 1)])
+    flips = np.nan if np.isnan(p) else sign_flip_p(values.to_numpy())
+    return {
+        "n": n,
+        "estimate": mean,
+        "low": low,
+        "high": high,
+        "sd": sd,
+        "p": p,
+        "p_flips": flips,
+    }
 
 
 def share_interval(
@@ -111,7 +111,7 @@ def share_interval(
     values = np.asarray(values, dtype=float)
     mean, error, freedom = cluster_mean(values, clusters)
     if np.isnan(error):
-        return float("nan"), float("nan")
+        return np.nan, np.nan
     n, spread = len(values), max(0.0, mean * (1 - mean))
     each = 1 / n
     if np.ptp(values) > 1e-6:  # ROUGE's F of equal texts is 1 - 5e-9
@@ -123,10 +123,9 @@ def share_interval(
     variance, freedom = satterthwaite(parts)
     z2 = float(stdtrit(freedom, 1 - ALPHA / 2)) ** 2 * variance
     middle, reach = mean + z2 / 2, (z2 * spread + z2**2 / 4) ** 0.5
-    return (
-        float(np.clip((middle - reach) / (1 + z2), 0, mean)),
-        float(np.clip((middle + reach) / (1 + z2), mean, 1)),
-    )
+    ends = np.array([middle - reach, middle + reach]) / (1 + z2)
+    low, high = np.clip(ends, (0, mean), (mean, 1))
+    return float(low), float(high)
 
 
 def satterthwaite(parts: Iterable[tuple[float, float]]) -> tuple[float, float]:
@@ -142,7 +141,7 @@ def t_test(mean: float, parts: Iterable[tuple[float, float]]) -> tuple[float, fl
     """
     parts = [*parts]
     if not sum(variance for variance, _ in parts) > ROUNDING**2:
-        return (float("nan"),) * 3
+        return (np.nan,) * 3
     variance, freedom = satterthwaite(parts)
     error = variance**0.5
     reach = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
@@ -157,7 +156,7 @@ def sign_flip_p(values: np.ndarray) -> float:
     """
     varied = values[np.abs(values) > ROUNDING]
     if not len(varied):
-        return 1.0 if len(values) else float("nan")
+        return 1.0 if len(values) else np.nan
     steps = min(20_000, 4_000_000 // len(varied))
     whole = np.rint(steps * varied / np.abs(varied).max()).astype(int)
     unit = np.gcd.reduce(whole)
@@ -185,12 +184,12 @@ def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[st
     its document. A query belongs to the entity of the facts that its span overlaps, or to the only
     entity of its document.
     """
-    by_document: dict[str, list[Fact]] = {}
+    by_document: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
-        by_document.setdefault(fact.document_id, []).append(fact)
+        by_document[fact.document_id].append(fact)
     clusters = {}
     for query in queries:
-        known = by_document.get(query.document_id, [])
+        known = by_document[query.document_id]
         met = [fact.entity for fact in known if fact.start < query.end and query.start < fact.end]
         entities = set(met or [fact.entity for fact in known])
         clusters[query.query_id] = entities.pop() if len(entities) == 1 else query.document_id
@@ -202,6 +201,11 @@ def by_seed(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     names = pd.DataFrame([split_arm(arm) for arm in rows.arm], rows.index, ["arm", "seed"])
     query = ["query_id", "structure", "cluster"]
     return rows.assign(**names).pivot_table(value, query, ["arm", "seed"])
+
+
+def mean_of(seeds: pd.DataFrame, is_own: np.ndarray | None) -> pd.Series:
+    """Return each seed's mean over the queries, or over those of `is_own` minus the others."""
+    return seeds.mean() if is_own is None else seeds[is_own].mean() - seeds[~is_own].mean()
 
 
 def _answered(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -282,10 +286,9 @@ def _difference(
     used, bound = 100 * _of(seeds, structure, beyond), 200 if beyond else 100
     clusters, is_own = used.index.get_level_values("cluster"), None
     sides = {"first": used[first], "second": used[second]}
-    each = {side: cells.mean() for side, cells in sides.items()}
     if beyond:
         is_own = used.index.isin([structure], level="structure")
-        each = {side: one[is_own].mean() - one[~is_own].mean() for side, one in sides.items()}
+    each = {side: mean_of(one, is_own) for side, one in sides.items()}
     change = sides["second"].mean(axis=1) - sides["first"].mean(axis=1)
     mean, error, freedom = cluster_mean(change, clusters, is_own)
     has_seeds = len(each["second"]) > 1 and (first == BASE or len(each["first"]) > 1)

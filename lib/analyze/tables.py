@@ -130,20 +130,12 @@ def table1(queries: list[Query]) -> pd.DataFrame:
 
     entity_words is the mean over queries of answer words / entities, as in the paper.
     """
-    cells = [
-        (
-            query.structure,
-            len(query.question.split()),
-            len(query.answer.split()),
-            None
-            if query.entity_count is None
-            else sum(1 for line in query.answer.splitlines() if line.strip()),
-        )
-        for query in queries
-    ]
-    numbers = ["question", "answer", "entities"]
-    rows = pd.DataFrame(cells, columns=["structure", *numbers])
-    rows = rows.astype(dict.fromkeys(numbers, float))
+    names = ["structure", "question", "answer", "entity_count"]
+    rows = pd.DataFrame(map(vars, queries), columns=names)
+    words = rows[names[1:3]].map(lambda text: len(text.split()))
+    lines = rows.answer.map(lambda text: sum(map(bool, map(str.strip, text.splitlines()))))
+    words["entities"] = lines.where(rows.entity_count.notna())
+    rows = words.astype(float).assign(structure=rows.structure)
     rows = pd.concat([rows, rows.assign(structure=ALL, entities=float("nan"))])
     each = rows.assign(entity=rows.answer / rows.entities).groupby("structure")
     ends, mean = ["mean", "min", "max"], "mean"

@@ -1,5 +1,6 @@
 """The ledger: where an answer is found, and the first stage that loses it."""
 
+import itertools
 import random
 
 import pytest
@@ -63,18 +64,16 @@ def test_an_answer_in_training_is_in_a_piece_of_a_block_and_a_lost_one_in_none(
     decoded = [" ".join(TOKENIZER.decode(ids).split()) for ids in blocks.input_ids]
     ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {arm: trained})
     assert len(ledger) == len(QUERIES) == len(FACTS) == 108
-    asked = {query.query_id: query for query in QUERIES}
     values = [query.answer for query in QUERIES]
-    for row in ledger:
-        one = asked[row.query_id]
+    for one, row in zip(QUERIES, ledger, strict=True):
         items = split_items(one.answer, one.entity_count)
         is_there = any(all(item in text for item in items) for text in decoded)
         if row.lost_at == "":
             assert is_there, row
-        elif values.count(asked[row.query_id].answer) == 1 and len(items[0]) > 8:
+        elif values.count(one.answer) == 1 and len(items[0]) > 8:
             assert not is_there, row
-    assert {row.lost_at for row in ledger} <= {"", "segment", "extraction", "split", "block"}
-    assert {"", "split"} < {row.lost_at for row in ledger}
+    lost = {row.lost_at for row in ledger}
+    assert {"", "split"} < lost <= {"", "segment", "extraction", "split", "block"}
 
 
 TEXT = (
@@ -115,35 +114,19 @@ def row_of(
     """Return the row of one query on TEXT, cut at `border`, with this first rewrite."""
     document = Document(document_id="d", title="Corvane", path="", text=TEXT)
     borders = [0, *([TEXT.index(border)] if border else []), len(TEXT)]
-    segments = [
-        Segment(
-            segment_id=f"s{n}",
-            document_id="d",
-            start=start,
-            end=end,
-            text=TEXT[start:end],
-            n_tokens=1,
-        )
-        for n, (start, end) in enumerate(zip(borders, borders[1:], strict=False))
-    ]
-    rewrites = [
-        Normalized(
-            segment_id=one.segment_id,
-            document_id="d",
-            rating=None,
-            remark="",
-            text=" ".join(text for at, text in SENTENCES.items() if one.start <= at < one.end),
-            dropped="",
-        )
-        for one in segments
-    ]
+    segments, rewrites = [], []
+    for n, (start, end) in enumerate(itertools.pairwise(borders)):
+        place = {"segment_id": f"s{n}", "document_id": "d"}
+        here = {"start": start, "end": end, "text": TEXT[start:end], "n_tokens": 1}
+        segments.append(Segment(**place, **here))
+        text = " ".join(text for at, text in SENTENCES.items() if start <= at < end)
+        rewrites.append(Normalized(**place, rating=None, remark="", text=text, dropped=""))
     if rewritten is not None:
         rewrites[0] = rewrites[0].model_copy(update={"text": rewritten, "dropped": dropped})
     corpus = read_corpus("", corpus_of(arm), segments, rewrites, held_out)
     trained = Trained(corpus, TOKENIZER, block_size, "document", corpus_of(arm))
-    return make_ledger(
-        [query("q", **ASKED | asked)], [document], segments, rewrites, {arm: trained}
-    )[0]
+    asked = [query("q", **ASKED | asked)]
+    return make_ledger(asked, [document], segments, rewrites, {arm: trained})[0]
 
 
 @pytest.mark.parametrize(
@@ -167,10 +150,7 @@ def row_of(
     ],
 )
 def test_the_first_stage_that_loses_an_answer(asked, given, lost_at):
-    row = row_of(asked, **given)
-    assert row.lost_at == lost_at
-    if not lost_at and "border" not in given and given["rewritten"].startswith("The tools"):
-        assert "DRILL" in row.passage
+    assert row_of(asked, **given).lost_at == lost_at
 
 
 def test_a_block_may_cut_an_answer():
@@ -216,6 +196,8 @@ def test_of_several_places_the_sentence_most_like_the_question_counts():
     text = "The memory size of Corvane is 80 MB. The port of Corvane is 80."
     start, _ = nearest("80", text, "What is the port of Corvane?")
     assert start == text.rindex("80")
+    rewritten = "The tools of Corvane are a DRILL and a Hex\nKey."
+    assert "DRILL" in row_of(TOOLS, rewritten=rewritten).passage
 
 
 def test_the_table_adds_up_to_the_ledger():
@@ -236,16 +218,9 @@ def test_an_arm_is_read_as_it_was_trained_and_other_text_is_refused(tmp_path, mo
     folder = tmp_path / "data" / "lab" / "models" / "dapt@2"
     TOKENIZER.save_pretrained(folder)
     blocks = pack(trained.corpus.training, TOKENIZER, 48, "document")
-    write_json(
-        folder / "training.json",
-        {
-            "held_out": trained.corpus.held_out,
-            "base_model": "",
-            "block_size": 48,
-            "packing": "document",
-            "fingerprint": {"data.training": blocks.digest()},
-        },
-    )
+    setting = {"base_model": "", "block_size": 48, "packing": "document"}
+    setting |= {"fingerprint": {"data.training": blocks.digest()}}
+    write_json(folder / "training.json", setting | {"held_out": trained.corpus.held_out})
     again = read_trained("lab", "dapt@2", segments, normalized)
     assert again.corpus == trained.corpus
     with pytest.raises(BadInput, match="03_train.ipynb with arm dapt@2"):

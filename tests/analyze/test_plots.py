@@ -51,16 +51,8 @@ def texts(artists) -> list[str]:
 @styled
 def test_an_unknown_interval_or_estimate_is_not_drawn():
     figure, (axes,) = panels(1, 2)
-    forest(
-        axes,
-        [0, 1, 2],
-        [5, 6, NAN],
-        [4, NAN, NAN],
-        [7, NAN, NAN],
-        filled=[True, False, True],
-        label="dapt",
-        **marker(1),
-    )
+    known = {"estimate": [5, 6, NAN], "low": [4, NAN, NAN], "high": [7, NAN, NAN]}
+    forest(axes, [0, 1, 2], **known, filled=[True, False, True], label="dapt", **marker(1))
     name_rows(axes, ["a", "b", "c"], zero=True)
     finish(figure)
     assert interval_ends(axes) == [4, 7]
@@ -80,17 +72,17 @@ def test_a_heat_map_has_a_text_in_every_cell():
 
 def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    plotted, before = pd.DataFrame({"x": [0.5, 1]}), mpl.rcParams["pdf.fonttype"]
-    figures = [styled(panels)(2, 2, names=("a", "b"))[0] for _ in range(2)]
-    path = save("s", "f", figures[0], plotted)
-    endings = (".pdf", ".svg", ".png", ".csv")
-    first = {ending: path.with_suffix(ending).read_bytes() for ending in endings}
-    assert save("s", "f", figures[1], plotted).suffix == ".png"
-    assert first == {ending: path.with_suffix(ending).read_bytes() for ending in first}
-    assert b"/FontFile2" in first[".pdf"] and b"/Type3" not in first[".pdf"]  # TrueType
-    assert first[".csv"] == b"x\n0.5\n1.0\n"
+    before, found = mpl.rcParams["pdf.fonttype"], []
+    for _ in range(2):
+        figure = styled(panels)(2, 2, names=("a", "b"))[0]
+        path = save("s", "f", figure, pd.DataFrame({"x": [0.5, 1]}))
+        found.append({one.suffix: one.read_bytes() for one in path.parent.glob("f.*")})
+    assert path.suffix == ".png" and found[0] == found[1]
+    assert {*found[0]} == {".pdf", ".svg", ".png", ".csv"}
+    assert b"/FontFile2" in found[0][".pdf"] and b"/Type3" not in found[0][".pdf"]  # TrueType
+    assert found[0][".csv"] == b"x\n0.5\n1.0\n"
     assert mpl.rcParams["pdf.fonttype"] == before  # the style stays with the figures
-    assert np.isclose(figures[0].get_figwidth(), 6.3)
+    assert np.isclose(figure.get_figwidth(), 6.3)
 
 
 def test_a_shown_figure_is_an_image_with_its_alt_text(tmp_path, monkeypatch):
@@ -148,22 +140,13 @@ def test_a_bar_of_unknown_height_is_a_dash_and_rounding_never_reverses_an_interv
 
 
 def test_forests_draw_every_known_interval_and_fill_what_differs():
-    rows = pd.concat(
-        [
-            rows_of("natural", base="0" * 12, dapt="1" * 11 + "0"),
-            rows_of("tabular", base="0" * 12, dapt="0" * 12),
-        ]
-    )
+    arms = {"base": "0" * 12, "dapt": "1" * 11 + "0"}
+    rows = pd.concat([rows_of(**arms), rows_of("tabular", **arms | {"dapt": "0" * 12})])
     table = paired(rows)
     axes = draw_paired(table)[0].axes[0]
-    known = table.dropna(subset="low_points")
-    assert interval_ends(axes) == sorted(
-        known[["low_points", "high_points"]].round(6).to_numpy().ravel()
-    )
-    hollow = [
-        y for line in axes.lines if line.get_markerfacecolor() == "white" for y in line.get_ydata()
-    ]
-    assert len(hollow) == (table[table.n > 0].differs == 0).sum()
-    seeds = spread(rows)
-    figure, _ = draw_seeds(seeds)
+    ends = table[["low_points", "high_points"]].dropna().round(6)
+    assert interval_ends(axes) == sorted(ends.to_numpy().ravel())
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert sum(len(line.get_ydata()) for line in hollow) == (~table.differs[table.n > 0]).sum()
+    figure, _ = draw_seeds(spread(rows))
     assert texts(figure.legends[0].get_texts()) == ["base", "raw text"]
