@@ -1,4 +1,4 @@
-"""A real Slurm on this machine: `python -m tests.slurm_cluster COMMAND` runs COMMAND in it.
+"""A real Slurm on this machine.
 
 Munge, slurmctld and one slurmd per node run in a folder, under the user who calls. Without control
 groups, Slurm measures the memory of a job each second and kills it above its limit.
@@ -9,8 +9,6 @@ import pwd
 import shutil
 import socket
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -163,10 +161,3 @@ def _until(condition, folder: Path, seconds: float = 60.0) -> None:
             logs = [path.read_text()[-1000:] for path in sorted(folder.glob("*.log"))]
             raise RuntimeError("the cluster is not ready:\n" + "\n".join(logs))
         time.sleep(0.2)
-
-
-if __name__ == "__main__":
-    if missing():
-        sys.exit(missing())
-    with tempfile.TemporaryDirectory() as name, slurm(Path(name) / "cluster") as reach:
-        sys.exit(subprocess.run(sys.argv[1:], check=False, env={**os.environ, **reach}).returncode)
