@@ -164,8 +164,7 @@ def _balance(fit: list[Candidate], count: int) -> list[Candidate]:
     chosen = []
     for structure, pool in pools.items():
         n_parts = shares[structure]
-        edges = [round(part * len(pool) / max(n_parts, 1)) for part in range(n_parts + 1)]
-        chosen += [pool[left] for left in edges[:-1]]
+        chosen += [pool[round(part * len(pool) / n_parts)] for part in range(n_parts)]
     return chosen
 
 

@@ -13,8 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
 from lib.core.records import UNKNOWN, Document, Rejected, listed
-from lib.core.store import BadInput, write_text
+from lib.core.store import BadInput, package_file, write_text
 from lib.documents import docx, html, office, pdf
 from lib.documents.convert import Converted, Worker
 from lib.documents.markdown import CONTENT, Block, parse, title_of
@@ -40,6 +42,14 @@ _NEWER = dict(
     for pair in ".doc:.docx .rtf:.docx .odt:.docx .xls:.xlsx .ods:.xlsx .ppt:.pptx .odp:.pptx "
     ".rst:.html".split()
 )
+
+# Languages by frequent words that carry no topic, or by their script
+_LANGUAGES = yaml.safe_load(package_file("documents/languages.yaml").read_text("utf-8"))
+_NOT_WORDS = re.compile(r"`[^`\n]+`|<[^<>\n]+>|https?://\S+|\]\([^()\n]*\)")
+_WORD = re.compile(r"(?<![\w./_-])[^\W\d_]+(?![\w/_])")
+_SHARE = 0.36  # of running English that are its frequent words; of the others about as many
+_FEW_WORDS = 30  # too few to judge by
+_RUNNING = 30  # characters of a paragraph or item; less is a label or a cell
 
 
 @dataclass(frozen=True)
@@ -210,68 +220,6 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
     ), tokens
 
 
-# The most frequent words of running text that carry no topic.
-_FUNCTION_WORDS = {
-    language: frozenset(words.split())
-    for language, words in {
-        "en": "the of and to in is that for with on as are be this it by or from at not you "
-        "can if when an which will has have",
-        "de": "der die das und in ist zu den mit von für auf nicht ein eine des dem sich "
-        "werden wird im auch bei oder sind kann zum zur einer einen",
-        "fr": "le la les de des et en un une du est pour que dans qui sur par au avec ce pas "
-        "plus ou sont il cette peut être aux vous",
-        "es": "el la los las de del y en un una es para que por con se no su al como más o "
-        "este esta puede son si cuando lo sin",
-        "it": "il la di e che un una per in del della con non si è sono da le i gli al dei "
-        "nel alla come più o questo può essere",
-        "pt": "o a os as de do da e em um uma é para que por com não se no na dos das ao como "
-        "mais ou este pode são você",
-        "nl": "de het een en van in is op te dat met voor niet zijn aan er bij ook door als "
-        "worden of wordt om naar uit kan deze je",
-        "sv": "och att det i en är på som för med av den till inte ett om har de kan från "
-        "eller vid ska när du detta finns så",
-        "da": "og at det i en er på som for med af den til ikke et om har de kan fra eller "
-        "ved skal når du der hvis så",
-        "nb": "og å det i en er på som for med av den til ikke et om har de kan fra eller ved "
-        "skal når du hvis så dette",
-        "fi": "ja on ei se että joka tai kun voi ovat jos mutta niin kuin myös sen ole sekä "
-        "tämä olla jotka mukaan",
-        "pl": "i w na z do się nie jest to że o od po jak dla przez lub są oraz może być przy "
-        "za tym które który",
-        "cs": "a v se na je že s z do pro k i o jako nebo by po jsou při není být může které "
-        "který pokud tak",
-        "hu": "a az és hogy nem is egy ez van meg vagy de ha csak el már kell lehet azt mint "
-        "amely nem lesz",
-        "ro": "și de în la cu o un pe care este nu să din pentru mai sau sunt ca prin dacă fi "
-        "acest poate",
-        "tr": "ve bir bu için ile de da olarak olan veya gibi daha değil ise her çok en kadar "
-        "sonra ne var",
-        "id": "yang dan di untuk dengan dari ini pada adalah tidak ke dalam atau dapat akan "
-        "itu jika oleh anda juga",
-        "vi": "và của là có được cho các trong một không với này để khi những người từ đã trên về",
-    }.items()
-}
-# Languages that their script decides, and how many letters make about a word.
-_SCRIPTS = {
-    "ja": (r"[\u3040-\u30ff]", 1.0),
-    "ko": (r"[\uac00-\ud7af]", 2.5),
-    "zh": (r"[\u4e00-\u9fff]", 1.7),
-    "ru": (r"[\u0400-\u04ff]", 6.0),
-    "uk": (r"[іїєґІЇЄҐ]", 0.3),
-    "el": (r"[\u0370-\u03ff]", 6.0),
-    "ar": (r"[\u0600-\u06ff]", 5.0),
-    "fa": (r"[پچژگ]", 0.2),
-    "he": (r"[\u0590-\u05ff]", 5.0),
-    "hi": (r"[\u0900-\u097f]", 5.0),
-    "th": (r"[\u0e00-\u0e7f]", 5.0),
-}
-_NOT_WORDS = re.compile(r"`[^`\n]+`|<[^<>\n]+>|https?://\S+|\]\([^()\n]*\)")
-_WORD = re.compile(r"(?<![\w./_-])[^\W\d_]+(?![\w/_])")
-_SHARE = 0.36  # of running English that are its function words above; of the others about as many
-_FEW_WORDS = 30  # too few to judge by
-_RUNNING = 30  # characters of a paragraph or item; less is a label or a cell
-
-
 def language_of(blocks: Iterable[Block]) -> str:
     """Return the ISO 639-1 code of the language that most of the running text is in.
 
@@ -287,15 +235,12 @@ def language_of(blocks: Iterable[Block]) -> str:
     text = _NOT_WORDS.sub(" ", "\n".join(parts))
     words = Counter(word.lower() for word in _WORD.findall(text))
     amounts = {
-        language: sum(words[word] for word in known) / _SHARE
-        for language, known in _FUNCTION_WORDS.items()
+        language: sum(words[word] for word in {*known.split()}) / _SHARE
+        for language, known in _LANGUAGES["words"].items()
     }
-    if not text.isascii():
-        amounts |= {
-            language: len(re.findall(letters, text)) / size
-            for language, (letters, size) in _SCRIPTS.items()
-        }
-    n_words = max(words.total(), *(amounts.get(language, 0) for language in _SCRIPTS))
+    scripts = {} if text.isascii() else _LANGUAGES["scripts"]
+    amounts |= {name: len(re.findall(letters, text)) / n for name, (letters, n) in scripts.items()}
+    n_words = max([words.total(), *map(amounts.get, scripts)])
     found = max(amounts, key=amounts.__getitem__)
     if n_words < _FEW_WORDS:
         return ""

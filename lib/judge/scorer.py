@@ -145,14 +145,12 @@ def judge(
     decisions = decide(answered, [given[query.query_id] for query in answered])
     decided = {query.query_id: one for query, one in zip(answered, decisions, strict=True)}
     no_row = "unscored", f"no answer row: run {made_by('answers')} for this query"
-    verdicts = []
-    for query in queries:
-        other = ("incorrect", "empty answer") if query.query_id in given else no_row
-        verdict, reason = decided.get(query.query_id, other)
-        verdicts.append(
-            Verdict(query_id=query.query_id, arm=arm, judge=judge, verdict=verdict, reason=reason)
-        )
-    return verdicts
+    rows = []
+    for name in (query.query_id for query in queries):
+        other = ("incorrect", "empty answer") if name in given else no_row
+        verdict, reason = decided.get(name, other)
+        rows.append(Verdict(query_id=name, arm=arm, judge=judge, verdict=verdict, reason=reason))
+    return rows
 
 
 def check_single_arm(queries: list[Query], answers: list[Answer]) -> tuple[str, dict[str, str]]:

@@ -5,7 +5,7 @@ import json
 import math
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, chain, groupby
 from pathlib import Path
 from random import Random
@@ -47,19 +47,14 @@ class PackedBlocks:
         return {name: getattr(self, name)[index] for name in names}
 
     def __add__(self, other: "PackedBlocks") -> "PackedBlocks":
-        return PackedBlocks(
-            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return PackedBlocks(*(own + more for own, more in pairs))
 
     def padded_to(self, multiple: int) -> "PackedBlocks":
         """The blocks, and blocks without loss up to a multiple of `multiple`."""
         size, missing = len(self.input_ids[0]), -len(self) % multiple
-        return replace(
-            self,
-            input_ids=self.input_ids + [[0] * size] * missing,
-            labels=self.labels + [[IGNORED] * size] * missing,
-            position_ids=self.position_ids + [list(range(size))] * missing,
-        )
+        rows = ([0] * size, [IGNORED] * size, list(range(size)))
+        return self + PackedBlocks(*([row] * missing for row in rows), 0, 0)
 
     def digest(self) -> str:
         """Hash of tokens, labels and positions."""
@@ -85,11 +80,6 @@ class Corpus:
     dropped: list[str]  # segment ids of the training share without a text in this corpus
     places: dict[str, tuple[int, int]]  # segment id -> index in `training`, character offset
     n_added: int  # the last texts in `training`
-
-    @property
-    def facts(self) -> dict[str, object]:
-        """What training.json says of it."""
-        return {"held_out": self.held_out, "dropped": self.dropped, "added": self.n_added}
 
     @property
     def summary(self) -> str:
@@ -142,7 +132,8 @@ def for_arm(
     training = pack(texts.training, tokenizer, block_size, packing)
     is_validated = texts.validation and include_study_records
     validation = pack(texts.validation, tokenizer, block_size, packing) if is_validated else None
-    facts = {"texts": kind, "packing": packing, **texts.facts, "own_blocks": training.digest()}
+    facts = {"texts": kind, "packing": packing, "held_out": texts.held_out}
+    facts |= {"dropped": texts.dropped, "added": texts.n_added, "own_blocks": training.digest()}
     summary = f"{kind}: {len(segments)} segments, {texts.summary}"
     if replay_share:
         wanted = training.n_tokens * replay_share / (1 - replay_share)
