@@ -7,7 +7,7 @@ import pytest
 
 from lib.annotate.llm_annotator import llm_annotator as annotator
 from lib.annotate.questions import Candidate, annotate, violation
-from lib.core.records import Answer, Document, Query, Segment
+from lib.core.records import Document
 from lib.core.store import REPOSITORY
 from lib.judge.llm_judge import judge_with_llm as decider
 from lib.judge.scorer import judge
@@ -16,6 +16,7 @@ from lib.normalize.rewrite import llm_normalizer as normalizer
 from lib.normalize.rewrite import normalize
 from lib.normalize.segment import KEPT
 from tests.llm_server import Server, completion
+from tests.rows import answer, query, segments_of
 
 PLAYED = [
     json.loads(line)
@@ -79,24 +80,18 @@ def test_an_annotators_reply_gives_its_usable_pairs_and_the_reasons_of_the_other
     queries, rejected = annotate([document(number, RECORD)], annotator("some-model", calls))
     assert sorted(query.answer for query in queries) == sorted(case["answers"])
     assert sorted(row.reason.split(":")[0] for row in rejected) == sorted(case["refused"])
-    for query in queries:
-        assert query.source_reference == RECORD[query.start : query.end]
-        assert not violation(
-            Candidate(query.question, query.answer, query.block_type, query.start, query.end),
-            RECORD,
-        )
+    for one in queries:
+        assert one.source_reference == RECORD[one.start : one.end]
+        asked = Candidate(one.question, one.answer, one.block_type, one.start, one.end)
+        assert not violation(asked, RECORD)
 
 
 @pytest.mark.parametrize(("number", "case"), of("normalize"))
 def test_a_rewrite_is_taken_out_dropped_with_its_reason_or_refused_by_the_audit(
     number, case, calls
 ):
-    segment = Segment(
-        segment_id="s", document_id="d", start=0, end=len(PART), text=PART, n_tokens=9
-    )
-    (row,) = normalize(
-        [segment], [document(number, PART)], normalizer("some-model", "records", calls)
-    )
+    engine = normalizer("some-model", "records", calls)
+    (row,) = normalize(segments_of("d", PART), [document(number, PART)], engine)
     assert (row.text, row.rating) == (case["text"], case["rating"])
     assert row.dropped.startswith(case["dropped"]) and bool(row.dropped) != bool(row.text)
     assert row.remark.startswith(KEPT) == case["kept"]
@@ -104,27 +99,7 @@ def test_a_rewrite_is_taken_out_dropped_with_its_reason_or_refused_by_the_audit(
 
 @pytest.mark.parametrize(("number", "case"), of("judge"))
 def test_a_judges_reply_is_a_verdict_or_unscored(number, case, calls):
-    query = Query(
-        query_id="q",
-        document_id="d",
-        question=f"Which port has case-{number}?",
-        answer="8443",
-        source_reference="",
-        start=0,
-        end=0,
-        block_type="prose",
-        entity_count=None,
-    )
-    answer = Answer(query_id="q", arm="dapt", answer="Port 8443", n_tokens=1, truncated=False)
-    (verdict,) = judge([query], [answer], decider("some-model", calls), "some-model")
+    asked = query(question=f"Which port has case-{number}?", answer="8443")
+    decide = decider("some-model", calls)
+    (verdict,) = judge([asked], [answer("Port 8443")], decide, "some-model")
     assert verdict.verdict == case["verdict"] and verdict.reason
-
-
-def test_no_two_replies_are_the_same_and_each_stage_has_good_and_bad_ones():
-    assert len({one["reply"] for one in PLAYED if one["reply"]}) >= 60
-    assert {
-        bool(
-            one.get("answers") or one.get("text") or one.get("verdict") in ("correct", "incorrect")
-        )
-        for one in PLAYED
-    } == {True, False}

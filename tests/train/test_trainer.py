@@ -1,8 +1,6 @@
 """Training at a tiny size: it learns, resumes to the same weights, and reuses no other run."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -26,17 +24,8 @@ from lib.train.config import TrainConfig, training_length
 from lib.train.corpus import pack
 from lib.train.trainer import MOST_TOKENS, PRODUCTS, ROWS, ScoreAfter, fastest_attention, train
 
-TEXTS = [
-    f"The default port of Ardwin {name} is {port}."
-    for name, port in (
-        ("Orbit", 8443),
-        ("Comet", 1701),
-        ("Atlas", 5060),
-        ("Lotus", 9092),
-        ("Drift", 6379),
-        ("Ingot", 2049),
-    )
-]
+PORTS = {"Orbit": 8443, "Comet": 1701, "Atlas": 5060, "Lotus": 9092, "Drift": 6379, "Ingot": 2049}
+TEXTS = [f"The default port of Ardwin {name} is {port}." for name, port in PORTS.items()]
 TOKENIZER = train_tokenizer(TEXTS, 320)
 RECIPE = TrainConfig(
     epochs=12,
@@ -110,21 +99,10 @@ def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(un
         "from pathlib import Path; from tests.train.test_trainer import run; "
         f"run(Path({str(output)!r}))"
     )
-    child = subprocess.Popen(
-        [sys.executable, "-c", code],
-        cwd=REPOSITORY,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 120
-    while (
-        not list(tmp_path.glob(".dapt/checkpoint-*/complete"))
-        and child.poll() is None
-        and time.monotonic() < deadline
-    ):
-        time.sleep(0.002)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
+    with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY) as child:
+        while not list(tmp_path.glob(".dapt/checkpoint-*/complete")) and child.poll() is None:
+            time.sleep(0.002)
+        child.kill()
     found = list(tmp_path.glob(".dapt/checkpoint-*"))
     assert not output.exists() and found, "it was killed too early or too late"
     last = max(int(path.name.split("-")[1]) for path in found)
@@ -154,19 +132,13 @@ def test_arms_of_unequal_texts_make_equal_updates_and_scoring_between_epochs_cha
     ]
     assert [(one.updates, one.schedule_updates) for one in lengths] == [(10, 10)] * 2
     assert [one.epochs for one in lengths] == pytest.approx([10 / 3, 10])
-    scored = []
-    run(
-        tmp_path / "dapt",
-        callbacks=[
-            ScoreAfter(
-                {3: 1, 36: 12},
-                lambda model, epoch: scored.append(
-                    (epoch, token_scores(model, [Sequence([5, 6, 7], [2])], 1))
-                ),
-            )
-        ],
-    )
-    assert [epoch for epoch, _ in scored] == [1, 12]
+    scored = {}
+
+    def score(model, epoch: int) -> None:
+        scored[epoch] = token_scores(model, [Sequence([5, 6, 7], [2])], 1)
+
+    run(tmp_path / "dapt", callbacks=[ScoreAfter({3: 1, 36: 12}, score)])
+    assert list(scored) == [1, 12]
     assert same(weights(tmp_path / "dapt"), weights(unbroken[0]))
 
 
