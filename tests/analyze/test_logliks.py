@@ -23,20 +23,15 @@ ROWS = pd.DataFrame(
 def test_a_gain_is_over_the_base_on_the_same_answers():
     table = logliks.logliks_table(ROWS).set_index(["arm", "structure"])
     assert table.question["base", "natural"] == pytest.approx(-4, abs=0.1)
-    assert table.question_gain["dapt", "natural"] == pytest.approx(2, abs=0.1)
-    assert table.question_gain_low["dapt", "entity-list"] < 0.1 and table.n["dapt", "all"] == 60
+    row = table.loc["dapt", "natural"]
+    assert row.question_gain == pytest.approx(2, abs=0.1) and row.question_gain_low > 1.8
+    assert table.n["dapt", "all"] == 60
     assert np.isnan([table.question_gain["base", "all"], table.cloze["dapt", "all"]]).all()
 
 
 def test_contrasts_find_known_effects_as_a_regression_with_clusters_does():
-    table = logliks.contrasts(
-        ROWS,
-        [
-            "dapt - base: tabular - natural",
-            "dapt-n - dapt: tabular+entity-list",
-            "dapt-n - base: tabular",
-        ],
-    )
+    registered = "dapt - base: tabular - natural", "dapt-n - dapt: tabular+entity-list"
+    table = logliks.contrasts(ROWS, [*registered, "dapt-n - base: tabular"])
     assert list(table.estimate) == pytest.approx([-1.0, -0.55, 0], abs=0.1)
     assert list(table.n) == [40, 40, 20] and (table.clusters == 10).all()
     assert list(table.documents_p_holm < 0.01) == [True, True, False]
@@ -62,14 +57,11 @@ def test_an_interval_counts_the_seeds_or_says_that_there_is_one():
     assert both.low < both.documents_low and both.high > both.documents_high
     assert lone.covers == logliks.ONE_SEED and lone.low == lone.documents_low
     seeds = [
-        ROWS[ROWS.arm == "dapt"].assign(
-            arm=f"dapt@{n}", question=lambda rows, n=n: rows.question + n
-        )
+        ROWS[ROWS.arm == "dapt"].assign(arm=f"{arm}@{n}", question=ROWS.question + n)
+        for arm in ("dapt", "dapt-x")
         for n in (3, 4, 5)
     ]
-    alike = pd.concat(
-        [ROWS, *seeds, *(one.assign(arm=one.arm.str.replace("dapt", "dapt-x")) for one in seeds)]
-    )
+    alike = pd.concat([ROWS, *seeds])
     [paired] = logliks.contrasts(alike, ["dapt-x - dapt: natural"]).itertuples()
     assert paired.by_seed == pytest.approx([0, 0, 0]), "the seeds that both have"
 
@@ -91,13 +83,8 @@ def test_a_control_is_matched_by_epochs_and_best_with_best():
 
 
 def test_a_document_is_known_by_its_text_or_by_its_answers():
-    verdicts = pd.DataFrame(
-        {
-            "arm": "base",
-            "cluster": [*"aaaabbbb"],
-            "verdict": ["correct"] * 2 + ["incorrect"] * 5 + ["unscored"],
-        }
-    )
+    states = ["correct"] * 2 + ["incorrect"] * 5 + ["unscored"]
+    verdicts = pd.DataFrame({"arm": "base", "cluster": [*"aaaabbbb"], "verdict": states})
     losses = [
         Loss(document_id=name, arm="base", loglik=loglik, n_tokens=100)
         for name, loglik in (("a", -300), ("b", -310), ("c", -50))

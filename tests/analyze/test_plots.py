@@ -16,7 +16,6 @@ from lib.analyze.plots import (
     draw_seeds,
     finish,
     forest,
-    heat_map,
     marker,
     name_rows,
     panels,
@@ -62,14 +61,6 @@ def test_an_unknown_interval_or_estimate_is_not_drawn():
     assert texts(figure.legends[0].get_texts()) == ["dapt"]
 
 
-@styled
-def test_a_heat_map_has_a_text_in_every_cell():
-    _, (axes,) = panels(1, 2)
-    values = pd.DataFrame([[10, NAN], [90, 50]], columns=["u", "v"])
-    image = heat_map(axes, values, pd.DataFrame([["10", "none"], ["90", "50"]]), top=100)
-    assert set(texts(axes.texts)) == {"10", "none", "90", "50"} and image.get_clim() == (0, 100)
-
-
 def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     before, found = mpl.rcParams["pdf.fonttype"], []
@@ -105,29 +96,20 @@ def test_a_column_sets_the_width_of_the_figures_that_follow():
         use_column("triple")
 
 
-def heights(axes) -> list[float]:
-    return [
-        round(bar.get_height(), 4)
-        for group in axes.containers
-        if hasattr(group, "patches")
-        for bar in group.patches
-    ]
-
-
 def test_bars_are_the_tables_cells():
     table = table2(paper_rows())
     figure, plotted = draw_bars(table)
-    assert heights(figure.axes[0]) == (100 * table.accuracy).round(4).tolist()
-    assert plotted is table and len(figure.legends[0].get_texts()) == 3
-    assert interval_ends(figure.axes[0], upright=True) == sorted(
-        (100 * table[["low", "high"]]).round(6).to_numpy().ravel()
-    )
+    axes = figure.axes[0]
+    heights = [bar.get_height() for bar in axes.patches]
+    assert heights == pytest.approx(100 * table.accuracy) and plotted is table
+    assert texts(figure.legends[0].get_texts()) == ["base", "raw text", "rewritten text"]
+    ends = (100 * table[["low", "high"]]).round(6)
+    assert interval_ends(axes, upright=True) == sorted(ends.to_numpy().ravel())
     both = pd.concat([table.assign(source="paper"), table.assign(source="this run")])
     assert len(draw_bars(both, panel="source")[0].axes) == 2
     assert len(draw_bars(table5(paper_rows()), "kind", "arm")[0].axes) == 3
-    pair = paper_table4()[:24]
-    figure, _ = draw_preferences(pair)
-    assert [len(heights(axes)) for axes in figure.axes] == [12, 12]
+    figure, _ = draw_preferences(paper_table4()[:24])
+    assert [len(axes.patches) for axes in figure.axes] == [12, 12]
     assert texts(figure.legends[0].get_texts())[0] == "base is better"
 
 
