@@ -49,11 +49,6 @@ def as_queries(
     """
     if not forms or not set(forms) <= {*FORMS} or len(set(forms)) < len(forms):
         raise ValueError(f"forms {', '.join(forms)}: name each once, of {', '.join(FORMS)}")
-    shown = {
-        (key, form): serialized(texts.passages[key], texts.grids, form)
-        for key in {one.passage_id for one in questions}
-        for form in forms
-    }
     return [
         Query(
             query_id=f"{one.question_id}:{form}",
@@ -65,17 +60,17 @@ def as_queries(
             end=0,
             entity_count=None,
             block_type="table",
-            context=_prompt(
-                one.question, shown[one.passage_id, form], texts.filings[one.filing_id]
-            ),
+            context=_prompt(one, texts, form),
         )
         for one in questions
         for form in forms
     ]
 
 
-def _prompt(question: str, passage: str, filing: Filing) -> str:
-    raw = {"question": question, "passage": passage, "source": source_of(filing)}
+def _prompt(one: TableQuestion, texts: Texts, form: str) -> str:
+    passage = serialized(texts.passages[one.passage_id], texts.grids, form)
+    source = source_of(texts.filings[one.filing_id])
+    raw = {"question": one.question, "passage": passage, "source": source}
     slots = escape_slots("passage|question", **raw)
     return prompt_template("tablequest/answer").render(**slots, is_split=slots != raw)
 

@@ -88,14 +88,6 @@ def finals_of(answers: Mapping[str, list[Answer]], form: str) -> Finals:
     }
 
 
-def texts_of(questions: Sequence[TableQuestion], texts: Texts, form: str) -> dict[str, str]:
-    """Return question_id -> the complete passage, which a judge sees too."""
-    return {
-        one.question_id: serialized(texts.passages[one.passage_id], texts.grids, form)
-        for one in questions
-    }
-
-
 def matches(
     questions: Sequence[TableQuestion], finals: Finals, decide: Decide, judge: str
 ) -> list[Match]:
@@ -125,25 +117,25 @@ def by_rules(rounds: Sequence[Round]) -> list[Both]:
 
     The order plays no part; of hard answers only the words count, which says little.
     """
-    return [(_better(*one),) * 2 for one in rounds]
+    found = []
+    for question, *pair in rounds:
+        one, other = (
+            2.0 if judged(question, final.text)[0] == "correct" else f1(question.answer, final.text)
+            for final in pair
+        )
+        choice = "tie" if one == other else "A" if one > other else "B"
+        reason = f"right (2) or shared words (up to 1): A {one:.3g}, B {other:.3g}"
+        found.append(((choice, reason),) * 2)
+    return found
 
 
-def _better(question: TableQuestion, first: Final, second: Final) -> Decision:
-    one, other = (
-        2.0 if judged(question, final.text)[0] == "correct" else f1(question.answer, final.text)
-        for final in (first, second)
-    )
-    said = f"right (2) or shared words (up to 1): A {one:.3g}, B {other:.3g}"
-    return "tie" if one == other else "A" if one > other else "B", said
-
-
-def by_model(model: str, calls: Calls, texts: Mapping[str, str]) -> Decide:
-    """Return `model` as judge; see `texts_of`. An unreadable reply is unscored."""
+def by_model(model: str, calls: Calls, texts: Texts, form: str) -> Decide:
+    """Return `model` as judge, which sees the whole passage. An unreadable reply is unscored."""
 
     def decide(rounds: Sequence[Round]) -> list[Both]:
         template = prompt_template("tablequest/judge_pair")
         prompts = [
-            template.render(**_slots(question, texts, first=one, second=other))
+            template.render(**_slots(question, texts, form, first=one, second=other))
             for question, *pair in rounds
             for one, other in (pair, pair[::-1])
         ]
@@ -152,14 +144,14 @@ def by_model(model: str, calls: Calls, texts: Mapping[str, str]) -> Decide:
     return decide
 
 
-def _slots(question: TableQuestion, texts: Mapping[str, str], **finals: Final) -> dict[str, str]:
+def _slots(one: TableQuestion, texts: Texts, form: str, **finals: Final) -> dict[str, str]:
     answers = {name: as_text(final.steps, final.text) for name, final in finals.items()}
     slots = escape_slots(
         _TAGS,
-        question=question.question,
+        question=one.question,
         **answers,
-        reference=as_text(question.steps, question.answer),
-        passage=texts[question.question_id],
+        reference=as_text(one.steps, one.answer),
+        passage=serialized(texts.passages[one.passage_id], texts.grids, form),
     )
     return slots | {
         name: _VERDICT.sub(lambda found: found[0][0] + BREAK_MARK + found[0][1:], slots[name])
@@ -191,7 +183,8 @@ def graded(
     finals: Finals,
     grader: str,
     calls: Calls,
-    texts: Mapping[str, str],
+    texts: Texts,
+    form: str,
 ) -> list[Grade]:
     """Return a grade and fault of each answer to the questions that every arm has a row for.
 
@@ -205,7 +198,7 @@ def graded(
     ]
     asked = [
         Request.ask(
-            prompt_template("tablequest/grade").render(**_slots(one, texts, answer=final)),
+            prompt_template("tablequest/grade").render(**_slots(one, texts, form, answer=final)),
             max_tokens=16_384,
         )
         for one, _, final in pairs

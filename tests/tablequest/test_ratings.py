@@ -42,7 +42,6 @@ def answers_of(arm: str, texts: dict[str, str]) -> list[Answer]:
 
 ANSWERS = {"good": answers_of("good", RIGHT), "weak": answers_of("weak", WEAK)}
 FINALS = ratings.finals_of(ANSWERS, "html")
-SHOWN = ratings.texts_of(QUESTIONS, TEXTS, "html")
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, calls):
         return json.dumps({"rationale": "Clearly.", "better": better})
 
     with played(reply_to, monkeypatch) as prompts:
-        found = matches(QUESTIONS, FINALS, ratings.by_model(MODEL, calls, SHOWN), MODEL)
+        found = matches(QUESTIONS, FINALS, ratings.by_model(MODEL, calls, TEXTS, "html"), MODEL)
     assert [row.verdict for row in found] == ["A", "tie", "tie", "unscored"]
     assert [row.is_flipped for row in found] == [False, True, True, False]
     assert len(prompts) == 8
@@ -131,7 +130,7 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
         return json.dumps({"words": "Quite so.", "fault": fault, "grade": grade})
 
     with played(reply_to, monkeypatch) as prompts:
-        rows = ratings.graded(QUESTIONS, FINALS, MODEL, calls, SHOWN)
+        rows = ratings.graded(QUESTIONS, FINALS, MODEL, calls, TEXTS, "html")
     assert {row.grade for row in rows if row.arm == "good"} == {3}
     assert len(prompts) == 7
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
