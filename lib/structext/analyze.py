@@ -17,17 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lib.analyze import tables
 from lib.analyze.metrics import rouge_l
-from lib.analyze.plots import (
-    finish,
-    forest,
-    heat_map,
-    marker,
-    name_rows,
-    offset,
-    panels,
-    panels_of,
-    styled,
-)
+from lib.analyze.plots import draw_forest, heat_map, panels, styled
 from lib.analyze.stats import cluster_interval
 from lib.analyze.tables import by_group, estimate, number, percent
 from lib.core.arms import ALL
@@ -51,7 +41,6 @@ ABOUT = {"language", "task", "depth", "width", "question", "answer"}
 COUNTED = ("left_out", "failed", "no_answer", "truncated")
 DIFFERENCE = ("n", "texts", "first", "second", *("difference_points", "low_points", "high_points"))
 Constants = dict[tuple[str, int], str]  # (task, depth) -> answer
-THIN = {"elinewidth": 0.7, "capsize": 1.5}  # for many closely spaced intervals
 SCORE = "ROUGE-L, 0 below 0.75 (%)"
 LABELS = {
     "rouge_score": SCORE,
@@ -345,28 +334,19 @@ def failures(rows: pd.DataFrame) -> pd.DataFrame:
     return first[["arm", "prompt", "task", "state", "question", "answer", "reply"]].fillna("")
 
 
-@styled
 def draw_groups(
     table: pd.DataFrame, by: str, measure: str = "rouge_score"
 ) -> tuple[Figure, pd.DataFrame]:
-    """Draw a key of LABELS by group of `by` and arm, one panel per suite; also return `table`."""
-    scale = 1 if measure.endswith("_points") else 100
-    groups, arms = list(table[by].unique()), list(table.arm.unique())
-    height = 0.8 + len(groups) * (0.1 + 0.07 * len(arms))
-    panel = "suite" if "suite" in table else ""
-    figure, parts = panels_of(table, panel, height, sharex=True, sharey=True)
-    for axes, cells in parts:
-        for index, arm in enumerate(arms):
-            own = cells[cells.arm == arm]
-            y = [groups.index(name) + offset(index, len(arms), 0.72) for name in own[by]]
-            value, *ends = (scale * own[name] for name in (measure, *INTERVALS[measure]))
-            look = {"color": "0.65", "marker": "d"} if arm == BLIND else marker(index)
-            look |= {"filled": ends[0].notna(), "label": arm, "line": THIN, "markersize": 4.5}
-            forest(axes, y, value, *ends, **look)
-    names = [f"{TASKS[name]} {name}" if by == "task" else name for name in groups]
-    name_rows(figure.axes[0], names, zero=scale == 1)
-    finish(figure, LABELS[measure])
-    return figure, table
+    """Draw a key of LABELS by group of `by` and arm, one panel per suite; also return `table`.
+
+    A hollow marker is an estimate without an interval.
+    """
+    columns, scale = (measure, *INTERVALS[measure]), 1 if measure.endswith("_points") else 100
+    named = table.assign(**{name: scale * table[name] for name in columns})
+    if by == "task":
+        named[by] = [f"{TASKS[name]} {name}" for name in table[by]]
+    look = {"panel": "suite" if "suite" in table else "", "filled": table[columns[1]].notna()}
+    return draw_forest(named, columns, by, series="arm", label=LABELS[measure], **look), table
 
 
 @styled

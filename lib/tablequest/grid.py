@@ -235,9 +235,9 @@ class _Groups(list[_Group]):
 
     def end(self, is_sum: bool) -> None:
         """End the innermost group after a sum, or after a blank row if it has no indent."""
-        last = self[-1] if self else None
-        if last and not last.is_time and (is_sum or last.n_rows and not last.is_indented):
-            self.pop()
+        for last in self[-1:]:
+            if not last.is_time and (is_sum or last.n_rows and not last.is_indented):
+                self.pop()
 
 
 def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
