@@ -15,6 +15,7 @@ from threading import Event
 
 from lib.core import process
 from lib.core.store import REPOSITORY, BadStudy, Stopped, data_path, shown, write_json
+from lib.report import write_page
 from lib.run.config import check, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine, now
 
@@ -31,6 +32,7 @@ _ENVIRONMENT = {  # unless it says otherwise
     "PYTHONWARNINGS": "ignore:IProgress not found",  # bars are text
 }
 _BAR = re.compile(r"([^\r\n|]+?): +(\d\d?)%\|.*?<([\d:]+),")  # of tqdm
+_CALLS = re.compile(r"^cached \d+ / new \d+ / failed \d+.*$", re.M)
 _BETWEEN = 30.0  # seconds
 _BEGUN, _STOPPED = Event(), Event()  # the kernel runs cells; a signal said to stop
 
@@ -50,14 +52,11 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     )
     for stale in (record, executed, page, failed, running):
         stale.unlink(missing_ok=True)
-    state, started, clock = code_state(), now(), time.monotonic()
+    state, clock = code_state() | {"started": now()}, time.monotonic()
     try:
         finished = _execute(notebook, running, name, given)
-        from lib.report import write_page
-
-        write_page(
-            running, page, "" if "disclaimer" in given else os.environ.get("STUDY_DISCLAIMER", "")
-        )
+        on_page = "" if "disclaimer" in given else os.environ.get("STUDY_DISCLAIMER", "")
+        write_page(running, page, on_page)
     except BaseException:
         if running.exists():
             os.replace(running, failed)
@@ -72,12 +71,12 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
             "given": given,
             "machine": machine(),  # stages can run on different nodes
             "defaulted": {key: value for key, value in defaults.items() if key not in given},
-            "calls": re.findall(r"^cached \d+ / new \d+ / failed \d+.*$", printed(finished), re.M),
-            "started": started,
+            "calls": _CALLS.findall(_printed(finished.cells)),
             "seconds": round(time.monotonic() - clock, 1),
         },
     )
-    return page, printed(finished, "console")
+    tagged = [cell for cell in finished.cells if "console" in cell.metadata.get("tags", [])]
+    return page, _printed(tagged)
 
 
 class _Live(io.StringIO):
@@ -149,15 +148,9 @@ def _run_cells(notebook: Path, output: Path, given: dict[str, object], live: _Li
         )
 
 
-def printed(notebook, tag: str = "") -> str:
-    """Return what a notebook's cells printed; with `tag`, only the cells that have it."""
-    return "".join(
-        output.get("text", "")
-        for cell in notebook.cells
-        if not tag or tag in cell.metadata.get("tags", [])
-        for output in cell.get("outputs", [])
-        if not tag or output.get("name") == "stdout"
-    )  # without progress bars
+def _printed(cells) -> str:
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    return "".join(one.text for one in outputs if one.get("name") == "stdout")
 
 
 def _begin(**_: object) -> None:
