@@ -156,14 +156,14 @@ class StudyFile(BaseModel):
         _choose("extras", self.extras, self.pipeline.extras)
         own = self.llm.get("stages", {})
         _choose("llm, stages", own, legal)
-        for stage in ("", *own):
-            try:
+        try:
+            for stage in ("", *own):
                 settings_of(self.llm, stage)
-            except ValidationError as error:
-                first = error.errors()[0]
-                raise ValueError(
-                    f"llm, {first['loc'][-1]}: {first['msg']}; choose among {', '.join(SETTINGS)}"
-                ) from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(
+                f"llm, {first['loc'][-1]}: {first['msg']}; choose among {', '.join(SETTINGS)}"
+            ) from error
         return self
 
     @property
@@ -213,8 +213,8 @@ class Study(StudyFile):
         if isinstance(arms, list):
             arms = dict.fromkeys(map(str, arms))
         if isinstance(arms, dict):
-            order = [arm for arm in dict.fromkeys((*pipeline.arms, *arms)) if arm in arms]
-            arms = {arm: arms[arm] or {} for arm in order}
+            order = dict.fromkeys((*pipeline.arms, *arms))
+            arms = {arm: arms[arm] or {} for arm in order if arm in arms}
         base = "" if keys["kind"] == "documents" else keys["name"]
         if not (base or keys.get("base_model")) and os.environ.get(BASE_VARIABLE) == LABORATORY:
             base, keys = "lab", {"disclaimer": FOR_SHOW, **keys}
@@ -261,17 +261,16 @@ class Study(StudyFile):
                 f"arms, {arm}, 04_infer: model_of needs one_process_for_all_arms: true"
             )
         trains = self.pipeline.trains
-        if not is_trained(arm):
-            if arm != BASE and not {*_OWN, *_FORMER} & {*infer}:
-                raise ValueError(
-                    f"arms: {arm!r} is neither {BASE}, nor trained ({trains}-…), nor an arm with a "
-                    f"model of its own: {arm}: {{04_infer: {{endpoint_model: …}}}}, or "
-                    f"{', '.join(_OWN)}; {choices(arm, self.pipeline.arms)}"
-                )
-            return
-        if not arm.startswith(trains):
+        if not is_trained(arm) and arm != BASE and not {*_OWN, *_FORMER} & {*infer}:
+            raise ValueError(
+                f"arms: {arm!r} is neither {BASE}, nor trained ({trains}-…), nor an arm with a "
+                f"model of its own: {arm}: {{04_infer: {{endpoint_model: …}}}}, or "
+                f"{', '.join(_OWN)}; {choices(arm, self.pipeline.arms)}"
+            )
+        if is_trained(arm) and not arm.startswith(trains):
             raise ValueError(f"arms: {arm!r} cannot be trained here; name it {trains}-…")
-        self.corpus_of(arm)
+        if is_trained(arm):
+            self.corpus_of(arm)
 
     def corpus_of(self, arm: str) -> str:
         """The corpus that a trained arm learns. Raises ValueError if none is named."""
@@ -329,8 +328,8 @@ class Study(StudyFile):
     def own(self, stage: str, run: str = "") -> dict[str, object]:
         """Return the parameters of `stage` that the study's file sets, the arm's own first."""
         own = {"tasks": "lab" if self.made_by else "hub"} if stage == "retention" else {}
-        arm = self.arms.get(split_arm(run)[0], {}) if run else {}
-        own |= self.notebooks.get(stage, {}) | arm.get(stage, {})
+        arm = self.arms.get(run.partition("@")[0], {})
+        own |= super().own(stage) | arm.get(stage, {})
         if self.one_process_for_all_arms and not run:
             differing = {name for arm in self.arms.values() for name in arm.get(stage, {})}
             for name in differing & {*_BY_ARM}:
@@ -392,8 +391,7 @@ class ExposureStudy(StudyFile):
         if not STAGES[stage].per:
             return {"study": self.name, "seeds": self.seeds}
         n = self.runs.index(run) if run else 0
-        has_all = n < (self.full_seeds or len(self.seeds))
-        arms = self.arms if has_all else [RAW]
+        arms = [RAW] if self.full_seeds and n >= self.full_seeds else self.arms
         return {"study": self.name, "seed": self.seeds[n], "arms": arms}
 
 
@@ -470,14 +468,10 @@ def _folder(study: AnyStudy, folder: str) -> str:
                 "it makes its own documents: leave DOCUMENTS out, or set STUDY=documents"
             )
         return ""
-    folder = (
-        folder
-        or os.environ.get(FOLDER_VARIABLE, "")
-        or (study.folder and str(REPOSITORY / study.folder))
-    )
     endings = pipeline.endings or SUFFIXES
-    if folder:
-        place = Path(folder).expanduser()  # some shells keep the ~ of DOCUMENTS=~/docs
+    folder = folder or os.environ.get(FOLDER_VARIABLE, "") or study.folder
+    if folder:  # some shells keep the ~ of DOCUMENTS=~/docs
+        place = REPOSITORY / folder if folder == study.folder else Path(folder).expanduser()
         list_files(place, endings)
         return str(place.resolve())
     if "00_documents" in pipeline.stages:
