@@ -174,7 +174,7 @@ def _pass_on(number: int, frame: object) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run `python -m lib.run.notebook 04_infer -y '{"arms": ["dapt"]}'`; return 0 on success."""
-    parser = argparse.ArgumentParser(prog="python -m lib.run.notebook", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("notebook", help="such as 04_infer")
     parser.add_argument("--name", help="name of the executed copy (default: the notebook's)")
     parser.add_argument("-y", "--parameters", type=json.loads, default={}, help="as JSON")

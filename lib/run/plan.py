@@ -145,7 +145,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     Returns 0 on success.
     """
-    parser = argparse.ArgumentParser(prog="python -m lib.run.plan", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("study", nargs="?")
     parser.add_argument("--documents", default="")
     parser.add_argument("--model", default="", help="whose price a look estimates")

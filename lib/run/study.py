@@ -284,7 +284,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run `python -m lib.run.study lab [--documents path] [--jobs 2] …`; return 0 on success."""
-    parser = argparse.ArgumentParser(prog="python -m lib.run.study", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("study")
     parser.add_argument("--documents", default="", help="your own folder, if the study reads one")
     parser.add_argument("--jobs", default="all", help="processor cores to use")

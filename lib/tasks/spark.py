@@ -2,7 +2,7 @@
 
 from lib.annotate.llm_annotator import llm_annotator
 from lib.annotate.questions import annotate, draw
-from lib.core.records import Document, structure_of
+from lib.core.records import Document
 from lib.judge.scorer import score
 from lib.lab.facts import ask_facts
 from lib.llm.calls import Calls
@@ -29,17 +29,12 @@ class Spark(Task):
         """Return the queries on `max_documents` drawn documents, at most `max_queries` on each.
 
         `annotator` is a model, or "facts", which asks for `texts["facts"]` of a laboratory.
+        Raises what `lib.annotate.questions.annotate` and the model's calls do.
         """
         is_known = annotator == "facts"
         engine = ask_facts(texts["facts"]) if is_known else llm_annotator(annotator, calls)
         drawn = draw(texts["documents"], max_documents, seed)
-        queries, rejected = annotate(drawn, engine, max_queries)
-        text_of = {document.document_id: document.text for document in drawn}
-        for query in queries:
-            source = text_of[query.document_id][query.start : query.end]
-            assert query.source_reference == source, query.query_id
-            assert query.structure == structure_of(query.block_type).name, query.query_id
-        return Asked(queries, rejected)
+        return Asked(*annotate(drawn, engine, max_queries))
 
 
 TASK = Spark()
