@@ -14,34 +14,16 @@ BREAK_MARK = "¦"  # the character inserted; visible, and part of none of the pa
 
 # Look-alikes of < > [ ] and of Latin letters that Unicode itself does not fold.
 _LOOKALIKES = str.maketrans(
-    {
-        **dict.fromkeys("‹〈⟨《«⟪❮❰", "<"),
-        **dict.fromkeys("›〉⟩》»⟫❯❱", ">"),
-        **dict.fromkeys("【〔〖〘❲⁅「『", "["),
-        **dict.fromkeys("】〕〗〙❳⁆」』", "]"),
-        **dict.fromkeys("⟦〚", "[["),
-        **dict.fromkeys("⟧〛", "]]"),
-        # Cyrillic, Greek, Armenian and Lisu letters that look Latin, some only as capitals.
-        **dict(
-            zip(
-                "\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d"
-                "\u0432\u043a\u043c\u043d\u0443\u0445\u0458\u04bb"
-                "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
-                "\u0251\u0585\u057d",
-                "aeiosctpdqwbkmhyxjhabenikmvoptuxaou",
-                strict=True,
-            )
-        ),
-        **dict(
-            zip(
-                "\ua4d0\ua4d1\ua4d3\ua4d4\ua4d6\ua4d7\ua4d9\ua4da\ua4dc\ua4dd\ua4df\ua4e0\ua4e1"
-                "\ua4e2\ua4e3\ua4e6\ua4e7\ua4ea\ua4eb\ua4ec\ua4ee\ua4f0\ua4f2\ua4f3\ua4f4",
-                "bpdtgkjczfmnlsrvhwxyaeiou",
-                strict=True,
-            )
-        ),
-    }
-)
+    "‹〈⟨《«⟪❮❰›〉⟩》»⟫❯❱【〔〖〘❲⁅「『】〕〗〙❳⁆」』"
+    # Cyrillic, Greek, Armenian and Lisu letters that look Latin, some only as capitals.
+    "\u0430\u0435\u0456\u043e\u0455\u0441\u0442\u0440\u0501\u051b\u051d"
+    "\u0432\u043a\u043c\u043d\u0443\u0445\u0458\u04bb"
+    "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
+    "\u0251\u0585\u057d"
+    "\ua4d0\ua4d1\ua4d3\ua4d4\ua4d6\ua4d7\ua4d9\ua4da\ua4dc\ua4dd\ua4df\ua4e0\ua4e1"
+    "\ua4e2\ua4e3\ua4e6\ua4e7\ua4ea\ua4eb\ua4ec\ua4ee\ua4f0\ua4f2\ua4f3\ua4f4",
+    "<<<<<<<<>>>>>>>>[[[[[[[[]]]]]]]]aeiosctpdqwbkmhyxjhabenikmvoptuxaoubpdtgkjczfmnlsrvhwxyaeiou",
+) | str.maketrans(dict.fromkeys("⟦〚", "[[") | dict.fromkeys("⟧〛", "]]"))
 # Latin letters in small capitals, with a stroke or hook, in boxes, and the letters of flags.
 _LATIN = re.compile(
     r"(?:LATIN|INDICATOR SYMBOL).*LETTER (?:SMALL CAPITAL |SCRIPT |DOTLESS )?"

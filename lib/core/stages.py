@@ -71,31 +71,32 @@ class Artifact:
     kind: type[Record] | None = None  # of its rows; None: as its system says
 
 
+def _artifacts(
+    names: str, kind: type[Record] | None = None, path: str = "{name}.jsonl"
+) -> dict[str, Artifact]:
+    return {name: Artifact(path.replace("{name}", name), kind) for name in names.split()}
+
+
+_BY_ARM = "{name}/{arm}.jsonl"
 ARTIFACTS = {
-    "documents": Artifact("documents.jsonl", Document),
-    "documents_rejected": Artifact("documents_rejected.jsonl", Rejected),
-    "documents_public": Artifact("documents_public.jsonl", Document),
-    "facts": Artifact("facts.jsonl", Fact),
+    **_artifacts("documents documents_public", Document),
+    **_artifacts("documents_rejected queries_rejected", Rejected),
+    **_artifacts("facts", Fact),
+    **_artifacts("queries", Query),
+    **_artifacts("segments", Segment),
+    **_artifacts("normalized", Normalized),
+    **_artifacts("augmented", Augmented),
+    **_artifacts("samples asked solved training_samples questions ledger"),
+    **_artifacts("filings grids passages not_understood"),
+    **_artifacts("training", Query, _BY_ARM),  # of arms that learn replies
+    **_artifacts("answers", Answer, _BY_ARM),
+    **_artifacts("scores", Score, _BY_ARM),
+    **_artifacts("retention", None, _BY_ARM),
+    **_artifacts("outcomes retained", None, "{name}/{seed}.csv.gz"),
     "base": Artifact("models/base"),
-    "samples": Artifact("samples.jsonl"),
-    "asked": Artifact("asked.jsonl"),
-    "solved": Artifact("solved.jsonl"),
-    "training_samples": Artifact("training_samples.jsonl"),
-    "training": Artifact("training/{arm}.jsonl", Query),  # of arms that learn replies
-    "filings": Artifact("filings.jsonl"),
-    "grids": Artifact("grids.jsonl"),
-    "passages": Artifact("passages.jsonl"),
-    "not_understood": Artifact("not_understood.jsonl"),
-    "queries": Artifact("queries.jsonl", Query),
-    "queries_rejected": Artifact("queries_rejected.jsonl", Rejected),
-    "questions": Artifact("questions.jsonl"),
-    "segments": Artifact("segments.jsonl", Segment),
-    "normalized": Artifact("normalized.jsonl", Normalized),
-    "augmented": Artifact("augmented.jsonl", Augmented),
+    "exposures_base": Artifact("models/base-{seed}"),
     "model": Artifact("models/{arm}"),
     "curve": Artifact("curve/{arm}-{epoch}.jsonl", Score),
-    "answers": Artifact("answers/{arm}.jsonl", Answer),
-    "scores": Artifact("scores/{arm}.jsonl", Score),
     "losses": Artifact("document_logliks/{arm}.jsonl", Loss),
     "unanswered": Artifact("failed_calls/{arm}.jsonl", Rejected),
     "left_out": Artifact("skipped_prompts/{arm}.jsonl", Rejected),
@@ -103,13 +104,8 @@ ARTIFACTS = {
     "verdicts": Artifact("verdicts/{judge}/{arm}.jsonl", Verdict),
     "matches": Artifact("matches/{judge}.jsonl"),
     "grades": Artifact("grades/{grader}.jsonl"),
-    "retention": Artifact("retention/{arm}.jsonl"),
     "preferences": Artifact("preferences/{judge}/{first}-{second}.jsonl"),
-    "ledger": Artifact("ledger.jsonl"),
     "sheet": Artifact("labels/answers.csv"),
-    "exposures_base": Artifact("models/base-{seed}"),
-    "outcomes": Artifact("outcomes/{seed}.csv.gz"),
-    "retained": Artifact("retained/{seed}.csv.gz"),
 }
 
 

@@ -13,7 +13,8 @@ from itertools import takewhile
 
 from lib.core.records import Query
 
-Value = str | tuple[str, str | Fraction] | tuple[int, ...]
+Amount = tuple[str, str | Fraction]
+Value = str | Amount | tuple[int, ...]
 Unit = tuple[str, Fraction]  # dimension, and factor to its first unit
 
 # A dimension's units: the factor to the first one, and their spellings. Case matters if it
@@ -255,7 +256,7 @@ def _date_at(text: str, place: int) -> tuple[tuple[int, ...], int] | None:
     return None
 
 
-def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] | None:
+def _number_at(text: str, place: int) -> tuple[Amount, int] | None:
     match = _NUMBER.match(text, place)  # of "$5 million", "30 s", "v3.10"
     if not match or len(match["digits"]) > _MAX_DIGITS:
         return None
@@ -265,9 +266,7 @@ def _number_at(text: str, place: int) -> tuple[tuple[str, str | Fraction], int] 
     return None if _GLUED.match(text, end) else (number, end)
 
 
-def _with_unit(
-    text: str, digits: str, coin: str, end: int
-) -> tuple[tuple[str, str | Fraction], int]:
+def _with_unit(text: str, digits: str, coin: str, end: int) -> tuple[Amount, int]:
     unit, last = _unit_at(text, end)
     scale = unit[1] if unit and not unit[0] else None  # thousand, million
     if coin:  # "$5", "$5 million"
@@ -288,11 +287,9 @@ def _unit_at(text: str, end: int) -> tuple[Unit | None, int]:
     return unit, match.end() if match and unit else end
 
 
-def _amount(digits: str, unit: Unit | None) -> tuple[str, str | Fraction]:
-    if not unit:
-        # digits that may be a code stay verbatim
-        is_plain = digits.isdigit() and (digits == "0" or not digits.startswith("0"))
-        return "", Fraction(digits) if is_plain else digits
+def _amount(digits: str, unit: Unit | None) -> Amount:
+    if not unit:  # digits that may be a code stay verbatim
+        return "", Fraction(digits) if re.fullmatch(r"0|(?!0)\d+", digits) else digits
     dimension, factor = unit
     if digits.startswith("±"):
         return dimension, f"±{Fraction(digits[1:]) * factor}"
@@ -304,8 +301,7 @@ def _is_article(found: list[Token], index: int) -> bool:
     if token.kind != "word" or not after or not after[0].is_solid:
         return False
     if token.text in ("A", "An"):  # "Class A" and "A 12" keep their A
-        before = found[index - 1] if index else None
-        is_start = before is None or not before.is_solid or before.text.islower()
+        is_start = not index or not found[index - 1].is_solid or found[index - 1].text.islower()
         return after[0].kind == "word" and is_start
     return token.text in ("a", "an") or token.value == "the"
 
