@@ -17,7 +17,7 @@ from lib.analyze.stats import ALPHA
 from lib.analyze.tables import DASH, as_csv, in_words, labelled
 from lib.core.arms import ALL, BASE
 from lib.core.records import OUTCOMES, STRUCTURES
-from lib.core.store import choices, replacing, result_path, write_text
+from lib.core.store import replacing, require_known, result_path, write_text
 
 Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots
 Values = Sequence[float] | pd.Series
@@ -37,8 +37,7 @@ _DARK = (
 
 def use_column(name: str) -> None:
     """Draw the figures that follow as wide as one of COLUMNS. Raises ValueError for another."""
-    if name not in COLUMNS:
-        raise ValueError(f"column {name!r} is unknown; {choices(name, COLUMNS)}")
+    require_known("column", [name], COLUMNS)
     STYLE["figure.figsize"] = COLUMNS[name], 3
 
 

@@ -3,18 +3,12 @@
 import re
 from collections.abc import Iterable
 
-from lib.core.store import REPOSITORY, choices
+from lib.core.store import REPOSITORY, require_known
 
 BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
-RAW, REWRITTEN, AUGMENTED, MIXED, REPLAYED, REPLIES = (
-    "raw",
-    "rewritten",
-    "augmented",
-    "mixed",
-    "replayed",
-    "replies",
-)
+RAW, REWRITTEN, AUGMENTED = "raw", "rewritten", "augmented"
+MIXED, REPLAYED, REPLIES = "mixed", "replayed", "replies"
 _RECORDS = ("segments", "normalized")
 CORPORA = {  # what a trained arm can learn, and the artifacts that it is read from
     **dict.fromkeys((RAW, REWRITTEN, MIXED, REPLAYED), _RECORDS),
@@ -83,22 +77,18 @@ def corpus_inputs(corpus: str) -> tuple[tuple[str, ...], list[str]]:
     """The artifacts that a corpus is read from, and the files of its folder."""
     if corpus in CORPORA:
         return CORPORA[corpus], []
-    return _RECORDS, sorted(
-        str(path) for path in (REPOSITORY / corpus).rglob("*") if path.is_file()
-    )
+    paths = (REPOSITORY / corpus).rglob("*")
+    return _RECORDS, sorted(str(path) for path in paths if path.is_file())
 
 
 def sorted_arms(arms: Iterable[str]) -> list[str]:
     """Sort arms as every table does (dapt, dapt@2, dapt-n, dapt-a, others); drop duplicates."""
-    unique = list(dict.fromkeys(arms))
-    kinds = list(dict.fromkeys([*ARMS, *_CORPUS_OF, *(split_arm(arm)[0] for arm in unique)]))
-    return sorted(unique, key=lambda arm: (kinds.index(split_arm(arm)[0]), split_arm(arm)[1]))
+    known = {arm: split_arm(arm) for arm in arms}
+    kinds = [*ARMS, *_CORPUS_OF, *(kind for kind, _ in known.values())]
+    return sorted(known, key=lambda arm: (kinds.index(known[arm][0]), known[arm][1]))
 
 
 def check_exposures(arms: list[str], configs: list[dict[str, object]]) -> None:
     """Raise ValueError with the legal names for an arm or a regime's key that is unknown."""
-    given = [("arm", arm, EXPOSURE_ARMS) for arm in arms]
-    given += [("configs:", name, _REGIME) for regime in configs for name in regime]
-    for what, name, legal in given:
-        if name not in legal:
-            raise ValueError(f"{what} {name!r} is unknown; {choices(name, legal)}")
+    require_known("arm", arms, EXPOSURE_ARMS)
+    require_known("configs:", [name for config in configs for name in config], _REGIME)

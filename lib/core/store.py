@@ -43,6 +43,13 @@ def choices(name: object, legal: Iterable[str]) -> str:
     return f"choose among {', '.join(legal)}" + "".join(f". Did you mean {one}?" for one in close)
 
 
+def require_known(what: str, names: Iterable[str], legal: Iterable[str]) -> None:
+    """Raise ValueError with the legal names for the first of `names` that is not one of them."""
+    for name in names:
+        if name not in legal:
+            raise ValueError(f"{what} {name!r} is unknown; {choices(name, legal)}")
+
+
 def model_named(key: str, model: str) -> str:
     """The `model` that a study's `key` names. Raises BadStudy for none, and for rules."""
     if model in ("", "rules"):
@@ -253,17 +260,15 @@ def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
     file and line if a row does not fit `kind`.
     """
     rows = []
-    with open(
-        require_path(path, made_by), "rb"
-    ) as file:  # as bytes: names a line that is not UTF-8
-        for number, line in enumerate(file, 1):
-            try:
-                rows.append(kind.model_validate_json(line))
-            except ValidationError as error:
-                first = error.errors()[0]
-                where = ".".join(map(str, first["loc"])) or "the line"
-                raise ValueError(
-                    f"{shown(path)}, line {number}: {where}: {first['msg']}; "
-                    f"remove the file and run {made_by} again"
-                ) from error
+    lines = require_path(path, made_by).read_bytes().splitlines()  # one may not be UTF-8
+    for number, line in enumerate(lines, 1):
+        try:
+            rows.append(kind.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the line"
+            raise ValueError(
+                f"{shown(path)}, line {number}: {where}: {first['msg']}; "
+                f"remove the file and run {made_by} again"
+            ) from error
     return rows

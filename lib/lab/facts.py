@@ -2,8 +2,6 @@
 
 import random
 from collections import defaultdict
-from itertools import groupby
-from typing import NamedTuple
 
 from lib.annotate.questions import Candidate, Propose
 from lib.core.records import (
@@ -41,31 +39,18 @@ def ask_facts(facts: list[Fact]) -> Propose:
 def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
     """An engine that states each of `facts` in a sentence, in the segment where it begins.
 
-    Sentences stay as they are if they name the product, or if `is_prose_kept`. The items of a list
-    that is cut follow in the next segment.
+    Sentences stay as they are if they name the product, or if `is_prose_kept`.
     """
     known = _by_document(facts)
 
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
-        pieces = {
-            name: _pieces(document, known[name], is_prose_kept)
-            for name, document in documents.items()
-        }
         rows = []
         for one in segments:
-            name, within = one.document_id, range(one.start, one.end)
-            own = [piece for piece in pieces[name] if piece.start in within]
-            text = _text(own, documents[name])
-            rows.append(
-                Normalized(
-                    segment_id=one.segment_id,
-                    document_id=one.document_id,
-                    rating=None,
-                    remark="",
-                    text=text,
-                    dropped="" if text else ELSEWHERE,
-                )
-            )
+            document = documents[one.document_id]
+            text = _rewritten(one, document, known[one.document_id], is_prose_kept)
+            row = {"segment_id": one.segment_id, "document_id": one.document_id, "text": text}
+            dropped = "" if text else ELSEWHERE
+            rows.append(Normalized(**row, rating=None, remark="", dropped=dropped))
         return rows
 
     return rewrite
@@ -126,52 +111,23 @@ def question(fact: Fact) -> str:
     return f"What {'are' if fact.value[1:] else 'is'} the {fact.attribute} of {fact.entity}?"
 
 
-class _Piece(NamedTuple):
-    start: int
-    paragraph: int  # where it begins
-    text: str
-    fact: Fact | None = None  # whose lead-in or item this is
-
-
-def _pieces(document: Document, facts: list[Fact], is_prose_kept: bool) -> list[_Piece]:
+def _rewritten(segment: Segment, document: Document, facts: list[Fact], is_prose_kept: bool) -> str:
     text, title = document.text, f"# {document.title}"
     notice = text.partition("\n## ")[0].removeprefix(title).strip()
-    pieces = [_Piece(0, 0, title), _Piece(text.index(notice), 1, notice.strip("> .") + ".")]
+    # where each begins, its paragraph, and what is written
+    pieces = [(0, 0, title), (text.index(notice), 1, notice.strip("> .") + ".")]
     for fact in facts:
-        if not (STRUCTURES[fact.structure].has_entities and fact.value[1:]):
-            sentence = sentence_of(fact, text, is_prose_kept)
-            pieces.append(_Piece(fact.start, text.rfind("\n\n", 0, fact.start), sentence))
-            continue
-        at, lead_in = fact.start, text[fact.start : fact.end].partition("\n")[0]
-        pieces.append(_Piece(at, at, lead_in, fact))
-        for item in fact.value:
-            at = text.index(f"- {item}", at + 1)
-            pieces.append(_Piece(at, fact.start, item, fact))
-    return pieces
-
-
-def _text(pieces: list[_Piece], document: Document) -> str:
-    paragraphs = []
-    for _, members in groupby(pieces, key=lambda piece: piece.paragraph):
-        group = list(members)
-        is_list = group[0].fact is not None
-        paragraphs.append(
-            _listed(group, document.text) if is_list else " ".join(one.text for one in group)
-        )
-    if not paragraphs or len(paragraphs) == 1 and pieces[0].start == 0:
+        is_list = STRUCTURES[fact.structure].has_entities and fact.value[1:]
+        paragraph = fact.start if is_list else text.rfind("\n\n", 0, fact.start)
+        pieces.append((fact.start, paragraph, sentence_of(fact, text, is_prose_kept)))
+    paragraphs = defaultdict(list)
+    for start, paragraph, said in pieces:
+        if start in range(segment.start, segment.end):
+            paragraphs[paragraph].append(said)
+    if not paragraphs or [*paragraphs] == [0]:
         return ""
-    named = "" if document.title in paragraphs[0] else f"In {document.title}: "
-    return named + "\n\n".join(paragraphs)
-
-
-def _listed(pieces: list[_Piece], text: str) -> str:
-    fact = pieces[0].fact
-    items = [piece.text for piece in pieces if piece.start > fact.start]
-    if not items:
-        return pieces[0].text
-    if items[0] != fact.value[0]:
-        return _sentence(fact, text, items, "also include")
-    return _sentence(fact, text, items, "are" if items == fact.value else "include")
+    named = "" if 0 in paragraphs else f"In {document.title}: "
+    return named + "\n\n".join(map(" ".join, paragraphs.values()))
 
 
 def sentence_of(fact: Fact, text: str, is_prose_kept: bool = False) -> str:
@@ -179,13 +135,8 @@ def sentence_of(fact: Fact, text: str, is_prose_kept: bool = False) -> str:
     raw = text[fact.start : fact.end]
     if fact.structure == prose() and (is_prose_kept or fact.entity in raw):
         return raw
-    return _sentence(fact, text, fact.value, "are" if fact.value[1:] else "is")
-
-
-def _sentence(fact: Fact, text: str, values: list[str], verb: str) -> str:
     subjects = [phrase.format(label=fact.attribute, name=fact.entity) for phrase in PHRASES]
     # the record's own words, or drawn as they are: rewriting changes the structure, not the words
     drawn = random.Random(f"phrase {fact.fact_id}").choice(subjects)
-    raw = text[fact.start : fact.end]
     subject = next((own for own in subjects if capitalised(own) in raw), drawn)
-    return f"The {subject} {verb} {listed(values)}."
+    return f"The {subject} {'are' if fact.value[1:] else 'is'} {listed(fact.value)}."

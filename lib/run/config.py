@@ -23,7 +23,7 @@ from pydantic import (
 from lib.core.arms import AUGMENTED, BASE, RAW, check_exposures, corpus_of, is_trained, split_arm
 from lib.core.records import listed
 from lib.core.stages import CURVE, PIPELINES, STAGES, Pipeline
-from lib.core.store import REPOSITORY, BadStudy, choices, explained, model_named
+from lib.core.store import REPOSITORY, BadStudy, choices, explained, model_named, require_known
 from lib.documents.folder import SUFFIXES, list_files
 from lib.llm.calls import SETTINGS, settings_of
 
@@ -152,10 +152,10 @@ class StudyFile(BaseModel):
     @model_validator(mode="after")
     def _check_stages(self) -> "StudyFile":
         legal = (*self.pipeline.stages, *self.pipeline.extras)
-        _choose("notebooks", self.notebooks, legal)
-        _choose("extras", self.extras, self.pipeline.extras)
+        require_known("notebooks:", self.notebooks, legal)
+        require_known("extras:", self.extras, self.pipeline.extras)
         own = self.llm.get("stages", {})
-        _choose("llm, stages", own, legal)
+        require_known("llm, stages:", own, legal)
         try:
             for stage in ("", *own):
                 settings_of(self.llm, stage)
@@ -236,7 +236,9 @@ class Study(StudyFile):
                 f"other_judges: {self.other_judges} names a judge twice, or the judge itself"
             )
         for arm, own in self.arms.items():
-            _choose(f"arms, {arm}", own, [stage for stage in self.stages if STAGES[stage].per])
+            require_known(
+                f"arms, {arm}:", own, [stage for stage in self.stages if STAGES[stage].per]
+            )
             for stage in own:
                 if self._runs_once(stage) and {*own[stage]} - {*_BY_ARM}:
                     raise ValueError(
@@ -396,12 +398,6 @@ class ExposureStudy(StudyFile):
 
 
 AnyStudy = Study | ExposureStudy
-
-
-def _choose(where: str, names: list[str], legal: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in legal:
-            raise ValueError(f"{where}: {name!r} is unknown; {choices(name, legal)}")
 
 
 def studies() -> list[str]:

@@ -7,7 +7,14 @@ import pandas as pd
 
 from lib.core.arms import ALL, BASE, is_trained
 from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
-from lib.core.store import BadInput, artifact_path, choices, made_by, model_source, require_path
+from lib.core.store import (
+    BadInput,
+    artifact_path,
+    made_by,
+    model_source,
+    require_known,
+    require_path,
+)
 from lib.documents.markdown import block_at, parse
 from lib.infer.prompts import (
     GenerationConfig,
@@ -53,8 +60,7 @@ def sources_of(
         own, other, examples = (
             one[arm] if isinstance(one, dict) else one for one in (mode, model_of, n_shots)
         )
-        if own not in MODES:
-            raise ValueError(f"mode {own!r} is unknown; {choices(own, MODES)}")
+        require_known("mode", [own], MODES)
         if own in BASELINES:
             found[arm] = Source("baseline", own)
             continue

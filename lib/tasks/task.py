@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lib.core.records import Answer, Document, Query, Record, Rejected, Verdict
 from lib.core.stages import SYSTEMS
-from lib.core.store import BadInput, choices, load
+from lib.core.store import BadInput, load, require_known
 from lib.judge.scorer import Decide, check_single_arm, judge
 from lib.llm.calls import Calls
 
@@ -100,8 +100,7 @@ class Task:
 
 def task_of(name: str) -> Task:
     """Return the task of a system. Raises ValueError for an unknown one."""
-    if name not in SYSTEMS:
-        raise ValueError(f"task {name!r} is unknown; {choices(name, SYSTEMS)}")
+    require_known("task", [name], SYSTEMS)
     return import_module(SYSTEMS[name]).TASK
 
 
