@@ -323,7 +323,7 @@ def is_numeric(query: Query) -> bool:
 def is_number(text: str) -> bool:
     """Return whether `text` is one number, by the rule of `is_numeric`."""
     found = solid(tokens(text.strip().lstrip("~≈<>≤≥= ")))
-    opening = list(takewhile(lambda token: token.value in _COMPARATORS, found))
+    opening = [*takewhile(lambda token: token.value in _COMPARATORS, found)]
     found = found[len(opening) :]
     is_between = any(token.value == "between" for token in opening)
     if is_between and len(found) > 1 and found[1].value == "and":
@@ -334,15 +334,13 @@ def is_number(text: str) -> bool:
 def _is_one(found: list[Token]) -> bool:
     if not (found and _is_amount(found[0])):
         return False
-    if len(found) == 1:
+    first, *rest = found
+    if not rest or len(rest) == 1 and _is_counted(rest[0]):
         return True
-    if not _dimension(found[0]):
-        return len(found) == 2 and _is_counted(found[1])
-    sum_of = [token for token in found if token.value != "and"]
-    dimensions = {_dimension(token) for token in sum_of}
-    is_sum = found[-1].value != "and" and dimensions == {_dimension(found[0])}
-    is_of = len(found) == 3 and found[1].value == "of" and found[2].kind == "word"
-    return is_sum or is_of or (len(found) == 2 and _is_counted(found[1]))
+    dimensions = {_dimension(token) for token in found if token.value != "and"}
+    is_sum = found[-1].value != "and" and dimensions == {_dimension(first)}
+    is_of = len(rest) == 2 and rest[0].value == "of" and rest[1].kind == "word"
+    return _dimension(first) != "" and (is_sum or is_of)
 
 
 def _is_amount(token: Token) -> bool:
