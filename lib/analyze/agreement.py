@@ -28,7 +28,7 @@ QUESTIONS = ("good", "poor", "wrong")
 TABLE_QUESTIONS = ("right", "not there", "no match", "wrong level")
 PERSON = "person"  # the judge whose verdicts are the labels of the sheet
 COEFFICIENTS = ("agreement", "kappa", "ac1")
-_KEYS, _JUDGES = ["query_id", "arm"], ["first_judge", "second_judge"]
+_KEYS = ["query_id", "arm"]
 _STATES = ["correct", "incorrect", "unscored"]
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _LONGEST_CELL = 32_000  # characters; Excel takes 32,767
@@ -223,7 +223,7 @@ def paired_verdicts(
         both = first.merge(second, on=_KEYS, validate="one_to_one").set_axis(names, axis=1)
         known = weights or {} if PERSON in pair else {}
         weight = [known.get(key, 1.0) for key in zip(both.query_id, both.arm, strict=True)]
-        both = both.assign(**dict(zip(_JUDGES, pair, strict=True)), weight=weight)
+        both = both.assign(first_judge=pair[0], second_judge=pair[1], weight=weight)
         parts.append(both.merge(queries, on="query_id"))
     return pd.concat(parts, ignore_index=True)
 
@@ -234,13 +234,13 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
     lenient counts the answers that only the first judge calls correct, strict the reverse.
     """
     arms, table = sorted_arms(rows.arm), []
-    for judges, pair in rows.groupby(_JUDGES, sort=False):
+    for (first, second), pair in rows.groupby(["first_judge", "second_judge"], sort=False):
+        judges = {"first_judge": first, "second_judge": second}
         parts = [(ALL, name, pair[pair.structure == name]) for name in STRUCTURES]
         parts += [(ALL, ALL, pair)]
         parts += [(arm, ALL, pair[pair.arm == arm]) for arm in arms if len(arms) > 1]
-        names = dict(zip(_JUDGES, judges, strict=True))
         table += [
-            names | {"arm": arm, "structure": structure} | _cell_of(part)
+            judges | {"arm": arm, "structure": structure} | _cell_of(part)
             for arm, structure, part in parts
             if len(part)
         ]

@@ -84,11 +84,7 @@ class Trained:
         if not held:
             return set()
         low, high, step = first + held[0], first + held[-1], self.block_size - 1
-        return {
-            (stream, number)
-            for number in {low // step, max(0, low // step - 1)}
-            if number * step <= low and high <= number * step + step
-        }
+        return {(stream, n) for n in range(max(0, -(-high // step) - 1), low // step + 1)}
 
 
 def read_trained(
@@ -150,7 +146,7 @@ def _trace(
     known = [span for span in spans if span] or [(query.start, query.end)]
     holding = _overlapping(segments, min(known)[0], max(end for _, end in known))
     ids = [one.segment_id for one in holding]
-    reasons = [] if is_raw else [rewrites[one].dropped for one in ids if rewrites[one].dropped]
+    reasons = [rewrites[one].dropped for one in ids if not is_raw and rewrites[one].dropped]
     if is_raw:
         kept = [span and _in_raw_text(span, text, holding, trained) for span in spans]
     else:  # a rewrite may move a sentence that a border cuts into a neighbour

@@ -85,10 +85,10 @@ def over_units(values: Sequence[float]) -> dict[str, float]:
     `p_flips` is of `sign_flip_p`. NaN values are left out; low, high, p and p_flips are NaN with
     fewer than two values or equal ones.
     """
-    values = pd.Series(values, dtype=float).dropna()
-    n, mean, sd = len(values), values.mean(), values.std()
+    known = pd.Series(values, dtype=float).dropna()
+    n, mean, sd = len(known), known.mean(), known.std()
     low, high, p = t_test(mean, [(sd**2 / max(n, 1), n - 1)])
-    flips = np.nan if np.isnan(p) else sign_flip_p(values.to_numpy())
+    flips = np.nan if np.isnan(p) else sign_flip_p(known.to_numpy())
     return {
         "n": n,
         "estimate": mean,
