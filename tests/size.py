@@ -68,8 +68,7 @@ def keys(name):
     parts = name.split("/")
     if name.endswith((".ipynb", ".smk")) or parts[-1] == "Snakefile":
         return {"notebooks" if name.endswith(".ipynb") else "Snakefile, *.smk"}
-    depth = 3 if parts[:2] == ["lib", "tasks"] and len(parts) > 3 else 2
-    return {parts[0], "/".join(parts[:depth]) if parts[0] == "lib" else parts[0]}
+    return {parts[0], "/".join(parts[:2]) if parts[0] == "lib" else parts[0]}
 
 
 def main():

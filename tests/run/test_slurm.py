@@ -113,14 +113,11 @@ def test_srun_trains_on_two_nodes_with_the_curve_of_one_process(cluster, tmp_pat
     )
     ran = subprocess.run(
         [
-            "salloc",
-            "--nodes=2",
-            "--ntasks=2",
-            "--ntasks-per-node=1",
+            *"salloc --nodes=2 --ntasks=2 --ntasks-per-node=1".split(),
             sys.executable,
             "-c",
             code,
-            str(tmp_path),
+            tmp_path,
         ],
         cwd=REPOSITORY,
         text=True,

@@ -2,14 +2,10 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
-from scipy.stats import t as student
-from statsmodels.api import OLS
-from statsmodels.stats.proportion import proportion_confint
 
+from lib.analyze.stats import share_interval
 from lib.analyze.tables import counted
 from lib.core.records import Answer, Document, Verdict
 from lib.core.stages import SYSTEMS
@@ -122,15 +118,8 @@ def test_a_system_made_up_here_runs_through_the_chain_to_a_table(tmp_path, monke
     assert [*table.continent] == ["Europe", "Asia", "Africa"] and [*table.n] == [8, 8, 8]
     assert [*table.correct] == [5, 8, 6] and [*table.unscored] == [0, 0, 1]
     europe = rows[rows.continent == "Europe"]
-    right, country = (europe.verdict == "correct").astype(float), europe.country.factorize()[0]
-    fit = OLS(right, np.ones(8)).fit(cov_type="cluster", cov_kwds={"groups": country}, use_t=True)
-    # as if answers on a country were all alike has the weight of one answer of the rarer kind
-    share, variance = 5 / 8, float(fit.bse.iloc[0]) ** 2 / (5 / 8 * 3 / 8)
-    weight = max(1, (1 - share) / variance)
-    n = (weight + 1) / (weight * variance + 1 / 4)
-    alpha = 2 * norm.sf(student.isf(0.025, 3))  # Student's t with the countries less one
-    ends = proportion_confint(share * n, n, alpha=alpha, method="wilson")
-    assert [*table.loc[0, ["low", "high"]]] == pytest.approx(ends, abs=1e-9)
+    ends = share_interval(europe.verdict == "correct", europe.country)
+    assert tuple(table.loc[0, ["low", "high"]]) == ends
 
 
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "spark"])
