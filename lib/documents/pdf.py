@@ -1,4 +1,4 @@
-"""PDF pages as lines and ruled tables in reading order, by pdfplumber.
+"""PDF pages by pdfplumber: lines and ruled tables in reading order, and the pieces that they make.
 
 A PDF has no structure, only characters, rulings and their places. Lengths are in points; `top`
 grows downwards.
@@ -10,20 +10,13 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf
 from statistics import median
+from typing import NamedTuple
 
 from lib.core.store import BadInput
-from lib.documents.convert import Converted, write_markdown
-from lib.documents.pdf_layout import (
-    Grid,
-    Line,
-    Word,
-    lines_of,
-    pieces_of,
-    segments,
-    words_text,
-)
+from lib.documents.convert import Converted, Piece, inline_runs, write_markdown
 
 MIN_WORDS = 5  # a page, on average: else it is a scan
 
@@ -31,6 +24,57 @@ _MONOSPACE = re.compile(r"mono|courier|consol|menlo|typewriter|cmtt|inconsolata|
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
 _COLUMN_GAP = 7  # points; less is a blank between words
 _MARGIN = 0.13  # of a page's height, where headers and footers are
+
+_UNSPACED = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}")  # Chinese, Japanese
+_CUT_WORD = re.compile(r"[^\W\d_]+[-\u2010\u00ad]$")
+_BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
+_SURE_BULLET = "•◦▪‣●○■"
+_BLANK = 1.2  # of the font size, between cells of a row
+_NUMBER = re.compile(r"\(?(\d{1,3})[.)]")
+_SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
+
+
+class Word(NamedTuple):
+    """A word and its box in points."""
+
+    text: str
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    size: float
+    mono: bool
+    bold: bool
+    face: str  # the font's name
+
+
+@dataclass
+class Line:
+    """Words from left to right; `bullet` is the x of a mark that is drawn left of them."""
+
+    words: list[Word]
+    bullet: float | None = None
+
+    def __post_init__(self):
+        widest = max(self.words, key=lambda word: word.x1 - word.x0)
+        texts, x0s, x1s, tops, bottoms, _, monos, bolds, faces = zip(*self.words, strict=True)
+        sizes = [word.size for word in self.words if not word.mono] or [widest.size]
+        self.text, self.size = " ".join(texts), round(max(sizes), 1)
+        self.x0, self.x1, self.top, self.bottom = x0s[0], max(x1s), min(tops), max(bottoms)
+        self.middle = (widest.top + widest.bottom) / 2
+        self.mono, self.bold = all(monos), all(bolds)
+        self.face = faces[0] if len({*faces}) == 1 else ""  # "" of several
+
+
+@dataclass
+class Grid:
+    """A table with rulings."""
+
+    rows: list[list[str]]
+    x0: float
+    top: float
+    x1: float
+    bottom: float
 
 
 @dataclass
@@ -212,3 +256,204 @@ def _ordered(page: Page, gutter: tuple[float, float], margin: float) -> list[Lin
         for one in parts
     ]
     return [one for *_, one in sorted(placed, key=lambda place: place[:3])]
+
+
+def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]]) -> list[Line]:
+    """Group words by their baseline, from top to bottom."""
+    rows: list[list[Word]] = []
+    for word in sorted(words, key=lambda one: one.top + one.bottom):
+        for row in rows[-3:]:
+            apart = abs(word.top + word.bottom - row[0].top - row[0].bottom) / 2
+            if apart < 0.4 * min(word.size, row[0].size):
+                row.append(word)
+                break
+        else:
+            rows.append([word])
+    lines = [Line(sorted(row, key=lambda one: one.x0)) for row in rows]
+    for line in lines:
+        near = [x for x, y in bullets if abs(y - line.middle) < 0.5 * line.size]
+        line.bullet = max((x for x in near if line.x0 - 30 < x < line.x0), default=None)
+    return sorted(lines, key=lambda one: one.top)
+
+
+def segments(line: Line, least: float) -> list[list[float]]:
+    """Return the ends [x0, x1] of the parts of a line between blanks of at least `least`."""
+    parts = [[line.x0, line.x0]]
+    for word in line.words:
+        if word.x0 - parts[-1][1] >= least:
+            parts.append([word.x0, word.x1])
+        parts[-1][1] = word.x1
+    return parts
+
+
+def words_text(lines: Sequence[Sequence[Word]], known: frozenset[str] = frozenset()) -> str:
+    """Return lines of words as one paragraph of inline Markdown.
+
+    A hyphen at the end of a line is removed, unless the word with it is among the `known`;
+    monospaced words become code.
+    """
+    runs: list[tuple[bool, str]] = []
+    for words in lines:
+        for before, word in pairwise([None, *words]):
+            glue = ""
+            if before:  # a word in several fonts has no gap
+                glue = " " * (word.x0 - before.x1 >= 0.12 * word.size)
+            elif runs:
+                mono, text = runs.pop()
+                kept, glue = _join(text, word.text, known)
+                runs.append((mono, kept))
+            runs.append((word.mono, glue + word.text))
+    return inline_runs(runs)
+
+
+def _join(text: str, following: str, known: frozenset[str]) -> tuple[str, str]:
+    if _CUT_WORD.search(text) and following[:1].islower():
+        is_whole = text.strip().lower() + re.match(r"[\w-]*", following)[0].lower() in known
+        return (text if is_whole else text[:-1]), ""
+    is_glued = (
+        re.search(r"\w[-/]$", text)
+        and following[:1].isalnum()
+        or _UNSPACED.fullmatch(text[-1:] + following[:1])
+    )
+    return text, "" if is_glued else " "
+
+
+def pieces_of(flow: Sequence[Line | Grid]) -> list[Piece]:
+    """Return the pieces of all pages, given in reading order.
+
+    Lines that look like rows of a table without rulings are doubtful.
+    """
+    reader = _Reader([line for line in flow if isinstance(line, Line)])
+    for part in flow:
+        (reader.line if isinstance(part, Line) else reader.table)(part)
+    return reader.finished()
+
+
+# `stack` holds the open list items as (x of mark, x of text)
+class _Reader:
+    def __init__(self, lines: Sequence[Line]):
+        text = Counter()
+        for line in lines:
+            if not line.mono and line.face:
+                text[line.size, line.face] += len(line.text)
+        self.body, self.face = text.most_common(1)[0][0] if text else (10.0, "")
+        # the distance of lines of running text, as a multiple of their font size
+        self.pitch = median(
+            [
+                step
+                for before, line in pairwise(lines)
+                if 0.9 < (step := (line.middle - before.middle) / line.size) < 2.2
+            ]
+            or [1.3]
+        )
+        words = " ".join(line.text for line in lines).lower()
+        self.known = frozenset(re.findall(r"[\w-]+", words))
+        self.levels: list[float] = []  # the font sizes of headings, largest first
+        for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
+            if size > 1.08 * self.body and (not self.levels or self.levels[-1] - size > 0.4):
+                self.levels.append(size)
+        self.stack: list[tuple[float, float]] = []
+        self.pieces: list[tuple[Piece, list[Line]]] = [(Piece("heading"), [])]  # none yet
+
+    def finished(self) -> list[Piece]:
+        for piece, lines in self.pieces:
+            if piece.kind == "code" or piece.kind == "doubtful" and len(lines) > 1:
+                piece.text = "\n".join(line.text for line in lines)
+            elif lines:
+                is_marked = piece.kind == "item" and lines[0].bullet is None
+                rows = [lines[0].words[is_marked:], *(line.words for line in lines[1:])]
+                piece.kind = piece.kind.replace("doubtful", "prose")
+                piece.text = words_text(rows, self.known)
+        return [piece for piece, _ in self.pieces[1:]]
+
+    def line(self, line: Line) -> None:
+        goes_on = self._goes_on(line)
+        if self._is_item(line, goes_on):
+            self._item(line)
+            return
+        level = self._level(line)
+        is_row = len(segments(line, _BLANK * line.size)) > 1
+        kind = "heading" if level else "prose"
+        kind = "code" if line.mono else "doubtful" if is_row else kind
+        if goes_on or self._continues(line, kind):
+            self.pieces[-1][1].append(line)
+            return
+        if kind == "heading":
+            self.stack = []
+        self._begin(kind, line, level=level, depth=self._depth(line.x0))
+
+    def table(self, grid: Grid) -> None:
+        before, _ = self.pieces[-1]
+        if before.kind == "table" and before.rows[0] == grid.rows[0]:  # on the next page
+            rows = grid.rows[1:]
+            if rows and not rows[0][0]:  # the rest of a row that the page cut
+                cut, *rows = rows
+                before.rows[-1] = [
+                    " ".join(filter(None, pair)) for pair in zip(before.rows[-1], cut, strict=True)
+                ]
+            before.rows += rows
+        else:
+            self._begin("table", rows=grid.rows)
+        self.stack = []
+
+    def _begin(self, kind: str, *lines: Line, **fields) -> None:
+        self.pieces.append((Piece(kind, **fields), [*lines]))
+
+    # True if the line is the next of a paragraph or an item
+    def _goes_on(self, line: Line) -> bool:
+        piece, lines = self.pieces[-1]
+        if piece.kind not in ("prose", "item"):
+            return False
+        before, is_second = lines[-1], len(lines) == 1
+        left = self.stack[-1][1] if is_second and piece.kind == "item" else before.x0
+        is_indented = is_second and piece.kind == "prose" and 0 < left - line.x0 < 30
+        if not (abs(line.x0 - left) < 4 or is_indented) or (
+            abs(line.size - before.size) > 0.6 and not line.mono
+        ):
+            return False
+        if line.top < before.top:  # a new page or column
+            return not _SENTENCE_END.search(before.text) or line.text[0].islower()
+        return line.middle - before.middle < (self.pitch + 0.35) * max(line.size, before.size)
+
+    # True if the line is the next of a heading, of code or of a doubtful table
+    def _continues(self, line: Line, kind: str) -> bool:
+        piece, lines = self.pieces[-1]
+        if not lines:
+            return False
+        before = lines[-1]
+        gap = (line.middle - before.middle) / line.size
+        if piece.kind == "doubtful":
+            return 0 < gap < (3 if kind == "doubtful" else self.pitch + 0.35)
+        if kind == piece.kind == "heading":
+            return abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6
+        return kind == piece.kind == "code"
+
+    def _level(self, line: Line) -> int:
+        for level, size in enumerate(self.levels, 1):
+            if line.size > size - 0.4:
+                return level
+        families = {re.split("[-,]", face)[0] for face in (line.face, self.face)}
+        is_set_off = line.bold or line.face and len(families) == 2
+        if not is_set_off or line.size < self.body - 0.1 or line.text[-1] in ".:;,":
+            return 0
+        return len(self.levels) + 1 + (not line.bold)
+
+    def _is_item(self, line: Line, goes_on: bool) -> bool:
+        mark = line.words[0].text
+        is_mark = _BULLET.fullmatch(mark) or _NUMBER.fullmatch(mark)
+        is_marked = len(line.words) > 1 and is_mark and (not goes_on or mark in _SURE_BULLET)
+        return line.bullet is not None or bool(is_marked)
+
+    def _item(self, line: Line) -> None:
+        mark, text, number = line.bullet, line.x0, None
+        if mark is None:
+            mark, text = line.x0, line.words[1].x0
+            number = _NUMBER.fullmatch(line.words[0].text)
+        number = number and int(number[1])
+        self._begin("item", line, depth=self._depth(mark + 1), number=number)
+        self.stack.append((mark, text))
+
+    def _depth(self, x: float) -> int:
+        while self.stack and x < self.stack[-1][1] - 4:
+            self.stack.pop()
+        return len(self.stack)
