@@ -6,7 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from io import BytesIO
-from itertools import islice
+from itertools import islice, takewhile
 from os.path import commonprefix
 from pathlib import Path
 from typing import NamedTuple
@@ -68,21 +68,19 @@ def page_blocks(root: HtmlElement) -> Iterator[PageBlock]:
     any other is nested by rank.
     """
     numbers = {table: number for number, table in enumerate(root.iter("table"), 1)}
-    path: list[tuple[tuple, str]] = []
+    path: dict[tuple, str] = {}  # level of each open heading -> its text
     for text, is_bold_text, table in texts_of(root):
         level = _level(text) if is_bold_text else ()
         if table is None and _NO_TEXT.fullmatch(text):
             continue
         if level:
-            levels = [one for one, _ in path]
-            if level in levels:
-                del path[levels.index(level) :]
-            path = [one for one in path if one[0][0] < level[0] or one[0][0] == level[0] == 3]
-            path.append((level, text))
+            above = takewhile(lambda one, end=level: one != end, path)
+            kept = [one for one in above if one[0] < level[0] or one[0] == level[0] == 3]
+            path = {one: path[one] for one in kept} | {level: text}
         yield PageBlock(
             "heading" if level else "paragraph" if table is None else "table",
             text,
-            tuple(text for _, text in path),
+            tuple(path.values()),
             bool(level) and level[0] < 3,
             table,
             numbers.get(table, 0),
@@ -117,22 +115,19 @@ def cut_passages(filing_id: str, blocks: Iterable[PageBlock]) -> list[Passage]:
             chunks.append([])
             room = MAX_WORDS
     chunks[-1] += atom
-    found = [
-        (chunk, paths)
-        for chunk in chunks
-        if (paths := [block.path for block in chunk if block.grid_id])
-    ]
-    return [
-        Passage(
-            passage_id=f"{filing_id}-p{number:02d}",
-            filing_id=filing_id,
-            section=" > ".join(commonprefix(paths)),
-            blocks=tuple(
-                Block(kind=block.kind, text=block.text, grid_id=block.grid_id) for block in chunk
-            ),
-        )
-        for number, (chunk, paths) in enumerate(found, 1)
-    ]
+    passages = []
+    for chunk in chunks:
+        if paths := [block.path for block in chunk if block.grid_id]:
+            blocks = [Block(kind=one.kind, text=one.text, grid_id=one.grid_id) for one in chunk]
+            passages.append(
+                Passage(
+                    passage_id=f"{filing_id}-p{len(passages) + 1:02d}",
+                    filing_id=filing_id,
+                    section=" > ".join(commonprefix(paths)),
+                    blocks=tuple(blocks),
+                )
+            )
+    return passages
 
 
 def _n_words(blocks: list[PageBlock]) -> int:
