@@ -203,8 +203,9 @@ class _Column:
         self.note = read_note(note_above(heads))
         self.printed = {one.unit for one in numbers if _is_coin(one.unit) or one.unit == "%"}
         self.most = max((abs(one.value) for one in numbers), default=0.0)
+        self.first = next((one.unit for one in numbers if one.value), "%")
         self.coins = [*map(coin_in, _COIN_ABOVE.findall(low))]
-        is_money = re.search(_MONEY, low, re.I)
+        is_money = low != "Price" and re.search(_MONEY, low, re.I)
         self.meaning = meaning(low) or ("" if is_money else meaning(layout.columns[at]))
 
 
@@ -284,6 +285,7 @@ class _Units:
                 and not has_cents
                 or unit in _RATES
                 and "." not in text
+                and "in years" not in part
                 and is_large
             )
             if unit and not is_money:
@@ -294,8 +296,9 @@ class _Units:
         first = next((note for note, _ in self.notes if note.money or note.shares), Note())
         if first.shares and not first.money:
             return "shares"
-        if len(column.printed) == 1:
-            return min(column.printed)
+        printed = column.printed
+        if len(printed) == 1 and (printed != {"%"} or column.first in printed):
+            return min(printed)
         if re.search(r"\b(?:number|shares) of\b|outstanding:|anti-?dilutive", self.above, re.I):
             return "shares" if re.search(rf"{_AWARDS}|stock", self.above, re.I) else ""
         return self.coin or (first.coin or "$" if first.money and first == self.note else "")
