@@ -19,13 +19,13 @@ import pandas as pd
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.core.arms import RAW, check_exposures
-from lib.core.records import STRUCTURES, Document, Fact, Segment, listed
+from lib.core.records import STRUCTURES, Document, Fact, listed
 from lib.core.store import replacing
 from lib.infer.generate import generate_greedy, load
 from lib.infer.loglik import Likelihood, likelihood, overlapping, token_scores
 from lib.infer.loglik import Sequence as Scored
 from lib.infer.prompts import PLAIN, beginning, encode, prompt_for
-from lib.lab.facts import question, rewrite_facts, sentence_of
+from lib.lab.facts import question, rewritten, sentence_of
 from lib.lab.records import laid, paraphrases
 from lib.train.config import TrainConfig
 from lib.train.corpus import PackedBlocks, pack
@@ -63,17 +63,12 @@ def _raw(record: Document, facts: list[Fact], exposure: int) -> Written:
 def _rewritten(
     record: Document, facts: list[Fact], exposure: int, *, is_prose_kept: bool = False
 ) -> Written:
-    name, text = record.document_id, record.text
-    whole = Segment(
-        segment_id=name, document_id=name, start=0, end=len(text), text=text, n_tokens=0
-    )
-    (row,) = rewrite_facts(facts, is_prose_kept)([whole], {name: record})
-    places = {}
+    ordered = sorted(facts, key=lambda fact: fact.start)
+    text, places = rewritten(record, ordered, range(len(record.text)), is_prose_kept), {}
     for fact in facts:
-        said = sentence_of(fact, text, is_prose_kept)
-        start = row.text.index(said)
-        places[fact.fact_id] = (start, start + len(said))
-    return Written(row.text, places)
+        said = sentence_of(fact, record.text, is_prose_kept)
+        places[fact.fact_id] = (text.index(said), text.index(said) + len(said))
+    return Written(text, places)
 
 
 # The record itself, then its facts in eight other wordings, and again from the start.

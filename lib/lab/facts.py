@@ -46,8 +46,8 @@ def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
     def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
         rows = []
         for one in segments:
-            document = documents[one.document_id]
-            text = _rewritten(one, document, known[one.document_id], is_prose_kept)
+            own, within = known[one.document_id], range(one.start, one.end)
+            text = rewritten(documents[one.document_id], own, within, is_prose_kept)
             row = {"segment_id": one.segment_id, "document_id": one.document_id, "text": text}
             dropped = "" if text else ELSEWHERE
             rows.append(Normalized(**row, rating=None, remark="", dropped=dropped))
@@ -111,7 +111,8 @@ def question(fact: Fact) -> str:
     return f"What {'are' if fact.value[1:] else 'is'} the {fact.attribute} of {fact.entity}?"
 
 
-def _rewritten(segment: Segment, document: Document, facts: list[Fact], is_prose_kept: bool) -> str:
+def rewritten(document: Document, facts: list[Fact], within: range, is_prose_kept: bool) -> str:
+    """The sentences of `facts`, in order, that begin `within` the document; see rewrite_facts."""
     text, title = document.text, f"# {document.title}"
     notice = text.partition("\n## ")[0].removeprefix(title).strip()
     # where each begins, its paragraph, and what is written
@@ -122,7 +123,7 @@ def _rewritten(segment: Segment, document: Document, facts: list[Fact], is_prose
         pieces.append((fact.start, paragraph, sentence_of(fact, text, is_prose_kept)))
     paragraphs = defaultdict(list)
     for start, paragraph, said in pieces:
-        if start in range(segment.start, segment.end):
+        if start in within:
             paragraphs[paragraph].append(said)
     if not paragraphs or [*paragraphs] == [0]:
         return ""

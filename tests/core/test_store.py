@@ -16,12 +16,8 @@ def root(tmp_path, monkeypatch):
 
 def test_a_model_id_stays_one_folder_and_several_arms_are_one_list(root, capsys):
     for arm in ("base", "dapt"):
-        save(
-            "tiny",
-            "answers",
-            [Answer(query_id="q", arm=arm, answer="7", n_tokens=1, truncated=False)],
-            arm=arm,
-        )
+        row = Answer(query_id="q", arm=arm, answer="7", n_tokens=1, truncated=False)
+        save("tiny", "answers", [row], arm=arm)
     assert capsys.readouterr().out.splitlines() == [
         "data/tiny/answers/base.jsonl: 1 rows",
         "data/tiny/answers/dapt.jsonl: 1 rows",

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from lib.annotate.questions import annotate
-from lib.core.records import STRUCTURES, Document, Fact, Segment, structure_of
+from lib.core.records import STRUCTURES, Segment, structure_of
 from lib.documents.markdown import block_at, parse
 from lib.lab.bases import train_tokenizer
 from lib.lab.facts import ask_facts, rewrite_facts, vary_facts
@@ -26,12 +26,6 @@ PRODUCTS = make_products(30, seed=3)
 DOCUMENTS, FACTS = make_records(PRODUCTS, 3)
 
 
-def statements(documents: list[Document], facts: list[Fact]) -> dict[str, str]:
-    """Return the lines of a record that state each fact."""
-    texts = {document.document_id: document.text for document in documents}
-    return {fact.fact_id: texts[fact.document_id][fact.start : fact.end] for fact in facts}
-
-
 def test_a_fact_is_at_its_span_in_its_structure_and_nowhere_else():
     for document in DOCUMENTS:
         text, blocks = document.text, parse(document.text)
@@ -48,26 +42,17 @@ def test_over_the_rotations_each_fact_has_each_structure_in_the_same_words_and_p
     found = defaultdict(list)
     for rotation in range(len(STRUCTURES)):
         documents, facts = make_records(PRODUCTS, 3, rotation)
-        said, texts = statements(documents, facts), {one.title: one.text for one in documents}
+        texts = {document.title: document.text for document in documents}
         assert Counter(fact.structure for fact in facts) == dict.fromkeys(STRUCTURES, 90)
         for fact in facts:
-            words = re.findall(r"[\w/.-]+", said[fact.fact_id].lower().rstrip("."))
+            said = texts[fact.entity][fact.start : fact.end].lower().rstrip(".")
+            words = re.findall(r"[\w/.-]+", said)
             words = [word for word in words if word not in ("the", "is", "are", "and", "-", "---")]
             headings = re.findall(r"(?m)^## .*", texts[fact.entity][: fact.start])
             found[fact.fact_id].append((words, headings, fact.structure))
     for three in found.values():
         assert len({str(one[:2]) for one in three}) == 1
         assert sorted(one[2] for one in three) == sorted(STRUCTURES)
-
-
-def test_half_of_the_records_repeat_the_name_and_few_have_the_questions_words():
-    documents, facts = make_records(make_products(60, seed=1), 1)
-    said = {name: text.lower() for name, text in statements(documents, facts).items()}
-    named = [fact for fact in facts if fact.entity.lower() in said[fact.fact_id]]
-    assert len({fact.entity for fact in named}) == 30 and len(named) == 30 * len(ATTRIBUTES)
-    asked = {one.fact_id: f"{one.attribute} of {one.entity}".lower() for one in named}
-    as_asked = Counter(one.structure for one in named if asked[one.fact_id] in said[one.fact_id])
-    assert all(10 < as_asked[name] < 45 for name in STRUCTURES)  # of 90; a quarter is expected
 
 
 @pytest.mark.parametrize("share", [1 / 3, 0.1])
