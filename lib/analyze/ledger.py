@@ -199,7 +199,8 @@ def _reached(query: Query, segments: list[Segment], text: str) -> list[str]:
     items = [item for block in parse(text) for item in block.items]
     met = [query, *_overlapping(items, query.start, query.end)]
     start, end = min(span.start for span in met), max(span.end for span in met)
-    return [one.segment_id for one in _overlapping(segments, start, end)]
+    # a rewrite states a list with its lead-in, which may end the segment before
+    return [one.segment_id for one in _overlapping(segments, start - 1, end)]
 
 
 def _overlapping(spans: list, start: int, end: int) -> list:

@@ -74,10 +74,10 @@ def test_every_stratum_is_drawn_in_turn_and_the_same_seed_draws_the_same(items):
     drawn = draw(items, 36, seed=3)
     counts, sizes = (Counter(item.stratum for item in part) for part in (drawn, items))
     most = max(counts.values())
-    assert len(drawn) == 36 == len({item.item for item in drawn}) and {*counts} == {*sizes}
+    assert counts.total() == 36 == len({item.item for item in drawn})
     assert all(counts[key] in (n, most, most - 1) for key, n in sizes.items())
     assert draw(items[::-1], 36, seed=3) == drawn != draw(items, 36, seed=4)
-    assert len(draw(items, 1000, seed=3)) == len(items) == 80 and draw(items, 0, seed=3) == []
+    assert len(draw(items, 1000, seed=3)) == len(items) == 80
 
 
 def test_a_name_changes_with_whatever_a_label_depends_on(items):
@@ -156,16 +156,13 @@ def test_an_invalid_sheet_names_item_and_remedy(text, message, tmp_path):
 
 
 def test_the_digest_changes_with_labels_alone(tmp_path):
-    def digest_of(text: str) -> str:
-        path = tmp_path / "sheet.csv"
-        path.write_text(text)
-        return labels_digest(path)
-
-    empty, *found = map(digest_of, ("item,label\na,\n", "item,label\na,correct\nb,\n"))
-    assert labels_digest(tmp_path / "none.csv") == empty == ""
-    assert digest_of("label,item\ncorrect,a\n") == found[0]
-    found += map(digest_of, ("item,label\na,incorrect\n", "item,label\na,corect\n"))
-    assert len({empty, *found}) == 4
+    path, found = tmp_path / "sheet.csv", []
+    rows = "item,label\na,", "item,label\na,correct\nb,", "label,item\ncorrect,a"
+    for text in (*rows, "item,label\na,incorrect", "item,label\na,corect"):
+        path.write_text(f"{text}\n")
+        found.append(labels_digest(path))
+    assert labels_digest(tmp_path / "none.csv") == found[0] == "" and found[1] == found[2]
+    assert len({*found}) == 4
 
 
 def test_a_label_is_a_verdict_that_stands_for_its_stratum(items):

@@ -142,7 +142,6 @@ def row_of(
         # the end of a sentence is in the rewrite of the segment where it begins
         (RESTART, {"border": "after 30 s"}, ""),
         (RESTART, {"border": "after 30 s", "held_out": ("s0",)}, "split"),
-        (RESTART, {"border": "after 30 s", "held_out": ("s1",)}, ""),
         # a border loses raw text only if one side is held out
         (RESTART, {"border": "s. It", "arm": "dapt"}, ""),
         (RESTART, {"border": "s. It", "arm": "dapt", "held_out": ("s1",)}, "segment"),
