@@ -309,8 +309,7 @@ def _long(means: pd.DataFrame, measures: Iterable[str] = MEASURES) -> pd.DataFra
 
 @plots.styled
 def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw named facts answered by exposures, scalar and list-valued, and what eight wordings
-    gain.
+    """Draw named facts answered by exposures, by the form of their value, and what 8 wordings gain.
 
     Bands are 95% over bases; dashes are the ceilings of a fit to all bases together.
     """
