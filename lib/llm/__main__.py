@@ -18,8 +18,7 @@ from lib.core.store import (
     write_text,
 )
 from lib.llm.cache import Cache, Entry
-from lib.llm.request import key_of
-from lib.llm.response import UNREADABLE, read_response
+from lib.llm.request import UNREADABLE, key_of, read_response
 
 _ENTRY = TypeAdapter(Entry)
 

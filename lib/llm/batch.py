@@ -11,10 +11,8 @@ from itertools import islice
 from typing import Any
 
 from lib.llm.cache import Sent
-from lib.llm.direct import Direct
-from lib.llm.faults import MOST_TRIES
-from lib.llm.request import Request, Waiting
-from lib.llm.response import read_response
+from lib.llm.direct import MOST_TRIES, Direct
+from lib.llm.request import Request, Waiting, read_response
 
 MOST_BYTES = 200_000_000  # OpenAI's limit per file
 _URL = "/v1/chat/completions"

@@ -13,7 +13,7 @@ import yaml
 from pydantic import Field
 
 from lib.core.store import REPOSITORY, data_path
-from lib.llm.response import Kind
+from lib.llm.request import Kind
 
 SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry", "strict_model")
 MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit

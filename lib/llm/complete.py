@@ -15,9 +15,15 @@ from lib.llm.batch import Batches
 from lib.llm.budget import Budget, check_price, plan
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
-from lib.llm.endpoint import Endpoint, endpoint
-from lib.llm.request import Reply, Request
-from lib.llm.response import UNREADABLE, WORTH_ASKING_AGAIN, read_response
+from lib.llm.request import (
+    UNREADABLE,
+    WORTH_ASKING_AGAIN,
+    Endpoint,
+    Reply,
+    Request,
+    endpoint,
+    read_response,
+)
 
 _LONGEST_END = 25.0  # seconds that calls in flight get after an interrupt
 

@@ -12,7 +12,7 @@ from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY, BadInput, BadStudy, model_source, shown
 from lib.documents.folder import Reading, read_folder
 from lib.documents.markdown import parse
-from lib.llm.prices import cost_usd, price_of
+from lib.llm.budget import cost_usd, price_of
 from lib.llm.request import counter
 from lib.run.config import Study, load_study
 

@@ -33,8 +33,8 @@ from lib.llm.__main__ import import_from
 from lib.llm.budget import check_price
 from lib.llm.cache import Cache
 from lib.llm.calls import calls_for, dollars
-from lib.llm.endpoint import Endpoint, endpoint
-from lib.llm.faults import fault_of, fault_of_reply
+from lib.llm.direct import fault_of, fault_of_reply
+from lib.llm.request import Endpoint, endpoint
 from lib.report import ending
 from lib.run.config import (
     BASE_VARIABLE,

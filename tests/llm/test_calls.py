@@ -18,8 +18,7 @@ from lib.llm.__main__ import main
 from lib.llm.cache import Cache, _journal_for
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
-from lib.llm.endpoint import endpoint
-from lib.llm.request import Reply, Request
+from lib.llm.request import Reply, Request, endpoint
 from tests.llm_server import Server
 
 KEY = "sk-a-key-of-this-test"
@@ -237,7 +236,7 @@ def test_money_stops_the_stage_before_the_limit_and_what_was_paid_is_kept(tmp_pa
 
 
 def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_path, monkeypatch):
-    monkeypatch.setattr("lib.llm.endpoint.REPOSITORY", tmp_path)
+    monkeypatch.setattr("lib.llm.request.REPOSITORY", tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     assert endpoint() is None

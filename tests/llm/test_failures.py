@@ -74,7 +74,7 @@ def test_prompts_that_fail_stop_no_stage_that_may_have_as_many(tmp_path, at, pla
 def test_a_stage_in_which_every_call_fails_stops_when_it_cannot_pass_or_nothing_is_served(
     tmp_path, at, monkeypatch, fault, says
 ):
-    monkeypatch.setattr("lib.llm.faults.MOST_TRIES", 2)
+    monkeypatch.setattr("lib.llm.direct.MOST_TRIES", 2)
     with Server(faults=lambda number, body: fault) as server:
         at(server)
         with pytest.raises(Stopped, match=says):

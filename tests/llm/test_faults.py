@@ -106,7 +106,7 @@ def test_what_would_fail_every_call_stops_the_run_at_the_first_replies(ask, faul
 
 
 def test_calls_pass_through_a_proxy_and_what_it_stops_is_not_counted_as_paid(ask, monkeypatch):
-    monkeypatch.setattr("lib.llm.faults.MOST_TRIES", 2)
+    monkeypatch.setattr("lib.llm.direct.MOST_TRIES", 2)
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with Server() as gone:
@@ -140,9 +140,9 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
 from lib.llm.__main__ import main
-from lib.llm.endpoint import endpoint
-import lib.llm.faults
-lib.llm.faults.MOST_TRIES = lib.llm.faults.MOST_THROTTLED = 2
+from lib.llm.request import endpoint
+import lib.llm.direct
+lib.llm.direct.MOST_TRIES = lib.llm.direct.MOST_THROTTLED = 2
 
 def ask(prompts, **settings):
     calls = Calls(cache, timeout_seconds=1, max_failed_share=1.0, poll_seconds=0.1, **settings)

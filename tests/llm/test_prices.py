@@ -7,7 +7,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.llm.prices import cost_usd, price_of
+from lib.llm.budget import cost_usd, price_of
 from lib.llm.request import ESTIMATE, counter, upper_bound
 
 HEAD = (

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.store import BadReply
-from lib.llm.endpoint import Endpoint
-from lib.llm.faults import fault_of_reply
-from lib.llm.response import read_response
+from lib.llm.direct import fault_of_reply
+from lib.llm.request import Endpoint, read_response
 
 AT = Endpoint("sk-secret-key-1234", "http://models.example.internal:8000/v1")
 
