@@ -44,7 +44,7 @@ def _chain(factor: int):
     """Run the chain on new records, one stage at a time; yield the counts so far."""
     import torch  # imported here, so that the parent of the measured processes stays small
 
-    from lib.annotate import queries as annotate
+    from lib.annotate import questions as annotate
     from lib.infer.generate import answer
     from lib.infer.prompts import GenerationConfig
     from lib.judge import scorer
@@ -52,7 +52,7 @@ def _chain(factor: int):
     from lib.lab.facts import ask_facts, rewrite_facts
     from lib.lab.records import ATTRIBUTES, make_products, make_records
     from lib.normalize import rewrite as normalize
-    from lib.normalize import segments
+    from lib.normalize import segment as segments
     from lib.train.config import TrainConfig
     from lib.train.corpus import pack
     from lib.train.trainer import train

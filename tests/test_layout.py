@@ -1,7 +1,5 @@
 """The shape of the repository: layers, empty packages, sizes. See README.md, Map."""
 
-import ast
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +10,8 @@ from lib.core.store import REPOSITORY
 from tests.size import code, tokens
 
 # Ceilings in tokens of code, a little above what there is. Lower them with every deletion.
-MOST_TOKENS = {"lib": 150_500, "tests": 119_500, "notebooks": 16_000, "rules": 2_400}
-MOST_PER_LINE, MOST_README, LEAST_LINES, LONGEST_TEXT = 8.0, 150, 40, 300
-MOST_LONG_TEXTS = 4_000  # characters in literals that are longer: vocabularies
+MOST_TOKENS = {"lib": 143_000, "tests": 104_200, "notebooks": 16_000, "rules": 2_400}
+MOST_PER_LINE, MOST_README, LEAST_LINES = 8.0, 150, 40
 
 
 @pytest.fixture(scope="module")
@@ -67,27 +64,6 @@ def test_code_stays_small(part, sizes):
 def test_lines_stay_readable_and_the_readme_short(sizes):
     assert sizes["lib"][0] / sizes["lib"][1] <= MOST_PER_LINE
     assert (REPOSITORY / "README.md").read_text(encoding="utf-8").count("\n") <= MOST_README
-
-
-def test_no_more_text_is_hidden_in_code_and_no_exception_is_defined_outside_core():
-    hidden = 0
-    for path in (REPOSITORY / "lib").rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        docstrings = {
-            id(node.body[0].value)
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-            and node.body
-            and isinstance(node.body[0], ast.Expr)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
-                is_long = len(node.value) > LONGEST_TEXT and id(node) not in docstrings
-                hidden += len(node.value) * is_long
-            if isinstance(node, ast.ClassDef) and path.name != "store.py":
-                bases = " ".join(map(ast.unparse, node.bases))
-                assert not re.search(r"Error|Exception|Bad[A-Z]|Stopped", bases), (path, node.name)
-    assert hidden <= MOST_LONG_TEXTS
 
 
 @pytest.mark.parametrize("words", ["the house", "pypi.org", "/work/", "anthropic"])

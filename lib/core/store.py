@@ -186,7 +186,7 @@ def load(
     `kind` is the record type if the table of artifacts names none. With `optional`, a missing file
     counts as empty. Raises BadInput and ValueError as `read_records` does.
     """
-    if not isinstance(arms := keys.get("arm", ""), str):
+    if isinstance(arms := keys.get("arm"), Iterable) and not isinstance(arms, str):
         parts = [load(study, name, kind, optional=optional, **keys | {"arm": arm}) for arm in arms]
         return [row for part in parts for row in part]
     path = artifact_path(study, name, **keys)

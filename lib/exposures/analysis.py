@@ -258,16 +258,6 @@ def retained(runs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def frontier(rows: pd.DataFrame, kept: pd.DataFrame) -> pd.DataFrame:
-    """Return, by regime and base, what raw text teaches by the last exposure, and the fall.
-
-    `question` is in nats per token, `answered` in percent, `fall` in points of public questions.
-    """
-    last = rows[(rows.arm == RAW) & (rows.exposures == rows.exposures.max())]
-    learned = _means(last, [*REGIME, "base"])
-    return learned.assign(fall=_falls(kept).xs(RAW, level="arm")).reset_index()
-
-
 def _falls(runs: pd.DataFrame) -> pd.Series:
     ordered = runs.sort_values("exposures").groupby([*REGIME, "arm", "base", "rotation"])
     falls = 100 * (ordered.public_answered.first() - ordered.public_answered.last())
@@ -387,28 +377,3 @@ def _draw_ratios(axes: Axes, ratio: pd.DataFrame) -> None:
     ticks = [tick for tick in steps if low <= tick <= high]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlabel("Exposures needed, times those in prose")
-
-
-@plots.styled
-def draw_frontier(table: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw what is forgotten and what is learned by the share of replayed text, over the bases.
-
-    `table` has a row per regime and base: learning_rate, replay_share, fall, answered.
-    """
-    labels = {
-        "fall": "Fall in public questions\nanswered (points)",
-        "answered": "Private questions\nanswered (%)",
-    }
-    figure, drawn = plots.panels(len(labels), 2.4)
-    for axes, (measure, label) in zip(drawn, labels.items(), strict=True):
-        for index, (rate, cells) in enumerate(table.groupby("learning_rate")):
-            shares = cells.groupby("replay_share")[measure]
-            over = pd.DataFrame([{"share": share, **over_units(own)} for share, own in shares])
-            x = 100 * over.share + 1.5 * index
-            plots.intervals(axes, x, over.estimate, over.low, over.high, upright=True)
-            look = {"markersize": 4, "label": f"learning rate {rate:g}"}
-            axes.plot(x, over.estimate, **look, **plots.marker(index))
-        axes.set(xlabel="Replayed text (%)", ylabel=label, ylim=(0, None))
-    drawn[0].axhline(5, color="0.6", lw=0.8, zorder=0)
-    plots.finish(figure)
-    return figure, table

@@ -15,7 +15,7 @@ from pydantic import Field
 from lib.core.store import REPOSITORY, data_path
 from lib.llm.request import Kind
 
-SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry", "strict_model")
+SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit
 _ENOUGH = 20  # replies, if all are cut, that stop the run
 _EARLY = 17.5  # failures above max_failed_share that stop a run before its last call
@@ -56,7 +56,6 @@ class Calls:
     concurrency: int = Field(default=32, gt=0)  # simultaneous calls
     max_failed_share: float = Field(default=0.1, ge=0, le=1)  # of all calls: stop above it
     retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
-    strict_model: bool = False  # stop at a reply of a model whose name begins otherwise
     timeout_seconds: float = 600.0  # per call, from sending to the complete reply
     poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
@@ -120,15 +119,6 @@ class Calls:
         return (
             f"all of the first {n} replies are cut at the length limit, the last at "
             f"{max_tokens} tokens: raise it, or set max_failed_share to 1"
-        )
-
-    def another_model(self, asked: str, answered: str) -> str:
-        """Return why a strict stage stops if `answered` does not begin with `asked`, else ""."""
-        if not self.strict_model or answered.startswith(asked) or not answered:
-            return ""
-        return (
-            f"{asked} was asked, {answered} has answered, and strict_model is set: unset it, "
-            "or ask for the model that answers; its replies are kept"
         )
 
     def out_of_money(self) -> str:

@@ -113,8 +113,6 @@ def _stored(
             if entry.finish_reason == UNREADABLE.finish_reason
             else read_response(entry.raw)
         )
-        if other := calls.another_model(model, replies[-1].model):
-            raise Stopped(other)
     return replies
 
 

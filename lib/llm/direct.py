@@ -384,7 +384,6 @@ class Direct:
         usd = self.budget.worst(request, is_batch)
         if response is UNREADABLE:
             return self.budget.lost(usd)
-        self.stop(self.calls.another_model(self.model, response.model))
         if None in response.usage:
             tally.uncounted += 1
             tally.usd_estimated += usd

@@ -16,7 +16,7 @@ from lib.llm.budget import cost_usd, price_of
 from lib.llm.request import counter
 from lib.run.config import Study, load_study
 
-EXAMPLE = REPOSITORY / "data" / "records" / "held_out"
+RECORDS = REPOSITORY / "data" / "records"
 MODEL = "gpt-4.1"
 PER_DOCUMENT, SEGMENT, ARMS = 10, 700, 3  # questions; tokens of a segment; arms that are judged
 _MODELS = {"annotate": "annotator", "normalize": "normalizer", "judge": "judge"}  # by prompt
@@ -46,7 +46,12 @@ def look_at(folder: Path, model: str = MODEL) -> str:
     tokens = pd.DataFrame([*reading.tokens.values()], columns=[*labels]).rename(columns=labels)
     counts = pd.DataFrame({"tokens": tokens.sum().astype(int), "documents": (tokens > 0).sum()})
     lines += ["", counts.to_string(), *_warnings(reading, counts), "", *_passages(reading)]
-    lines += [costs(reading, dict.fromkeys(_MODELS, model)).to_string()]
+    asked = pd.read_csv(RECORDS / "CHECKS.csv", keep_default_na=False).iloc[0]
+    lines += [
+        f"A model's question about {asked.document} of this repository:",
+        f"  {asked.question}\n    {asked.reference}\n",
+        costs(reading, dict.fromkeys(_MODELS, model)).to_string(),
+    ]
     lines += [
         f"  Estimated: 4 bytes a token, {PER_DOCUMENT} questions a document, rewrites as long as "
         f"their segments of {SEGMENT} tokens, answers of {ARMS} arms; no call repeated.",
@@ -153,7 +158,8 @@ def main(arguments: list[str] | None = None) -> int:
     name, folder = options.study, options.documents
     try:
         if not name:
-            print(look_at(Path(folder or EXAMPLE).expanduser(), options.model or MODEL))
+            place = Path(folder or RECORDS / "held_out").expanduser()
+            print(look_at(place, options.model or MODEL))
             print("\nnext: make study STUDY=documents DOCUMENTS=path, with your models in its file")
             return 0
         study = load_study(name, folder)

@@ -226,10 +226,3 @@ def test_an_endpoint_that_never_replies_is_given_up_after_twenty_requests(ask, f
 def test_faults_that_do_not_pass_are_tried_twice_or_once(ask, answers, n):
     _, log, _ = ask(answers, 2, concurrency=1, timeout_seconds=0.3)
     assert len(log) == n
-
-
-def test_the_model_that_answers_stops_a_strict_stage_also_from_the_cache(ask):
-    for n in (1, 0):
-        outcome, log, _ = ask([OTHER], 30, strict_model=True, concurrency=1)
-        assert re.match("Stopped: .*m was asked, other.gguf has .*strict_model", outcome), outcome
-        assert len(log) == n

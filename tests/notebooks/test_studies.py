@@ -7,10 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lib.core.store import write_json
 from lib.exposures.analysis import read_rows
 from lib.run.config import load_study
-from lib.structext.samples import generate
 from tests.conftest import rows, run_cells, run_study_here, table
 
 READERS = {
@@ -68,43 +66,6 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     learned = {row["reference"] for row in rows(data / "training_samples.jsonl")}
     assert learned and not learned & tested
     assert "solver" in (figures / "structext.md").read_text(encoding="utf-8")
-
-
-def test_published_questions_are_asked_with_their_own_demonstrations_and_judged(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    study = load_study("structext-official")
-    folder = tmp_path / study.given("00_structext")["official"]
-    others, samples = (
-        [one for one in generate("faithful", **dials) if one.language in ("csv", "tree")]
-        for dials in ({"per_task": 2, "seed": 3}, {"per_task": 3})
-    )
-    for number, sample in enumerate(samples):
-        shots = [one for one in others if one.task == sample.task][: number // 7]
-        row, *examples = [
-            {"Question": one.question, "Answer": one.answer, "Reference": one.reference}
-            for one in (sample, *shots)
-        ]
-        label = {"typename": sample.language, "node_number": 1, "n_ary_ratio": 1}
-        write_json(
-            folder / sample.language / f"{number}.json",
-            row | {"Label": label, "RuleHint": "Count.", "examples": examples},
-        )
-    for stage in ("00_structext", "04_infer", "05_judge"):
-        run_cells(stage, **study.given(stage, "solver"))
-    data = tmp_path / "data" / study.name
-    asked = rows(data / "asked.jsonl")
-    assert [row["query_id"] for row in rows(data / "queries.jsonl")] == [
-        f"official:{row['sample']['id']}:{row['setting']}"
-        + f"-{row['n_shots']}" * bool(row["n_shots"])
-        for row in asked
-    ]
-    counts = Counter((row["setting"], len(row["demonstrations"])) for row in asked)
-    assert counts == {("base", 0): 21, ("hint", 0): 21, ("few-shot", 1): 7, ("few-shot", 2): 7}
-    verdicts = rows(data / "verdicts" / "scorer" / "solver.jsonl")
-    assert [row["verdict"] for row in verdicts] == ["correct"] * 56
-    assert not [*(data / "skipped_prompts").glob("*")]
 
 
 def test_a_tuned_arm_learns_replies_to_other_prompts_than_those_asked(root):

@@ -50,7 +50,7 @@ def test_a_study_of_documents_without_a_base_stops_after_the_look(
 ):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     monkeypatch.setenv(config.BASE_VARIABLE, base)
-    assert study_main(["documents", "--documents", str(plan.EXAMPLE)]) == 2
+    assert study_main(["documents", "--documents", str(plan.RECORDS / "held_out")]) == 2
     out, err = capsys.readouterr()
     assert message in err and ("6 of 6 files" in out) == (not base)
 
