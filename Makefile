@@ -22,8 +22,8 @@ RUN_STUDY = STUDY_PARENT=$$PPID STUDY_BASE="$(BASE)" exec "$(PYTHON)" -m lib.run
 	--profile "$(PROFILE)"
 CHECK = "$(PYTHON)" -m ruff check lib tests benchmarks notebooks && \
 	"$(PYTHON)" -m ruff format --check --quiet lib tests benchmarks && "$(PYTHON)" -m mypy --no-error-summary
-# One thread per worker: more of them starve each other on two cores.
-PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
+# One thread per worker, and three workers: tests wait for the processes that they start.
+PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses 3 --dist loadfile \
 	--no-loadscope-reorder
 
 .PHONY: help study look plan verify lab base test test-all bench clean environment
