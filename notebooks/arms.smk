@@ -28,7 +28,7 @@ def of(name, arms, **keys):
 
 
 labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
-augmented = rows("augmented") if study.is_augmented else []
+augmented = rows("augmented") if study.written else []
 base = [f"{study.base_model}/config.json"] * bool(study.made_by)
 answers, verdicts = of("answers", ALL), of("verdicts", ALL, judge=study.judge)
 trained = expand(f"{data}/models/{{arm}}/training.json", arm=study.trained)

@@ -7,19 +7,28 @@ from lib.core.store import REPOSITORY, require_known
 
 BASE = "base"  # the base model, untrained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
-RAW, REWRITTEN, AUGMENTED = "raw", "rewritten", "augmented"
-MIXED, REPLAYED, REPLIES = "mixed", "replayed", "replies"
-_RECORDS = ("segments", "normalized")
-CORPORA = {  # what a trained arm can learn, and the artifacts that it is read from
-    **dict.fromkeys((RAW, REWRITTEN, MIXED, REPLAYED), _RECORDS),
-    AUGMENTED: (*_RECORDS, "augmented"),
-    REPLIES: ("training",),
+RAW, REWRITTEN, WORDINGS, QUESTIONS, PUBLIC, REPLIES = CORPORA = (
+    "raw",
+    "rewritten",
+    "wordings",  # other wordings of each segment
+    "questions",  # about each segment, with their answers
+    "public",  # what the laboratory of the base has taught it
+    "replies",  # to prompts of a system that trains on them, alone
+)
+WRITTEN = (WORDINGS, QUESTIONS)  # by an augmenter
+# Corpora are joined by "+"; unless a study names others:
+_CORPUS_OF = {
+    "dapt": RAW,
+    "dapt-n": REWRITTEN,
+    "dapt-a": f"{RAW}+{WORDINGS}",
+    "dapt-q": f"{RAW}+{QUESTIONS}",
 }
-_CORPUS_OF = {"dapt": RAW, "dapt-n": REWRITTEN, "dapt-a": AUGMENTED}  # unless a study names others
 _LABELS = {
     "dapt": "raw text",
     "dapt-n": "rewritten text",
-    "dapt-a": "augmented text",
+    "dapt-a": "raw text and wordings",
+    "dapt-q": "raw text and questions",
+    "dapt-aq": "raw text, wordings and questions",
     "dapt-lists": "lists and tables rewritten",
     "dapt-other": "other texts",
     "open": "base, open book",
@@ -61,24 +70,29 @@ def is_trained(name: str) -> bool:
 def corpus_of(name: str, named: str = "") -> str:
     """The corpus that a trained arm learns: `named` in its study, else the default of its name.
 
-    It is one of CORPORA or a folder in the repository. Raises ValueError for any other.
+    Its parts, joined by "+", are CORPORA, folders of documents, or files of questions (.jsonl) in
+    the repository. Raises ValueError for any other.
     """
     arm = split_arm(name)[0]
     corpus = named or (REPLIES if arm.startswith("tuned") else _CORPUS_OF.get(arm, ""))
-    if corpus in CORPORA or corpus and (REPOSITORY / corpus).is_dir():
-        return corpus
-    raise ValueError(
-        f"arms: name what {arm!r} learns, not {corpus!r}: {arm}: {{03_train: {{corpus: mixed}}}}; "
-        f"choose among {', '.join(CORPORA)}, or a folder"
-    )
+    for part in corpus.split("+"):
+        if part not in CORPORA and not (part and (REPOSITORY / part).exists()):
+            raise ValueError(
+                f"arms: name what {arm!r} learns, not {part!r}: {arm}: {{03_train: {{corpus: "
+                f"raw+questions}}}}; choose among {', '.join(CORPORA)}, a folder, a .jsonl file"
+            )
+    return corpus
 
 
 def corpus_inputs(corpus: str) -> tuple[tuple[str, ...], list[str]]:
-    """The artifacts that a corpus is read from, and the files of its folder."""
-    if corpus in CORPORA:
-        return CORPORA[corpus], []
-    paths = (REPOSITORY / corpus).rglob("*")
-    return _RECORDS, sorted(str(path) for path in paths if path.is_file())
+    """The artifacts that a corpus is read from, and its files."""
+    if corpus == REPLIES:
+        return ("training",), []
+    parts = corpus.split("+")
+    places = [REPOSITORY / part for part in parts if part not in CORPORA]
+    files = [path for place in places for path in (place, *place.rglob("*")) if path.is_file()]
+    written = ("augmented",) if {*parts} & {*WRITTEN} else ()
+    return ("segments", "normalized", "documents", *written), sorted(map(str, files))
 
 
 def sorted_arms(arms: Iterable[str]) -> list[str]:

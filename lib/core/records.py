@@ -99,10 +99,11 @@ class Augmented(Record):
 
     segment_id: str
     document_id: str
-    strategy: str  # how it varies the segment: paraphrase
+    strategy: str  # wordings or questions
     number: int  # of the strategy's texts for this segment, from 1
     text: str  # also if it was dropped for its content; "" if none was written
     dropped: str  # "" if it is trained on
+    answer: str = ""  # of a question
 
 
 class Answer(Record):

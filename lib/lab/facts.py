@@ -4,6 +4,7 @@ import random
 from collections import defaultdict
 
 from lib.annotate.questions import Candidate, Propose
+from lib.core.arms import WORDINGS
 from lib.core.records import (
     STRUCTURES,
     Document,
@@ -56,8 +57,8 @@ def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
     return rewrite
 
 
-def vary_facts(facts: list[Fact]) -> Vary:
-    """An augmenter that states all facts of a segment `k` times, in other words and another order.
+def vary_facts(facts: list[Fact]) -> dict[str, Vary]:
+    """An augmenter, of wordings alone: all facts of a segment `k` times, in another order.
 
     It raises ValueError if there are fewer than `k` wordings.
     """
@@ -82,7 +83,7 @@ def vary_facts(facts: list[Fact]) -> Vary:
             drafts += own or [Draft(segment.segment_id, "", NO_FACT)]
         return drafts
 
-    return vary
+    return {WORDINGS: vary}
 
 
 def _by_document(facts: list[Fact]) -> dict[str, list[Fact]]:

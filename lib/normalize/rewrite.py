@@ -4,12 +4,15 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import jinja2
 import pandas as pd
+from rapidfuzz import fuzz, utils
 
+from lib.core.arms import QUESTIONS, WORDINGS
 from lib.core.prompts import (
     BREAK_MARK,
     casefold_words,
@@ -26,6 +29,9 @@ from lib.normalize.audit import KINDS, SegmentAudit, audit, audit_texts
 from lib.normalize.segment import KEPT, WORDLESS, Draft, Rewrite, Vary
 
 TESTED = "asks what a question of the test asks"
+COVERAGE = ("not asked", "related", "asked")  # of a query by training questions
+_JOINING = {"and", "or", "the", "a", "an"}  # do not count in answers
+NOT_STATED = "its answer is not in the segment"
 NOTHING = "the model found nothing of this kind in the segment"
 _TAGS = "document_title|part"
 _MIN_REPLY = 4096  # tokens of the limit of a reply; above it twice the tokens of all its variants
@@ -228,29 +234,36 @@ def _rewrite(marked: str) -> str:
 
 
 def augment(
-    segments: list[Segment], documents: list[Document], queries: list[Query], vary: Vary, k: int
+    segments: list[Segment],
+    documents: list[Document],
+    queries: list[Query],
+    augmenters: Mapping[str, Vary],
+    k: int,
 ) -> tuple[list[Augmented], list[SegmentAudit]]:
-    """The texts that `vary` makes, `k` a segment, and the audit of each row that has a text.
+    """The texts of each kind, `k` a segment or 5k questions, and the audit of each with a text.
 
-    `vary` is `llm_augmenter(…)` or `lib.lab.facts.vary_facts(…)`. A text that asks what a query
-    asks is dropped, and so is one that states what is nowhere in its document.
+    `augmenters` is `llm_augmenters(…)` or `lib.lab.facts.vary_facts(…)`. A text with a query's
+    question is dropped, and so is one that states what is nowhere in its document.
     """
     document_of = {segment.segment_id: segment.document_id for segment in segments}
+    by_id = {document.document_id: document for document in documents}
     asked = [casefold_words(query.question) for query in queries]
     numbers, rows = Counter(), []
-    for draft in vary(segments, {document.document_id: document for document in documents}, k):
-        name, text = draft.segment_id, casefold_words(draft.text)
-        numbers[name] += 1
-        rows.append(
-            Augmented(
-                segment_id=name,
-                document_id=document_of[name],
-                strategy="paraphrase",
-                number=numbers[name],
-                text=draft.text,
-                dropped=draft.dropped or (TESTED if any(one in text for one in asked) else ""),
+    for kind, vary in augmenters.items():
+        for draft in vary(segments, by_id, k):
+            name, text = draft.segment_id, casefold_words(draft.text)
+            numbers[kind, name] += 1
+            rows.append(
+                Augmented(
+                    segment_id=name,
+                    document_id=document_of[name],
+                    strategy=kind,
+                    number=numbers[kind, name],
+                    text=draft.text,
+                    dropped=draft.dropped or (TESTED if any(one in text for one in asked) else ""),
+                    answer=draft.answer,
+                )
             )
-        )
     audits = audit_texts([row for row in rows if row.text], segments, documents)
     audit_of = iter(audits)
     return [_checked(row, next(audit_of)) if row.text else row for row in rows], audits
@@ -258,7 +271,7 @@ def augment(
 
 def _checked(row: Augmented, audit: SegmentAudit) -> Augmented:
     words = [word for kind in KINDS for word in audit.invented[kind]]
-    if row.dropped or not words:
+    if row.dropped or row.answer or not words:  # a question may say what is not so
         return row
     return row.model_copy(update={"dropped": f"invents {', '.join(words[:5])}"})
 
@@ -266,34 +279,40 @@ def _checked(row: Augmented, audit: SegmentAudit) -> Augmented:
 def augmented_table(
     rows: list[Augmented], audits: list[SegmentAudit], count: Callable[[str], int]
 ) -> pd.DataFrame:
-    """The texts in one row; `count` returns a text's tokens.
+    """One row a kind; `count` returns a text's tokens.
 
     `tokens` counts those of kept texts, `written` the words, amounts and items of all texts, and
     `invented` those that are nowhere in the document.
     """
-    texts = [row for row in rows if row.text]
-    kept = [row.text for row in texts if not row.dropped]
-    table = {
-        "texts": len(texts),
-        "kept": len(kept),
-        "asked_by_test": sum(row.dropped == TESTED for row in texts),
-        "tokens": sum(map(count, kept)),
-        "written": sum(audit.number("written") for audit in audits),
-        "invented": sum(audit.number("invented") for audit in audits),
-    }
-    return pd.DataFrame(table, index=["paraphrase"])
+    table = pd.DataFrame(
+        {
+            "kind": row.strategy,
+            "texts": 1,
+            "kept": not row.dropped,
+            "asked_by_test": row.dropped == TESTED,
+            "tokens": 0 if row.dropped else count(f"{row.text} {row.answer}".strip()),
+            "written": audit.number("written"),
+            "invented": audit.number("invented"),
+        }
+        for row, audit in zip((row for row in rows if row.text), audits, strict=True)
+    )
+    return table.groupby("kind", sort=False).sum() if len(table) else table
 
 
-def llm_augmenter(model: str, document_kind: str, calls: Calls) -> Vary:
-    """An augmenter that asks `model` for other wordings; each segment with a word is one call.
+def llm_augmenters(
+    model: str, kinds: Iterable[str], document_kind: str, calls: Calls
+) -> dict[str, Vary]:
+    """Augmenters that ask `model` for the texts named; a segment with a word is one call.
 
-    A failed call or an unreadable reply leaves a draft with its reason. It raises Stopped as
+    A failed call or an unreadable reply leaves a draft with its reason. They raise Stopped as
     `lib.llm.complete` does. Raises BadStudy if `model` names none.
     """
     model_named("augmenter", model)
 
-    def vary(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
-        template, slots = prompt_template("augment_paraphrase"), {"document_kind": document_kind}
+    def vary(
+        kind: str, segments: list[Segment], documents: dict[str, Document], k: int
+    ) -> list[Draft]:
+        (template, parse), slots = _WRITTEN[kind], {"document_kind": document_kind}
         requests = {
             one.segment_id: Request.ask(
                 _prompt(template, one, documents, count=k, **slots),
@@ -302,31 +321,79 @@ def llm_augmenter(model: str, document_kind: str, calls: Calls) -> Vary:
             for one in segments
         }
         replies = _replies(segments, requests, model, calls)
-        return [draft for one in segments for draft in _drafts(one, replies[one.segment_id], k)]
+        return [
+            draft
+            for one in segments
+            for draft in _drafts(one, replies[one.segment_id], partial(parse, k=k))
+        ]
 
-    return vary
+    return {kind: partial(vary, kind) for kind in kinds}
 
 
-def _drafts(segment: Segment, reply: Reply, k: int) -> list[Draft]:
-    texts, reason = [], reply.reason
+def _drafts(segment: Segment, reply: Reply, parse: Callable) -> list[Draft]:
+    own, reason = [], reply.reason
     if not reason:
+        bare = reply.text.strip()
+        fenced = _FENCE.match(bare)
         try:
-            texts, reason = _parse_texts(reply.text)[:k], NOTHING
-        except ValueError as error:
-            reason = str(error)
+            found = json.loads(fenced[1] if fenced else bare, strict=False)
+            own = parse(segment, found if isinstance(found, list) else [None])
+            "".join(one.text + one.answer for one in own).encode()  # no half of a surrogate pair
+            reason = NOTHING
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
+            own, reason = [], "the reply is not a JSON array of the form asked for"
     if BREAK_MARK not in segment.text:  # otherwise it may be the document's own
-        texts = [text.replace(BREAK_MARK, "") for text in texts]
-    own = [Draft(segment.segment_id, text) for text in texts]
+        own = [replace(one, text=one.text.replace(BREAK_MARK, "")) for one in own]
     return own or [Draft(segment.segment_id, "", reason)]
 
 
-def _parse_texts(reply: str) -> list[str]:
-    bare = reply.strip()
-    fenced = _FENCE.match(bare)
-    try:
-        found = json.loads(fenced[1] if fenced else bare, strict=False)
-        texts = [one.strip() for one in (found if isinstance(found, list) else [None])]
-        "".join(texts).encode()  # half of a surrogate pair cannot be stored
-    except (ValueError, AttributeError, RecursionError):
-        raise ValueError("the reply is not a JSON array of strings") from None
-    return [text for text in dict.fromkeys(texts) if text]
+def _texts(segment: Segment, found: list[str], k: int) -> list[Draft]:
+    texts = [text for text in dict.fromkeys(one.strip() for one in found) if text]
+    return [Draft(segment.segment_id, text) for text in texts[:k]]
+
+
+def _questions(segment: Segment, found: list[dict[str, str]], k: int) -> list[Draft]:
+    part, drafts = f" {casefold_words(segment.text)} ", []
+    for row in found:
+        answer = "\n".join(line.strip() for line in row["answer"].splitlines() if line.strip())
+        missing = [one for one in answer.splitlines() if f" {casefold_words(one)} " not in part]
+        reason = "" if answer and not missing else NOT_STATED
+        texts = dict.fromkeys(row[name].strip() for name in ("question", "other_wording"))
+        drafts += [Draft(segment.segment_id, text, reason, answer) for text in texts if text]
+    return drafts
+
+
+# The prompt and the reader of the reply of each kind of text.
+_WRITTEN = {
+    WORDINGS: (prompt_template("augment_paraphrase"), _texts),
+    QUESTIONS: (prompt_template("augment_questions"), _questions),
+}
+
+
+def coverage(queries: Iterable[Query], rows: Iterable[Augmented]) -> pd.DataFrame:
+    """The training question nearest to each query, of its document, and the query's COVERAGE.
+
+    `answer` is the share of words that the two answers have in common, of all their words, `words`
+    the share of the query's words in the training question, `alike` rapidfuzz's token_sort_ratio.
+    """
+    asked = [row for row in rows if row.answer and not row.dropped]
+    found = []
+    for query in queries:
+        near = [_nearness(query, row) for row in asked if row.document_id == query.document_id]
+        level, words, answer, alike, question = max(near, default=(0, 0.0, 0.0, 0.0, ""))
+        found.append(
+            (query.query_id, COVERAGE[level], answer, words, alike, query.question, question)
+        )
+    names = ["query_id", "coverage", "answer", "words", "alike", "question", "training_question"]
+    return pd.DataFrame(found, columns=names)
+
+
+def _nearness(query: Query, row: Augmented) -> tuple[int, float, float, float, str]:
+    first, second = ({*casefold_words(one.answer).split()} - _JOINING for one in (query, row))
+    own, other = ({*casefold_words(one).split()} for one in (query.question, row.text))
+    alike = fuzz.token_sort_ratio(query.question, row.text, processor=utils.default_process)
+    answer, words = len(first & second) / len(first | second), len(own & other) / len(own)
+    is_part = bool(first & second) and (first <= second or second <= first)
+    is_asked = answer >= 0.8 and words >= 0.5
+    level = 2 if is_asked else int((is_part or answer >= 0.4) and words >= 0.3)
+    return level, words, answer, alike, row.text

@@ -35,6 +35,7 @@ class Draft:
     segment_id: str
     text: str
     dropped: str = ""
+    answer: str = ""  # of a question
 
 
 # An augmenter: (segments, documents by id, k) -> texts, or for a segment without any the reason

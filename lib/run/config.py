@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from lib.core.arms import AUGMENTED, BASE, RAW, check_exposures, corpus_of, is_trained, split_arm
+from lib.core.arms import BASE, RAW, WRITTEN, check_exposures, corpus_of, is_trained, split_arm
 from lib.core.records import listed
 from lib.core.stages import CURVE, PIPELINES, STAGES, Pipeline
 from lib.core.store import REPOSITORY, BadStudy, choices, explained, model_named, require_known
@@ -199,7 +199,7 @@ class Study(StudyFile):
     base_model: str
     annotator: str = ""
     normalizer: str = ""
-    augmenter: str = ""  # used if dapt-a is among the arms
+    augmenter: str = ""  # of an arm that learns wordings or questions
     judge: _Model = "scorer"
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
     one_process_for_all_arms: bool = False  # answers and judges them in turn: for small models
@@ -246,7 +246,7 @@ class Study(StudyFile):
                         "set one_process_for_all_arms to false, or move them to notebooks"
                     )
             self._check_arm(arm, own.get("04_infer", {}))
-        unused = {"augmenter": not self.is_augmented}
+        unused = {"augmenter": not self.written}
         unused["normalizer"] = not self.trained and self.pipeline.task != "spark"
         for key, stage in _WRITERS.items():
             model = getattr(self, key)  # without a base, there is only a look
@@ -279,9 +279,10 @@ class Study(StudyFile):
         return corpus_of(arm, self.own("03_train", arm).get("corpus", ""))
 
     @property
-    def is_augmented(self) -> bool:
-        """Return whether an arm learns augmented texts."""
-        return AUGMENTED in map(self.corpus_of, self.trained)
+    def written(self) -> list[str]:
+        """The texts that an augmenter writes for the arms: wordings, questions or both."""
+        parts = {part for arm in self.trained for part in self.corpus_of(arm).split("+")}
+        return [kind for kind in WRITTEN if kind in parts]
 
     @property
     def runs(self) -> list[str]:
@@ -353,7 +354,8 @@ class Study(StudyFile):
             "arms": [run] if run else self.arms_per(STAGES[stage].per) or self.runs,
             "annotator": self.annotator,
             "normalizer": self.normalizer,
-            "augmenter": self.augmenter if self.is_augmented else "",
+            "augmenter": self.augmenter if self.written else "",
+            "written": self.written,
             "judge": self.judge,
             "judges": [self.judge, *self.other_judges],
             "task": self.pipeline.task,

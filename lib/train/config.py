@@ -31,7 +31,10 @@ class TrainConfig:
     max_steps: int | None = None  # replaces epochs, so that arms of unequal texts train equally
     gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
     save_every_epochs: PositiveInt = 1  # epochs between two checkpoints
-    lr_scheduler_type: Literal["linear", "constant_with_warmup"] = "linear"
+    adam_beta2: PositiveFloat = 0.999
+    lr_scheduler_type: Literal[
+        "linear", "constant_with_warmup", "warmup_stable_decay"  # 80% constant, then to a tenth
+    ] = "linear"
     shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
     processes: PositiveInt = 1  # above 1, with DeepSpeed
     zero_stage: Literal[1, 2, 3] = 1  # if several processes: shards optimizer, gradients, weights

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # slow to import, and only named here
 IGNORED = -100  # a label that carries no loss
 PACKINGS = ("document", "concat")
 END = "\n</answer>"  # ends a reply to a ready-made prompt
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.M)
 GENERAL = REPOSITORY / "data" / "general" / "replay.jsonl"
 
 
@@ -80,6 +82,7 @@ class Corpus:
     dropped: list[str]  # segment ids of the training share without a text in this corpus
     places: dict[str, tuple[int, int]]  # segment id -> index in `training`, character offset
     n_added: int  # the last texts in `training`
+    pairs: list[Query] = field(default_factory=list)  # questions; loss is on their answers
 
     @property
     def summary(self) -> str:
@@ -87,7 +90,7 @@ class Corpus:
         return (
             f"{len(self.held_out)} held out for validation, {len(self.dropped)} dropped by the "
             f"normalizer; {len(self.training)} texts to train on, {self.n_added} of them added, "
-            f"{len(self.validation)} to validate with"
+            f"{len(self.pairs)} questions with answers; {len(self.validation)} to validate with"
         )
 
 
@@ -112,13 +115,14 @@ def for_arm(
     block_size: int,
     packing: str,
     validation_fraction: float,
-    split_seed: int,
+    split_seed: int = 42,
     replay_share: float = 0,
     include_study_records: bool = True,
+    is_titled: bool = False,
 ) -> TrainingTexts:
     """Pack the texts that `arm` learns: `lib.core.arms.corpus_of` says which.
 
-    Without `include_study_records` these are only the folder's. Raises BadInput if a file is
+    Without `include_study_records` these are only the added ones. Raises BadInput if a file is
     missing, and ValueError as `read_corpus` and `pack` do.
     """
     kind = arms.corpus_of(arm, corpus)
@@ -128,8 +132,10 @@ def for_arm(
     held_out = split(segments, validation_fraction, split_seed)
     if not include_study_records:
         held_out = [segment.segment_id for segment in segments]
-    texts = read_corpus(study, kind, segments, normalized, held_out, base_model)
+    texts = read_corpus(study, kind, segments, normalized, held_out, base_model, is_titled)
     training = pack(texts.training, tokenizer, block_size, packing)
+    if texts.pairs:
+        training += _packed_pairs(_pairs(tokenizer, texts.pairs), block_size, tokenizer)
     is_validated = texts.validation and include_study_records
     validation = pack(texts.validation, tokenizer, block_size, packing) if is_validated else None
     facts = {"texts": kind, "packing": packing, "held_out": texts.held_out}
@@ -165,13 +171,15 @@ def read_corpus(
     normalized: list[Normalized],
     held_out: Collection[str],
     base_model: str = "",
+    is_titled: bool = False,
 ) -> Corpus:
     """Texts of a corpus: the segments' own, or rewritten ones, then what is added to them.
 
-    All but REWRITTEN are validated with the raw segments `held_out`. Neighbouring segments on one
-    side of the split are rejoined, which restores raw text exactly. Raises ValueError for a segment
-    without a row in `normalized`.
+    Without raw text, rewritten text validates. Neighbouring segments on one side of the split are
+    rejoined, which restores raw text; if titled, each is a text after its document's title and
+    section. Raises ValueError for a segment without a row in `normalized`.
     """
+    parts = kind.split("+")
     rewritten = {row.segment_id: row.text for row in normalized}
     missing = [one.segment_id for one in segments if one.segment_id not in rewritten]
     if missing:
@@ -181,46 +189,72 @@ def read_corpus(
         )
     raw = {segment.segment_id: segment.text for segment in segments}
     held = set(held_out)
-    own, gap = (rewritten, "\n\n") if kind == arms.REWRITTEN else (raw, "")
-    training, validation, places = _joined(segments, own, gap, held)
+    openings = _openings(study, segments) if is_titled else {}
+    is_rewritten = arms.REWRITTEN in parts and arms.RAW not in parts
+    own, gap = (rewritten, "\n\n") if is_rewritten else (raw, "")
+    training, validation, places = _joined(segments, own, gap, held, openings)
     dropped = [
         one.segment_id
         for one in segments
-        if kind in (arms.REWRITTEN, arms.MIXED)
-        and one.segment_id not in held
-        and not rewritten[one.segment_id]
+        if arms.REWRITTEN in parts and one.segment_id not in held and not rewritten[one.segment_id]
     ]
-    if kind == arms.MIXED:
-        added = _joined(segments, rewritten, "\n\n", held)[0]
-    else:
-        added = _added(study, kind, held, base_model)
-    return Corpus(training + added, validation, sorted(held), dropped, places, len(added))
+    added = []
+    if arms.REWRITTEN in parts and not is_rewritten:
+        added += _joined(segments, rewritten, "\n\n", held, openings)[0]
+    written = [
+        row
+        for row in (load(study, "augmented") if {*parts} & {*arms.WRITTEN} else ())
+        if row.strategy in parts and not row.dropped and row.segment_id not in held
+    ]
+    added += [openings.get(row.segment_id, "") + row.text for row in written if not row.answer]
+    if arms.PUBLIC in parts:
+        laboratory = Path(base_model).parent.parent.name
+        added += [document.text for document in load(laboratory, "documents_public")]
+    pairs = [(row.text, row.answer) for row in written if row.answer]
+    for place in (REPOSITORY / part for part in parts if part not in arms.CORPORA):
+        if place.is_dir():
+            added += [document.text for document in read_folder(place).documents]
+        else:
+            pairs += [(row["question"], row["answer"]) for row in _rows(place)]
+    asked = [Query.model_construct(question=one, answer=two, context="") for one, two in pairs]
+    return Corpus(training + added, validation, sorted(held), dropped, places, len(added), asked)
 
 
-def _added(study: str, kind: str, held: Collection[str], base_model: str) -> list[str]:
-    if kind == arms.AUGMENTED:
-        rows = load(study, "augmented")
-        return [row.text for row in rows if not row.dropped and row.segment_id not in held]
-    if kind == arms.REPLAYED:  # what the laboratory of `base_model` has taught it
-        public = load(Path(base_model).parent.parent.name, "documents_public")
-        return [document.text for document in public]
-    if kind in arms.CORPORA:
-        return []
-    return [document.text for document in read_folder(REPOSITORY / kind).documents]
+def _rows(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _openings(study: str, segments: list[Segment]) -> dict[str, str]:
+    documents = {document.document_id: document for document in load(study, "documents")}
+    openings = {}
+    for segment in segments:
+        document = documents[segment.document_id]
+        first = segment.text.lstrip().partition("\n")[0]  # perhaps its own heading
+        sections = _HEADING.findall(f"{document.text[: segment.start]}\n{first}")
+        place = ", ".join([document.title, *sections[-1:]])
+        openings[segment.segment_id] = f"From {place}:\n\n"
+    return openings
 
 
 def _joined(
-    segments: list[Segment], own: dict[str, str], gap: str, held: set[str]
+    segments: list[Segment],
+    own: dict[str, str],
+    gap: str,
+    held: set[str],
+    openings: dict[str, str],
 ) -> tuple[list[str], list[str], dict[str, tuple[int, int]]]:
+    def run_of(one: Segment) -> tuple[str, bool]:
+        return one.segment_id if openings else one.document_id, one.segment_id in held
+
     training, validation, places = [], [], {}
-    for (_, is_held), run in groupby(
-        segments, key=lambda one: (one.document_id, one.segment_id in held)
-    ):
-        members = [segment.segment_id for segment in run if own[segment.segment_id]]
+    for (_, is_held), run in groupby(segments, key=run_of):
+        members = [segment.segment_id for segment in run if own[segment.segment_id].strip()]
         text = gap.join(own[member] for member in members)
         if not text.strip():
             continue
+        opening = openings.get(members[0], "")
         begin = len(text.lstrip()) - len(text)  # whitespace before the text is removed
+        begin, text = len(opening) + begin, opening + text.lstrip()
         for member in members if not is_held else []:
             places[member] = (len(training), begin)
             begin += len(own[member]) + len(gap)
@@ -247,14 +281,13 @@ def _pairs(
 def _general(
     tokenizer: "PreTrainedTokenizerBase", n_tokens: float, block_size: int, seed: int
 ) -> PackedBlocks:
-    rows = [json.loads(line) for line in GENERAL.read_text(encoding="utf-8").splitlines()]
     queries = [
         Query.model_construct(
             question=row["question"],
             answer=row["answer"],
             context=row["text"] and prompt_for(row["question"], row["text"]),
         )
-        for row in rows
+        for row in _rows(GENERAL)
     ]
     pairs = _pairs(tokenizer, queries)
     drawn = Random(seed).sample(pairs, len(pairs))

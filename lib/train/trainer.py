@@ -114,7 +114,7 @@ def fit(
     disable_progress_bar()  # transformers shows one for every checkpoint
     length = training_length(config, blocks)
     # The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
-    arguments = _arguments(config, length.updates, work, has_validation=bool(validation))
+    arguments = _arguments(config, length, work, has_validation=bool(validation))
     model = load_model()
     if config.processes == 1 or config.zero_stage < 3:  # a sharded one has no sizes
         _check_base(model, blocks)
@@ -139,18 +139,22 @@ def fit(
 
 
 def _arguments(
-    config: TrainConfig, updates: int, work: Path, has_validation: bool
+    config: TrainConfig, length: TrainingLength, work: Path, has_validation: bool
 ) -> TrainingArguments:
     on_gpu = torch.cuda.is_available()
+    last = -(-length.schedule_updates // 5)
+    decay = {"num_decay_steps": last, "min_lr_ratio": 0.1, "decay_type": "linear"}
     arguments = TrainingArguments(
         output_dir=str(work),
-        max_steps=updates,
+        max_steps=length.updates,
         learning_rate=config.learning_rate,
         per_device_train_batch_size=config.device_batch_size,
         per_device_eval_batch_size=config.device_batch_size,
         gradient_accumulation_steps=config.accumulation,
         deepspeed=deepspeed_config(config) if config.processes > 1 else None,
+        adam_beta2=config.adam_beta2,
         lr_scheduler_type=config.lr_scheduler_type,
+        lr_scheduler_kwargs=decay if config.lr_scheduler_type == "warmup_stable_decay" else None,
         warmup_steps=config.warmup_steps,
         weight_decay=config.weight_decay,
         bf16=config.arithmetic() == "bf16",

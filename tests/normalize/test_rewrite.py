@@ -13,8 +13,10 @@ from lib.core.records import Augmented, Document, Normalized
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.normalize.rewrite import (
+    NOT_STATED,
     augment,
-    llm_augmenter,
+    coverage,
+    llm_augmenters,
     llm_normalizer,
     normalize,
     parse_rewrite,
@@ -215,7 +217,9 @@ CORVANE = Document(document_id="d", title="Corvane P-417", path="", text="".join
 def saying(text: str) -> Augmented:
     """What becomes of a text that is made of the first segment of RECORD."""
     segments, tested = segments_of("d", *RECORD), query(question="How heavy is it?")
-    return augment(segments, [CORVANE], [tested], lambda *_: [Draft("d/0", text)], 1)[0][0]
+    return augment(segments, [CORVANE], [tested], {"wordings": lambda *_: [Draft("d/0", text)]}, 1)[
+        0
+    ][0]
 
 
 @pytest.mark.parametrize("case", table(HERE / "inventions.csv"))
@@ -226,12 +230,12 @@ def test_a_text_is_dropped_if_it_asks_what_the_test_asks_or_states_what_is_in_no
 
 PARTS = segments_of("d", "The default port is 8443.\n\n", "- Lid: 2 kg\n- Hub: 4 kg\n\n", "---\n")
 PUMP = CORVANE.model_copy(update={"text": "".join(one.text for one in PARTS)})
-UNREAD = "the reply is not a JSON array of strings"
+UNREAD = "the reply is not a JSON array of the form asked for"
 
 
-def made(calls: Calls) -> list[Augmented]:
-    vary = llm_augmenter("some-model", "pump manuals", calls)
-    return augment(PARTS, [PUMP], [], vary, 2)[0]
+def made(calls: Calls, kind: str = "wordings") -> list[Augmented]:
+    augmenters = llm_augmenters("some-model", [kind], "pump manuals", calls)
+    return augment(PARTS, [PUMP], [], augmenters, 2)[0]
 
 
 def augmenter(prompt: str) -> str:
@@ -253,3 +257,31 @@ def test_each_segment_is_sent_once_and_a_failure_keeps_its_reason(monkeypatch, c
     ]
     assert len(prompts) == 2
     assert all("pump manuals" in prompt and "Corvane P-417" in prompt for prompt in prompts)
+
+
+def asking(prompt: str) -> str:
+    if "default port is 8443" not in prompt:
+        return '["What?"]'
+    asked = [("Which port?", "The port is?", "8443"), ("Which lid?", "Lid?", "2 kg")]
+    names = ("question", "other_wording", "answer")
+    return json.dumps([dict(zip(names, one, strict=True)) for one in asked])
+
+
+def test_questions_come_in_two_wordings_with_an_answer_that_their_segment_states(
+    monkeypatch, calls
+):
+    with played(asking, monkeypatch):
+        rows = made(calls, "questions")
+    assert [(row.text, row.answer, row.dropped) for row in rows] == [
+        ("Which port?", "8443", ""),
+        ("The port is?", "8443", ""),
+        ("Which lid?", "2 kg", NOT_STATED),
+        ("Lid?", "2 kg", NOT_STATED),
+        ("", "", UNREAD),
+        ("", "", WORDLESS),
+    ]
+    asked = [("Port is the?", "8443"), ("Port of what pump?", "port 8443"), ("Port is the?", "9")]
+    queries = [query(document_id="d", question=one, answer=two) for one, two in asked]
+    table = coverage([*queries, query(document_id="e", question="Port is the?")], rows)
+    assert table.coverage.tolist() == ["asked", "related", "not asked", "not asked"]
+    assert table.alike[0] == 100 and table.training_question[0] == "The port is?"

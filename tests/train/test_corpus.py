@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from transformers import default_data_collator
 
-from lib.core.arms import AUGMENTED, MIXED, RAW, REPLAYED, REWRITTEN
+from lib.core.arms import RAW, REWRITTEN
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.core.store import artifact_path, save, write_records
 from lib.infer.prompts import encoded
@@ -75,30 +75,42 @@ def root(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def of_segment(segment_id: str, text: str, dropped: str = "") -> Augmented:
+def of_segment(segment_id: str, text: str, dropped: str = "", answer: str = "") -> Augmented:
     return Augmented(
         segment_id=segment_id,
         document_id=segment_id[0],
-        strategy="paraphrase",
+        strategy="questions" if answer else "wordings",
         number=1,
         text=text,
         dropped=dropped,
+        answer=answer,
     )
 
 
 def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(root, rows):
     segments, _ = rows
     made = [of_segment(one.segment_id, f"said of {one.text}") for one in segments]
+    asked = [of_segment(one.segment_id, f"{one.text}?", answer="7") for one in segments]
     save(
         "s",
         "augmented",
-        [*made, of_segment("a/1", "invented", "invents 7"), of_segment("a/2", "", "no fact")],
+        [
+            *made,
+            *asked,
+            of_segment("a/1", "invented", "invents 7"),
+            of_segment("a/2", "", "no fact"),
+        ],
     )
     raw = make_corpus(*rows, RAW)
     added = [f"said of {one.text}" for one in segments if one.segment_id not in raw.held_out]
-    more = make_corpus(*rows, AUGMENTED)
+    more = make_corpus(*rows, "raw+wordings")
     assert more.training == raw.training + added and more.validation == raw.validation
     assert (more.places, more.held_out, more.dropped) == (raw.places, raw.held_out, [])
+    both = make_corpus(*rows, "raw+questions")
+    assert both.training == raw.training and {one.answer for one in both.pairs} == {"7"}
+    assert [one.question for one in both.pairs] == [
+        row.text for row in asked if row.segment_id not in raw.held_out
+    ]
     (root / "own").mkdir()
     (root / "own" / "a.md").write_text("# A\n\nA pump.\n")
     own = make_corpus(*rows, str(root / "own"))
@@ -107,14 +119,28 @@ def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(root
         root / "data/lab/documents_public.jsonl",
         [Document(document_id="p", title="P", path="", text="public")],
     )
-    replayed = make_corpus(*rows, REPLAYED, base="data/lab/models/base")
+    replayed = make_corpus(*rows, "raw+public", base="data/lab/models/base")
     assert replayed.training == [*raw.training, "public"] and replayed.n_added == 1
 
 
 def test_a_mixed_arm_has_both_wordings_and_is_validated_with_raw_text(rows):
-    raw, prose, both = (make_corpus(*rows, kind) for kind in (RAW, REWRITTEN, MIXED))
+    raw, prose, both = (make_corpus(*rows, kind) for kind in (RAW, REWRITTEN, "raw+rewritten"))
     assert both.training == raw.training + prose.training and both.validation == raw.validation
     assert both.dropped == prose.dropped and both.n_added == len(prose.training)
+
+
+def test_a_titled_segment_is_a_text_that_opens_with_its_title_and_section(root):
+    pieces = ["# A\n\nOne.\n", "\n## B #\n\nTwo.\n", "Three.\n"]
+    segments, rewritten = segments_of({"a": pieces})
+    save("s", "documents", [Document(document_id="a", title="T", path="", text="".join(pieces))])
+    corpus = read_corpus("s", RAW, segments, rewritten, [], is_titled=True)
+    assert corpus.training == [
+        "From T, A:\n\n# A\n\nOne.",
+        "From T, B:\n\n## B #\n\nTwo.",
+        "From T, B:\n\nThree.",
+    ]
+    for (text, place), piece in zip(corpus.places.values(), pieces, strict=True):
+        assert corpus.training[text][place:].lstrip("\n ").startswith(piece.strip()[:2])
 
 
 def test_a_segment_without_a_rewrite_is_an_error(rows):
