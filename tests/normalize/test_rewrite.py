@@ -217,9 +217,8 @@ CORVANE = Document(document_id="d", title="Corvane P-417", path="", text="".join
 def saying(text: str) -> Augmented:
     """What becomes of a text that is made of the first segment of RECORD."""
     segments, tested = segments_of("d", *RECORD), query(question="How heavy is it?")
-    return augment(segments, [CORVANE], [tested], {"wordings": lambda *_: [Draft("d/0", text)]}, 1)[
-        0
-    ][0]
+    vary = {"wordings": lambda *_: [Draft("d/0", text)]}
+    return augment(segments, [CORVANE], [tested], vary, 1)[0][0]
 
 
 @pytest.mark.parametrize("case", table(HERE / "inventions.csv"))
@@ -280,7 +279,7 @@ def test_questions_come_in_two_wordings_with_an_answer_that_their_segment_states
         ("", "", UNREAD),
         ("", "", WORDLESS),
     ]
-    asked = [("Port is the?", "8443"), ("Port of what pump?", "port 8443"), ("Port is the?", "9")]
+    asked = [("Port is the?", "8443"), ("Which port of it?", "port 8443"), ("Port is the?", "9")]
     queries = [query(document_id="d", question=one, answer=two) for one, two in asked]
     table = coverage([*queries, query(document_id="e", question="Port is the?")], rows)
     assert table.coverage.tolist() == ["asked", "related", "not asked", "not asked"]

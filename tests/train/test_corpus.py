@@ -131,9 +131,9 @@ def test_a_mixed_arm_has_both_wordings_and_is_validated_with_raw_text(rows):
 
 def test_a_titled_segment_is_a_text_that_opens_with_its_title_and_section(root):
     pieces = ["# A\n\nOne.\n", "\n## B #\n\nTwo.\n", "Three.\n"]
-    segments, rewritten = segments_of({"a": pieces})
+    rows = rows_of(a=pieces)
     save("s", "documents", [Document(document_id="a", title="T", path="", text="".join(pieces))])
-    corpus = read_corpus("s", RAW, segments, rewritten, [], is_titled=True)
+    corpus = read_corpus("s", RAW, *rows, [], is_titled=True)
     assert corpus.training == [
         "From T, A:\n\n# A\n\nOne.",
         "From T, B:\n\n## B #\n\nTwo.",
