@@ -26,6 +26,7 @@ TABLE3 = (
     "arm task n chance correct accuracy stderr only_base only_arm difference_points se_points "
     "low_points high_points p p_holm"
 ).split()
+_KNOWN_LOGLIK, _KNOWN_SHARE = -1.0, 0.25  # nats per token; of a document's questions
 
 
 def scored(queries: list[Query], scores: list[Score], clusters: dict[str, str]) -> pd.DataFrame:
@@ -140,9 +141,7 @@ def matched(end: pd.DataFrame, by_epoch: list[pd.DataFrame], registered: list[st
     return table[["epochs", *SHOWN]]
 
 
-def known_table(
-    rows: pd.DataFrame, losses: list[Loss], most_loglik: float, most_share: float
-) -> pd.DataFrame:
+def known_table(rows: pd.DataFrame, losses: list[Loss]) -> pd.DataFrame:
     """Return a row per document: the base's nats per token of its text, and its questions answered.
 
     `known` is True if the text's log-likelihood or the share answered exceeds its limit.
@@ -154,7 +153,7 @@ def known_table(
     table["loglik"] /= table.tokens
     table = table.join(right.agg(n="size", answered="sum"), on="document").fillna(0)
     share = table.answered / table.n.clip(lower=1)
-    known = (table.loglik > most_loglik) | (share > most_share)
+    known = (table.loglik > _KNOWN_LOGLIK) | (share > _KNOWN_SHARE)
     whole = {"n": int, "answered": int}
     return table.assign(known=known).astype(whole).sort_values("loglik", ascending=False)
 

@@ -89,6 +89,6 @@ def test_a_document_is_known_by_its_text_or_by_its_answers():
         Loss(document_id=name, arm="base", loglik=loglik, n_tokens=100)
         for name, loglik in (("a", -300), ("b", -310), ("c", -50))
     ]
-    table = logliks.known_table(verdicts, losses, -1.0, 0.25).set_index("document")
+    table = logliks.known_table(verdicts, losses).set_index("document")
     assert table.known.to_dict() == {"a": True, "b": False, "c": True}
     assert table.loc["a", ["n", "answered", "loglik"]].tolist() == [4, 2, -3.0]
