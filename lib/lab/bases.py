@@ -130,10 +130,20 @@ def make_world(
 def build_smollm2(output: Path) -> Path:
     """Write model and tokenizer, in float32, to `output`; the note there is written last.
 
+    Beside it, <output>-plain has the same files without the chat template: it continues text.
     Raises BadInput if the package is not installed.
     """
-    if (output / "NOTE.md").exists():
-        return output
+    if not (output / "NOTE.md").exists():
+        _build(output)
+    plain = output.with_name(f"{output.name}-plain")
+    plain.mkdir(exist_ok=True)
+    for path in output.iterdir():
+        if path.name != "chat_template.jinja" and not (plain / path.name).exists():
+            (plain / path.name).symlink_to(f"../{output.name}/{path.name}")
+    return output
+
+
+def _build(output: Path) -> None:
     found = find_spec(_PACKAGE)  # not imported: it needs an application of its own
     if found is None or not found.submodule_search_locations:
         raise BadInput(f"the package {_PACKAGE} is not installed: run make base")
@@ -149,7 +159,6 @@ def build_smollm2(output: Path) -> Path:
     model.save_pretrained(output)
     tokenizer.save_pretrained(output)
     write_text(output / "NOTE.md", _NOTE)
-    return output
 
 
 if __name__ == "__main__":

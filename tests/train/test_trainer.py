@@ -115,6 +115,22 @@ def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(un
     assert len(history.epochs) == 12 and history.resumed_at > 0
 
 
+def test_bf16_weights_with_float32_masters_learn_and_resume_to_the_same_weights(tmp_path):
+    recipe = replace(RECIPE, precision="master", lr_scheduler_type="warmup_stable_decay")
+
+    def interrupt(*_) -> None:
+        raise KeyboardInterrupt
+
+    history = run(tmp_path / "whole", recipe)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "parts", recipe, callbacks=[ScoreAfter({10: 4}, interrupt)])
+    assert run(tmp_path / "parts", recipe).resumed_at == 9
+    assert same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
+    assert history.epochs[-1]["loss"] < 0.7 * history.epochs[0]["loss"]
+    rates = [row["learning_rate"] for row in history.epochs]
+    assert rates[8] == pytest.approx(3e-3) and 3e-4 < rates[-1] < 0.3 * 3e-3
+
+
 def test_an_earlier_stop_shortens_training_but_not_its_schedule():
     length = training_length(replace(RECIPE, epochs=10, stop_after_epoch=4), blocks_of(TEXTS[:5]))
     assert (length.schedule_updates, length.updates, length.epochs) == (30, 12, 4)
