@@ -19,7 +19,13 @@ from lib.run.config import Study, load_study
 RECORDS = REPOSITORY / "data" / "records"
 MODEL = "gpt-4.1"
 PER_DOCUMENT, SEGMENT, ARMS = 10, 700, 3  # questions; tokens of a segment; arms that are judged
-_MODELS = {"annotate": "annotator", "normalize": "normalizer", "judge": "judge"}  # by prompt
+_QUESTIONS = "augment_questions"
+_MODELS = {  # by prompt
+    "annotate": "annotator",
+    "normalize": "normalizer",
+    _QUESTIONS: "augmenter",
+    "judge": "judge",
+}
 _PAIR, _VERDICT, _ANSWER = 120, 60, 100  # tokens: a pair in a reply, a verdict, a judged answer
 _MAX_FILES, _MAX_LINES, _MAX_WIDTH = 10, 5, 100  # files that are listed; of a passage
 # Of an 8B model, a GPU: published for torchtitan with FSDP on 8 H100 (lib/train/README.md).
@@ -87,17 +93,18 @@ def _passages(reading: Reading) -> list[str]:
 def costs(
     reading: Reading, models: Mapping[str, str], max_documents: int | None = None
 ) -> pd.DataFrame:
-    """Estimate calls, tokens and dollars of `models` by prompt (annotate, normalize, judge)."""
+    """Estimate calls, tokens and dollars of `models` by prompt, such as annotate."""
     rows = {}
     for name, model in models.items():
         count, price = counter(model)[0], price_of(model)
         sizes = [count(document.text) for document in reading.documents]
         asked, total = sizes[:max_documents], sum(sizes)
         n_questions = PER_DOCUMENT * len(asked)
-        n_answers = ARMS * n_questions
+        n_answers, n_segments = ARMS * n_questions, sum(-(-size // SEGMENT) for size in sizes)
         calls, read, written = {
             "annotate": (len(asked), sum(asked), n_questions * _PAIR),
-            "normalize": (sum(-(-size // SEGMENT) for size in sizes), total, total),
+            "normalize": (n_segments, total, total),
+            _QUESTIONS: (n_segments, total, 3 * total),  # of the shipped replies: 3.0
             "judge": (n_answers, n_answers * _ANSWER, n_answers * _VERDICT),
         }[name]
         prompt = (REPOSITORY / "prompts" / f"{name}.md").read_text(encoding="utf-8")
@@ -115,7 +122,9 @@ def plan_study(study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     reading = read_folder(Path(study.folder))
     models = {name: getattr(study, key) or MODEL for name, key in _MODELS.items()}
-    called = {name: model for name, model in models.items() if model != "scorer"}
+    unused = {_QUESTIONS} - {f"augment_{kind}" for kind in study.written}
+    called = {name: models[name] for name in models if models[name] != "scorer"}
+    called = {name: model for name, model in called.items() if name not in unused}
     dollars = costs(reading, called, study.given("01_annotate").get("max_documents"))
     return dollars.assign(model=called), _training(study, reading)
 
