@@ -26,8 +26,7 @@ class TrainConfig:
     warmup_steps: int
     weight_decay: float
     seed: int
-    # auto: bf16 (autocast) if the device has bf16 units; master: bf16 weights, float32 copies
-    precision: Literal["auto", "bf16", "fp32", "master"] = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"  # auto: bf16 if the device has bf16 units
     stop_after_epoch: int | None = None  # the last epoch to train, if the schedule is longer
     max_steps: int | None = None  # replaces epochs, so that arms of unequal texts train equally
     gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
@@ -59,7 +58,7 @@ class TrainConfig:
         return self.global_batch_size // (self.device_batch_size * self.processes)
 
     def arithmetic(self) -> str:
-        """bf16, fp32 or master, with `auto` resolved for this machine."""
+        """bf16 or fp32, with `auto` resolved for this machine."""
         return self.precision if self.precision != "auto" else "bf16" if computes_bf16() else "fp32"
 
 

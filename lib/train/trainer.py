@@ -280,7 +280,6 @@ class _Trainer(Trainer):
         self.schedule_updates = training_length(config, blocks).schedule_updates
         if config.processes > 1:
             blocks = blocks.padded_to(config.device_batch_size * config.processes)
-        self.precision = config.arithmetic()
         self.order = _Order(n, len(blocks), config.seed, config.shuffle)
         super().__init__(
             model=model,
@@ -295,61 +294,8 @@ class _Trainer(Trainer):
     def _get_train_sampler(self, train_dataset=None) -> _Order:
         return self.order
 
-    def create_optimizer(self, model=None):
-        if self.precision != "master":
-            return super().create_optimizer(model)
-        decayed = {*self.get_decay_parameter_names(self.model)}
-        named = [(name, one) for name, one in self.model.named_parameters() if one.requires_grad]
-        groups = [
-            {"params": [one for name, one in named if (name in decayed) is has], "weight_decay": w}
-            for has, w in ((True, self.args.weight_decay), (False, 0.0))
-        ]
-        betas = self.args.adam_beta1, self.args.adam_beta2
-        self.optimizer = _MasterAdamW(groups, lr=self.args.learning_rate, betas=betas)
-        return self.optimizer
-
     def create_scheduler(self, num_training_steps: int, optimizer=None):
         return super().create_scheduler(self.schedule_updates, optimizer)  # perhaps not max_steps
-
-
-class _MasterAdamW(torch.optim.AdamW):
-    # AdamW on float32 copies of weights that are computed with in bf16: a CPU casts nothing twice.
-
-    def __init__(self, groups: list[dict], **settings: object) -> None:
-        self.weights = [one for group in groups for one in group["params"]]
-        self.masters = [one.detach().float().clone() for one in self.weights]
-        copies = iter(self.masters)
-        super().__init__(
-            [{**group, "params": [next(copies) for _ in group["params"]]} for group in groups],
-            **settings,
-        )
-        self._write()
-
-    def _write(self) -> None:
-        for weight, master in zip(self.weights, self.masters, strict=True):
-            weight.data = master.to(torch.bfloat16)
-
-    def step(self, closure=None):
-        for weight, master in zip(self.weights, self.masters, strict=True):
-            master.grad = None if weight.grad is None else weight.grad.float()
-        super().step()
-        self.zero_grad()
-        self._write()
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        for one in (*self.weights, *self.masters):
-            one.grad = None
-
-    def state_dict(self) -> dict:
-        return super().state_dict() | {"masters": self.masters}
-
-    def load_state_dict(self, state_dict: dict) -> None:
-        masters = state_dict.pop("masters")
-        super().load_state_dict(state_dict)
-        with torch.no_grad():
-            for master, saved in zip(self.masters, masters, strict=True):
-                master.copy_(saved)
-        self._write()
 
 
 class _Progress(TrainerCallback):
