@@ -104,7 +104,7 @@ def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment():
     end = (facts[-1].start + facts[-1].end) // 2
     own = {"segment_id": "s", "document_id": document.document_id, "start": 0, "end": end}
     segments = [Segment(**own, text=document.text[:end], n_tokens=9)]
-    drafts = vary_facts(facts)(segments, {document.document_id: document}, 3)
+    drafts = vary_facts(facts)["wordings"](segments, {document.document_id: document}, 3)
     assert len({draft.text for draft in drafts}) == 3
     for fact in facts:
         is_whole = fact.end <= end
