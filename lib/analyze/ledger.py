@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.tables import COUNTS, fraction, table2, table5
-from lib.core.arms import REWRITTEN, corpus_of
+from lib.core.arms import corpus_of, is_rewritten
 from lib.core.records import Document, Normalized, Query, Record, Segment
 from lib.core.store import BadInput, artifact_path, made_by, require_path, shown
 from lib.core.values import solid, tokens
@@ -98,7 +98,10 @@ def read_trained(
     path = require_path(folder / "training.json", notebook)
     facts = json.loads(path.read_text(encoding="utf-8"))
     kind, held_out = corpus_of(arm, facts.get("texts", "")), facts["held_out"]
-    corpus = read_corpus(study, kind, segments, normalized, held_out, facts["base_model"])
+    is_titled = facts.get("is_titled", False)
+    corpus = read_corpus(
+        study, kind, segments, normalized, held_out, facts["base_model"], is_titled
+    )
     tokenizer, setting = tokenizer_of(folder), (facts["block_size"], facts["packing"])
     blocks = pack(corpus.training, tokenizer, *setting)
     trained = facts.get("own_blocks") or facts["fingerprint"]["data.training"]  # with no replay
@@ -139,7 +142,7 @@ def _trace(
     arm: str,
     trained: Trained,
 ) -> LedgerRow:
-    is_raw, held_out = trained.texts != REWRITTEN, set(trained.corpus.held_out)
+    is_raw, held_out = not is_rewritten(trained.texts), set(trained.corpus.held_out)
     items = split_items(query.answer, query.entity_count)
     found = [nearest(item, text[query.start : query.end], query.question) for item in items]
     spans = [span and (query.start + span[0], query.start + span[1]) for span in found]

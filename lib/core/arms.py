@@ -84,6 +84,11 @@ def corpus_of(name: str, named: str = "") -> str:
     return corpus
 
 
+def is_rewritten(corpus: str) -> bool:
+    """True if a corpus has the records in rewritten words alone."""
+    return REWRITTEN in corpus.split("+") and RAW not in corpus.split("+")
+
+
 def corpus_inputs(corpus: str) -> tuple[tuple[str, ...], list[str]]:
     """The artifacts that a corpus is read from, and its files."""
     if corpus == REPLIES:

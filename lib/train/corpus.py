@@ -134,12 +134,13 @@ def for_arm(
         held_out = [segment.segment_id for segment in segments]
     texts = read_corpus(study, kind, segments, normalized, held_out, base_model, is_titled)
     training = pack(texts.training, tokenizer, block_size, packing)
+    own_blocks = training.digest()
     if texts.pairs:
         training += _packed_pairs(_pairs(tokenizer, texts.pairs), block_size, tokenizer)
     is_validated = texts.validation and include_study_records
     validation = pack(texts.validation, tokenizer, block_size, packing) if is_validated else None
-    facts = {"texts": kind, "packing": packing, "held_out": texts.held_out}
-    facts |= {"dropped": texts.dropped, "added": texts.n_added, "own_blocks": training.digest()}
+    facts = {"texts": kind, "packing": packing, "held_out": texts.held_out, "is_titled": is_titled}
+    facts |= {"dropped": texts.dropped, "added": texts.n_added, "own_blocks": own_blocks}
     summary = f"{kind}: {len(segments)} segments, {texts.summary}"
     if replay_share:
         wanted = training.n_tokens * replay_share / (1 - replay_share)
@@ -190,7 +191,7 @@ def read_corpus(
     raw = {segment.segment_id: segment.text for segment in segments}
     held = set(held_out)
     openings = _openings(study, segments) if is_titled else {}
-    is_rewritten = arms.REWRITTEN in parts and arms.RAW not in parts
+    is_rewritten = arms.is_rewritten(kind)
     own, gap = (rewritten, "\n\n") if is_rewritten else (raw, "")
     training, validation, places = _joined(segments, own, gap, held, openings)
     dropped = [
