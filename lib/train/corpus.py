@@ -136,7 +136,7 @@ def for_arm(
     training = pack(texts.training, tokenizer, block_size, packing)
     own_blocks = training.digest()
     if texts.pairs:
-        training += _packed_pairs(_pairs(tokenizer, texts.pairs), block_size, tokenizer)
+        training += pack_questions(texts.pairs, tokenizer, block_size)
     is_validated = texts.validation and include_study_records
     validation = pack(texts.validation, tokenizer, block_size, packing) if is_validated else None
     facts = {"texts": kind, "packing": packing, "held_out": texts.held_out, "is_titled": is_titled}
@@ -362,6 +362,16 @@ def pack(
     ]
     groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
     return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
+
+
+def pack_questions(
+    queries: list[Query], tokenizer: "PreTrainedTokenizerBase", block_size: int
+) -> PackedBlocks:
+    """Blocks of questions in the prompt of 04_infer, with loss on answers and their ends alone.
+
+    No question sees another. Raises ValueError without one that fits a block.
+    """
+    return _packed_pairs(_pairs(tokenizer, queries), block_size, tokenizer)
 
 
 def _packed_pairs(
