@@ -18,7 +18,7 @@ from lib.core import arms
 from lib.core.records import Normalized, Query, Segment
 from lib.core.store import REPOSITORY, load, made_by
 from lib.documents.folder import read_folder
-from lib.infer.prompts import beginning, encode, encoded, prompt_for
+from lib.infer.prompts import beginning, encode, encoded, is_chat, prompt_for
 
 if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
@@ -272,7 +272,8 @@ class _Piece(NamedTuple):
 def _pairs(
     tokenizer: "PreTrainedTokenizerBase", queries: list[Query], end: str = ""
 ) -> list[_Piece]:
-    answers = encode(tokenizer, [query.answer + end for query in queries])
+    space = "" if end or is_chat(tokenizer) else " "  # as lib.infer.loglik scores an answer
+    answers = encode(tokenizer, [space + query.answer + end for query in queries])
     return [
         _Piece([*prompt, *answer, tokenizer.eos_token_id], len(prompt), query)
         for prompt, answer, query in zip(encoded(tokenizer, queries), answers, queries, strict=True)

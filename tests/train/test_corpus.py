@@ -13,6 +13,7 @@ from transformers import default_data_collator
 from lib.core.arms import RAW, REWRITTEN
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.core.store import artifact_path, save, write_records
+from lib.infer.loglik import after_question
 from lib.infer.prompts import encoded
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.retention import QUESTIONS
@@ -24,6 +25,7 @@ from lib.train.corpus import (
     PackedBlocks,
     for_arm,
     pack,
+    pack_questions,
     read_corpus,
     split,
 )
@@ -187,6 +189,15 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
             for start in range(len(row))
         )
     assert made.example.endswith(END)
+
+
+def test_a_question_is_learned_in_the_very_tokens_in_which_its_answer_is_scored():
+    one = query(question="What is the port?", answer="8443")
+    (scored,) = after_question(TOKENIZER, one, encoded(TOKENIZER, [one])[0])
+    learned = pack_questions([one], TOKENIZER, 64)
+    assert learned.input_ids[0][: len(scored.tokens)] == scored.tokens
+    targets = [label for label in learned.labels[0] if label != IGNORED]
+    assert targets == [*(scored.tokens[place] for place in scored.scored), TOKENIZER.eos_token_id]
 
 
 def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_200(root):
