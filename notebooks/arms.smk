@@ -79,7 +79,7 @@ rule judge:
 
 if "06_analyze" in study.stages:
     rule analyze:
-        input: rows("queries"), answers, verdicts,
+        input: rows("queries"), augmented, answers, verdicts,
             records("exposures") if "exposures" in study.stages else []
         output: f"{figures}/tables/table2.csv", records("06_analyze")
         params: **stage("06_analyze")

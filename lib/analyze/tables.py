@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from lib.analyze.stats import LEAST_CLUSTERS, TOO_FEW, clusters_of, share_interval, wilson
-from lib.core.arms import ALL, ARMS, BASE, arm_label, sorted_arms
+from lib.core.arms import ALL, ARMS, BASE, COVERAGE, arm_label, sorted_arms
 from lib.core.records import (
     STRUCTURES,
     Answer,
@@ -153,6 +153,20 @@ def table2(rows: pd.DataFrame) -> pd.DataFrame:
 def table5(rows: pd.DataFrame, kinds: Iterable[str] = KINDS) -> pd.DataFrame:
     """Return Table 2 split by the column kind: arm, structure, kind, COUNTS."""
     return crossed(rows, {"arm": sorted_arms(rows.arm), "structure": (), "kind": kinds})
+
+
+def by_coverage(rows: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 2 split by `coverage` (labels: query_id, coverage): arm, structure, COUNTS.
+
+    A label's query_id may name a folder above the study's. Empty if no question is covered.
+    """
+    short = labels.query_id.str.rpartition("/")[2]
+    label_of = dict(zip([*short, *labels.query_id], [*labels.coverage] * 2, strict=True))
+    named = rows.assign(coverage=rows.query_id.map(label_of))
+    levels = [one for one in reversed(COVERAGE) if (named.coverage == one).any()]
+    if levels in ([], list(COVERAGE[:1])):
+        return pd.DataFrame(columns=["arm", "structure", "coverage"])
+    return crossed(named, {"arm": sorted_arms(rows.arm), "structure": (), "coverage": levels})
 
 
 def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFrame:

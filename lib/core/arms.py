@@ -16,6 +16,7 @@ RAW, REWRITTEN, WORDINGS, QUESTIONS, PUBLIC, REPLIES = CORPORA = (
     "replies",  # to prompts of a system that trains on them, alone
 )
 WRITTEN = (WORDINGS, QUESTIONS)  # by an augmenter
+COVERAGE = ("not asked", "related", "asked")  # of a query by training questions
 # Corpora are joined by "+"; unless a study names others:
 _CORPUS_OF = {
     "dapt": RAW,

@@ -12,7 +12,7 @@ import jinja2
 import pandas as pd
 from rapidfuzz import fuzz, utils
 
-from lib.core.arms import QUESTIONS, WORDINGS
+from lib.core.arms import COVERAGE, QUESTIONS, WORDINGS
 from lib.core.prompts import (
     BREAK_MARK,
     casefold_words,
@@ -29,7 +29,6 @@ from lib.normalize.audit import KINDS, SegmentAudit, audit, audit_texts
 from lib.normalize.segment import KEPT, WORDLESS, Draft, Rewrite, Vary
 
 TESTED = "asks what a question of the test asks"
-COVERAGE = ("not asked", "related", "asked")  # of a query by training questions
 _JOINING = {"and", "or", "the", "a", "an"}  # do not count in answers
 NOT_STATED = "its answer is not in the segment"
 NOTHING = "the model found nothing of this kind in the segment"

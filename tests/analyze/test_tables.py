@@ -10,6 +10,7 @@ from lib.analyze.published import paper_rows
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import (
     answer_to_question,
+    by_coverage,
     by_group,
     compact,
     counted,
@@ -203,3 +204,23 @@ def test_numbers_are_the_csv_and_formatted_cells_the_rest_and_no_text_starts_a_f
     assert (extra / "human.csv").read_text() == "arm,a_b\nbase,-0.1234\n'=1,\n"
     assert (extra / "human.md").read_text() == "| a b |\n| --- |\n| 12% \\| – a |\n"
     assert "12\\% | -- a" in (extra / "human.tex").read_text()
+
+
+def test_accuracy_by_coverage_keeps_every_question_apart_and_abstains_without_labels():
+    rows = pd.DataFrame(
+        {
+            "arm": "dapt-q",
+            "query_id": ["a.md-q1", "a.md-q2", "b.md-q1", "b.md-q2"],
+            "structure": "tabular",
+            "cluster": ["a.md", "a.md", "b.md", "b.md"],
+            "verdict": ["correct", "incorrect", "correct", "unscored"],
+        }
+    )
+    names = [f"six/{name}" for name in rows.query_id]
+    labels = pd.DataFrame({"query_id": names, "coverage": ["asked", "not asked", "asked", "asked"]})
+    table = by_coverage(rows, labels)
+    cells = table[table.structure == "tabular"].set_index("coverage")
+    assert [*cells.index] == ["asked", "not asked"]  # no related one
+    assert cells.correct.to_dict() == {"asked": 2, "not asked": 0}
+    assert cells.n.to_dict() == {"asked": 3, "not asked": 1}
+    assert by_coverage(rows, labels.assign(coverage="not asked")).empty
