@@ -1,20 +1,21 @@
-"""Measure how fast the laboratory trains, compared with a plain Trainer and bare loops.
+"""Measure how fast the laboratory and the real base train, compared with Trainer and bare loops.
 
     python -m benchmarks training
 
-Every way makes a few updates of the laboratory's model in turn, ROUNDS times over, so that other
-load on the machine affects all of them; the numbers are medians. Tokens are those with loss:
-padding is not counted.
+Every way makes a few updates of the same model in turn, ROUNDS times over, so that other load on
+the machine affects all of them; the numbers are medians. Tokens are those with loss: padding is
+not counted.
 """
 
 import contextlib
 import io
+import json
 import os
 import platform
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ os.environ.setdefault(
 
 import torch
 from transformers import (
+    AutoTokenizer,
     DataCollatorForLanguageModeling,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -34,11 +36,14 @@ from transformers import (
 )
 
 from lib.core.records import listed
+from lib.core.store import REPOSITORY
+from lib.infer.generate import load
+from lib.infer.prompts import prompt_for
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.records import make_products, public_records
 from lib.train.config import TrainConfig, computes_bf16
 from lib.train.corpus import PackedBlocks, pack
-from lib.train.trainer import fastest_attention, train
+from lib.train.trainer import fastest_attention, fit
 
 ROUNDS, UPDATES = 5, 6
 BLOCK, BATCH, RATE = 320, 8, 2e-3  # those of 00_lab.ipynb
@@ -47,6 +52,8 @@ TARGETS = {
     "ours over Trainer, padded to the longest": 5.0,
     "ours over the best bare loop": 0.9,
 }
+REAL_ROUNDS, REAL_TARGET = 3, 0.95
+DATA = REPOSITORY / "data"
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,14 @@ class Laboratory:
     tokenizer: PreTrainedTokenizerBase
     blocks: PackedBlocks
     precision: str  # what the laboratory chooses on this machine
+    batch: int = BATCH
+    rate: float = RATE
+    base: str = ""  # the folder of a real model
 
     def model(self) -> PreTrainedModel:
-        """Return the untrained model, the same at every call."""
+        """Return the model to train, the same at every call."""
+        if self.base:
+            return load(self.base, training=True)[0]
         return new_llama(self.tokenizer, **SHAPE, context=4 * BLOCK, seed=1)
 
     def autocast(self) -> torch.autocast:
@@ -117,8 +129,8 @@ class Stopwatch:
 
 
 def ours(lab: Laboratory, watch: Stopwatch) -> None:
-    """Train by lib.train.trainer.train; its checkpoint comes after the last update."""
-    chosen = slice(UPDATES * BATCH)
+    """Train by lib.train.trainer.fit, which saves the model after the last update."""
+    chosen = slice(UPDATES * lab.batch)
     part = [
         rows[chosen] for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)
     ]
@@ -130,18 +142,18 @@ def ours(lab: Laboratory, watch: Stopwatch) -> None:
 
     config = TrainConfig(
         epochs=1,
-        global_batch_size=BATCH,
-        device_batch_size=BATCH,
-        learning_rate=RATE,
+        global_batch_size=lab.batch,
+        device_batch_size=lab.batch,
+        learning_rate=lab.rate,
         warmup_steps=1,
         weight_decay=0.1,
         seed=1,
         precision=lab.precision,
+        save_every_epochs=2,  # no checkpoint
     )
     blocks = PackedBlocks(*part, tokens, tokens)
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "m"
-        train(lab.model(), lab.tokenizer, blocks, None, config, output, {}, [Timed()])
+        fit(lab.model, blocks, None, config, Path(folder), [Timed()])
 
 
 def casual(padding: str) -> Callable[[Laboratory, Stopwatch], None]:
@@ -191,9 +203,9 @@ def bare(attention: str) -> Callable[[Laboratory, Stopwatch], None]:
     def run(lab: Laboratory, watch: Stopwatch) -> None:
         model = lab.model().train()
         model.set_attn_implementation("eager" if attention == "eager" else "sdpa")
-        optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.1, fused=True)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=lab.rate, weight_decay=0.1, fused=True)
         columns = [
-            torch.tensor(rows[: UPDATES * BATCH]).split(BATCH)
+            torch.tensor(rows[: UPDATES * lab.batch]).split(lab.batch)
             for rows in (lab.blocks.input_ids, lab.blocks.labels, lab.blocks.position_ids)
         ]
         with fastest_attention(model, BLOCK) if attention == "ours" else contextlib.nullcontext():
@@ -217,25 +229,26 @@ WAYS: dict[str, Callable[[Laboratory, Stopwatch], None]] = {
     "bare loop, SDPA": bare("sdpa"),
     "bare loop, eager attention": bare("eager"),
     "bare loop, attention by batched products": bare("ours"),
-    "**ours** (`lib.train.trainer.train`)": ours,
+    "**ours** (`lib.train.trainer.fit`)": ours,
 }
-OURS, LONGEST = (
-    "**ours** (`lib.train.trainer.train`)",
+OURS, LONGEST, PLAIN = (
+    "**ours** (`lib.train.trainer.fit`)",
     "Trainer, padded to the longest",
+    "bare loop, SDPA",
 )
 
 
-def measured(lab: Laboratory) -> dict[str, Speed]:
-    """Return each way's median speed over ROUNDS rounds; in each round all ways take turns."""
-    runs: dict[str, list[Speed]] = {name: [] for name in WAYS}
-    for _ in range(ROUNDS):
-        for name, way in WAYS.items():
+def measured(lab: Laboratory, names: Iterable[str], rounds: int) -> dict[str, Speed]:
+    """Return the median speed of ways over some rounds; in each round all of them take turns."""
+    runs: dict[str, list[Speed]] = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in runs:
             watch = Stopwatch()
             with (
                 contextlib.redirect_stdout(io.StringIO()),
                 contextlib.redirect_stderr(io.StringIO()),
             ):
-                way(lab, watch)
+                WAYS[name](lab, watch)
             runs[name].append(watch.speed())
     return {
         name: Speed(*map(statistics.median, zip(*map(astuple, speeds), strict=True)))
@@ -243,10 +256,36 @@ def measured(lab: Laboratory) -> dict[str, Speed]:
     }
 
 
+def real_base() -> list[str]:
+    """Return lines on the real base, if it is built: texts and short questions in packed blocks."""
+    folder = DATA / "base" / "SmolLM2-135M-Instruct-plain"
+    texts = [path.read_text(encoding="utf-8") for path in DATA.glob("records/documents/*/*.md")]
+    lines = (DATA / "records" / "format.jsonl").read_text(encoding="utf-8").splitlines()
+    pairs = [f"{prompt_for(row['question'])} {row['answer']}" for row in map(json.loads, lines)]
+    base = str(folder) if folder.exists() else ""
+    tokenizer = AutoTokenizer.from_pretrained(base) if base else train_tokenizer(texts, 1536)
+    precision, rows = "bf16" if computes_bf16() else "fp32", []
+    for name, part in (("texts", texts), ("short questions", pairs * 2)):
+        blocks = pack(part, tokenizer, BLOCK, "document")
+        lab = Laboratory(part, tokenizer, blocks, precision, 4, 5e-4, base)
+        speeds = measured(lab, (PLAIN, OURS), REAL_ROUNDS)
+        plain, own = (speeds[way].wall for way in (PLAIN, OURS))
+        rows.append(f"| {name} | {plain:,.0f} | {own:,.0f} | {own / plain:.2f} | {REAL_TARGET} |")
+    return [
+        "",
+        f"{folder.name if base else 'A small Llama in place of the real base'}: {lab.batch} blocks "
+        f"of {BLOCK} per update, medians of {REAL_ROUNDS} rounds in turn. Tokens per second:",
+        "",
+        f"| blocks of | {PLAIN} | ours | ratio | wanted |",
+        "|---|---:|---:|---:|---:|",
+        *rows,
+    ]
+
+
 def main() -> str:
     """Return the measurement as Markdown."""
     lab = laboratory()
-    speeds = measured(lab)
+    speeds = measured(lab, WAYS, ROUNDS)
     bares = [name for name in speeds if name.startswith("bare")]
     n = lab.model().num_parameters()
     lines = [
@@ -278,7 +317,7 @@ def main() -> str:
             f"| {name} | {speeds[OURS].wall / speeds[other].wall:.2f} | "
             f"{speeds[OURS].processor / speeds[best].processor:.2f} | {wanted:.1f} |"
         )
-    return "\n".join(lines)
+    return "\n".join(lines + real_base())
 
 
 if __name__ == "__main__":
