@@ -33,6 +33,7 @@ _LABELS = {
     "dapt-lists": "lists and tables rewritten",
     "dapt-other": "other texts",
     "open": "base, open book",
+    "retrieved": "base, three blocks by BM25",
 }
 EXPOSURE_ARMS = (RAW, "normalized", "rewritten-structures", "paraphrase-8")
 _REGIME = ("learning_rate", "public_text_share")  # what an exposure study can vary between runs

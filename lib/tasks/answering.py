@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from lib.analyze.tables import by_group
 from lib.core.arms import ALL, BASE, is_trained
+from lib.core.prompts import words
 from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
 from lib.core.store import (
     BadInput,
@@ -15,7 +17,7 @@ from lib.core.store import (
     require_known,
     require_path,
 )
-from lib.documents.markdown import block_at, parse
+from lib.documents.markdown import CONTENT, Block, block_at, parse
 from lib.infer.prompts import (
     GenerationConfig,
     before_stop,
@@ -31,8 +33,10 @@ from lib.llm.request import Request, counter
 from lib.tasks.task import Room, Rows, Shown, Task
 
 _NEXT_TURN = ("\nQuestion:",)  # an answer to a chat prompt may have blank lines
-OPEN, BASELINES = "open_book", ("solver", "constant")
-MODES = ("model", OPEN, *BASELINES)
+OPEN, RETRIEVED = READING = ("open_book", "retrieved")
+BASELINES = ("solver", "constant")
+MODES = ("model", *READING, *BASELINES)
+Found = list[tuple[Document, Block]]
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Source:
     name: str
     shots: int = 0  # worked examples in each prompt
     is_open: bool = False  # the prompt has the block that states the answer
+    n_blocks: int = 0  # if above 0, it has that many retrieved blocks instead
 
 
 def sources_of(
@@ -53,22 +58,26 @@ def sources_of(
     mode: str | dict[str, str] = "model",
     model_of: str | dict[str, str] = "",
     n_shots: int | dict[str, int] = 0,
+    n_blocks: int = 3,
 ) -> dict[str, Source]:
-    """What answers for each arm. Raises ValueError for an unknown mode."""
+    """What answers for each arm. Raises ValueError for an unknown mode, or no block to retrieve."""
     found = {}
     for arm in arms:
         own, other, examples = (
             one[arm] if isinstance(one, dict) else one for one in (mode, model_of, n_shots)
         )
         require_known("mode", [own], MODES)
+        if own == RETRIEVED and n_blocks < 1:
+            raise ValueError(f"n_blocks is {n_blocks}: mode retrieved needs 1 or more")
         if own in BASELINES:
             found[arm] = Source("baseline", own)
             continue
         kind, name = "endpoint", endpoint_model
         if not name:
             kind = "local"
-            name = source_of(study, other or BASE if own == OPEN else arm, base_model)
-        found[arm] = Source(kind, name, examples, own == OPEN)
+            name = source_of(study, other or BASE if own in READING else arm, base_model)
+        retrieved = n_blocks if own == RETRIEVED else 0
+        found[arm] = Source(kind, name, examples, own in READING, retrieved)
     return found
 
 
@@ -96,7 +105,7 @@ def shown_to(
     Without `window` (tokens), a local model's own counts; an endpoint's is unknown: nothing is cut.
     """
     queries = task.with_shots(queries, source.shots) if source.shots else queries
-    queries = opened(queries, rows) if source.is_open else queries
+    queries = opened(queries, rows, source.n_blocks) if source.is_open else queries
     is_local, name = source.kind == "local", source.name
     if not (is_local or source.kind == "endpoint" and window) or not any(
         query.context for query in queries
@@ -108,21 +117,65 @@ def shown_to(
     return task.fit(queries, rows, room)
 
 
-def opened(queries: list[Query], rows: Rows) -> list[Query]:
+def opened(queries: list[Query], rows: Rows, n_blocks: int = 0) -> list[Query]:
     """Return the queries with the paragraph, list or table of the answer in each prompt.
 
-    Raises BadInput for a task whose prompts have their text.
+    With `n_blocks`, that many of `best_blocks` replace it. Raises BadInput for a task whose prompts
+    have their text.
     """
     if any(query.context for query in queries) or "documents" not in rows:
         raise BadInput("this task's prompts have their text: set mode to model")
-    texts = {document.document_id: document.text for document in rows["documents"]}
+    documents = {document.document_id: document for document in rows["documents"]}
+    if n_blocks:
+        found = best_blocks(queries, rows["documents"], n_blocks)
+    else:
+        own = [documents[query.document_id] for query in queries]
+        pairs = zip(own, queries, strict=True)
+        found = [[(one, block_at(parse(one.text), query.start, query.end))] for one, query in pairs]
+    return [
+        query.model_copy(update={"context": prompt_for(query.question, _text(blocks))})
+        for query, blocks in zip(queries, found, strict=True)
+    ]
+
+
+def _text(blocks: Found) -> str:
+    return "\n\n".join(document.text[block.start : block.end] for document, block in blocks)
+
+
+def best_blocks(queries: list[Query], documents: list[Document], n_blocks: int) -> list[Found]:
+    """The `n_blocks` paragraphs, lists and tables of all documents that best match each question.
+
+    The best is first, by BM25 over words in lower case.
+    """
+    import bm25s
+
+    blocks = [(one, block) for one in documents for block in parse(one.text)]
+    blocks = [(one, block) for one, block in blocks if block.kind in CONTENT]
+    index = bm25s.BM25()
+    index.index([words(_text([block])) for block in blocks], show_progress=False)
     found = []
     for query in queries:
-        text = texts[query.document_id]
-        block = block_at(parse(text), query.start, query.end)
-        context = prompt_for(query.question, text[block.start : block.end])
-        found.append(query.model_copy(update={"context": context}))
+        scores = index.get_scores_from_ids(index.get_tokens_ids(words(query.question)))
+        found.append([blocks[at] for at in (-scores).argsort(kind="stable")[:n_blocks]])
     return found
+
+
+def recall_table(queries: list[Query], documents: list[Document], n_blocks: int) -> pd.DataFrame:
+    """Share of questions whose own block is among their `best_blocks`, by structure and in all.
+
+    `recall_low` and `recall_high` are the 95% interval over documents.
+    """
+    rows = pd.DataFrame(map(vars, queries))[["structure", "document_id"]]
+    rows["recall"] = [
+        any(
+            one.document_id == query.document_id and block.start <= query.start < block.end
+            for one, block in blocks
+        )
+        for query, blocks in zip(queries, best_blocks(queries, documents, n_blocks), strict=True)
+    ]
+    rows = pd.concat([rows, rows.assign(structure=ALL)])
+    table = by_group(rows, ["structure"], "recall", "document_id")
+    return table.rename(columns={"mean": "recall", "low": "recall_low", "high": "recall_high"})
 
 
 def answers_of(

@@ -16,7 +16,7 @@ from lib.structext.prompts import Prompted, as_queries, prompts_for
 from lib.structext.samples import generate
 from lib.structext.score import NO_ANSWER
 from lib.structext.score import TASK as STRUCTEXT
-from lib.tasks.answering import Source, opened, shown_to, sources_of
+from lib.tasks.answering import Source, opened, recall_table, shown_to, sources_of
 from lib.tasks.task import final_answers, task_of, verdicts_of
 from tests.conftest import run_cells
 from tests.rows import answer as make_answer
@@ -151,3 +151,58 @@ def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the
         sources_of("s", ["open-dapt"], "org/model", "", "open_book", "dapt")
     with pytest.raises(ValueError, match="'book' is unknown; choose among model, open_book"):
         sources_of("s", ["base"], "org/model", "", "book")
+    with pytest.raises(ValueError, match="n_blocks is 0: mode retrieved needs 1 or more"):
+        sources_of("s", ["retrieved"], "org/model", "", "retrieved", n_blocks=0)
+
+
+def test_retrieved_prompts_have_the_best_blocks_of_thirty_records_and_recall_counts_the_own_one():
+    folder = REPOSITORY / "data/records/documents"
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*/*.md")}
+    documents = [Document(document_id=name, title="", path="", text=texts[name]) for name in texts]
+    documents.sort(key=lambda one: one.document_id)
+    queries = [
+        make_query(question=question, document_id=name, structure=structure, start=start, end=start)
+        for structure, name, words, question in (
+            (
+                "natural",
+                "telegraf-passenger.md",
+                "This plugin gathers metrics from the",
+                "Which service does the Telegraf Passenger plugin gather metrics from?",
+            ),
+            (
+                "tabular",
+                "px4-h753-stamp.md",
+                "| USART3 | /dev/ttyS1",
+                "To which PX4 default function is USART3, /dev/ttyS1, assigned on the "
+                "CBUnmanned H753-Stamp?",
+            ),
+            (
+                "entity-list",
+                "jaeger-monitoring.md",
+                "- Monitor storage backend performance",
+                "How does one troubleshoot poor query performance of Jaeger?",
+            ),
+            (
+                "natural",
+                "rook-prerequisites.md",
+                "Architectures supported are",
+                "On which CPU architectures can Rook run?",
+            ),
+        )
+        if (start := texts[name].index(words))
+    ]
+    tables = [recall_table(queries, documents, n).set_index("structure") for n in (1, 2, 3)]
+    assert tables[0].n.to_dict() == {"natural": 2, "tabular": 1, "entity-list": 1, "all": 4}
+    assert [[*table.recall] for table in tables] == [
+        [0.5, 0, 0, 0.25],
+        [0.5, 0, 1, 0.5],
+        [0.5, 1, 1, 0.75],
+    ], "the own blocks are first, third, second and none of the three best"
+    prose, table, *_ = opened(queries, {"documents": documents}, 3)
+    assert prose.context.startswith("This plugin gathers metrics from the [Phusion Passenger]")
+    assert prose.context.endswith(f"\n\nQuestion: {queries[0].question}\nAnswer:")
+    assert "\n\n| UART   | Device       | PX4 Default" in table.context, "the header of the row"
+    source = sources_of("s", ["retrieved"], "org/model", "", "retrieved")["retrieved"]
+    rows = {"documents": documents}
+    served = replace(source, kind="endpoint")
+    assert shown_to(served, task_of("spark"), queries, rows, HOW).queries[:2] == [prose, table]
