@@ -46,8 +46,11 @@ for lab in study.labs:
 
 
 if "02_normalize" in study.stages:
+    withheld = study.own("02_normalize").get("withheld")
+
     rule normalize:
         input: rows("documents"), rows("queries") if augmented else [], replies,
+            [str(REPOSITORY / withheld)] if withheld else [],
             base  # its tokenizer counts the tokens
         output: rows("segments", "normalized"), augmented, records("02_normalize")
         params: **stage("02_normalize")

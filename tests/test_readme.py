@@ -3,6 +3,7 @@
 import re
 
 import nbformat
+import pandas as pd
 import pytest
 
 from lib.core.stages import ARTIFACTS, writers_of
@@ -45,3 +46,15 @@ def test_the_readme_of_data_lists_every_artifact_with_who_writes_it():
         kind = one.kind.__name__ if one.kind else "[^|]+"
         row = rf"\| `{re.escape(one.path)}` \| {kind} \| {', '.join(writers_of(name))} \|"
         assert re.search(row, text), one.path
+
+
+def test_the_tables_of_the_records_name_documents_that_are_there():
+    place = REPOSITORY / "data" / "records"
+    tables = {path.stem: pd.read_csv(path) for path in place.glob("*.csv")}
+    files = tables["SOURCES"].folder + "/" + tables["SOURCES"].file
+    assert {*files} == {str(path.relative_to(place)) for path in place.rglob("*/*.md")}
+    stems = files.str.removesuffix(".md").str.rpartition("/")[2]
+    assert {*tables["facts"].document.str.rpartition("/")[2]} <= {*stems}
+    named = [tables[one].query_id.str.rpartition("-q")[0] for one in ("coverage", "coverage_read")]
+    for document in {*pd.concat([*named, tables["withheld"].document])}:
+        assert any((place / folder / document).exists() for folder in ("documents", "pilot"))

@@ -30,8 +30,7 @@ _LABELS = {
     "dapt-a": "raw text and wordings",
     "dapt-q": "raw text and questions",
     "dapt-aq": "raw text, wordings and questions",
-    "dapt-lists": "lists and tables rewritten",
-    "dapt-other": "other texts",
+    "dapt-q-general": "raw text, questions and general questions",
     "open": "base, open book",
     "retrieved": "base, three blocks by BM25",
 }

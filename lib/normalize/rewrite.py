@@ -4,7 +4,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -29,6 +29,7 @@ from lib.normalize.audit import KINDS, SegmentAudit, audit, audit_texts
 from lib.normalize.segment import KEPT, WORDLESS, Draft, Rewrite, Vary
 
 TESTED = "asks what a question of the test asks"
+WITHHELD = "withheld by lot"
 _JOINING = {"and", "or", "the", "a", "an"}  # do not count in answers
 NOT_STATED = "its answer is not in the segment"
 NOTHING = "the model found nothing of this kind in the segment"
@@ -238,11 +239,13 @@ def augment(
     queries: list[Query],
     augmenters: Mapping[str, Vary],
     k: int,
+    withheld: Container[str] = (),
 ) -> tuple[list[Augmented], list[SegmentAudit]]:
     """The texts of each kind, `k` a segment or 5k questions, and the audit of each with a text.
 
     `augmenters` is `llm_augmenters(…)` or `lib.lab.facts.vary_facts(…)`. A text with a query's
-    question is dropped, and so is one that states what is nowhere in its document.
+    question is dropped, and so is one that is `withheld` or states what is nowhere in its
+    document.
     """
     document_of = {segment.segment_id: segment.document_id for segment in segments}
     by_id = {document.document_id: document for document in documents}
@@ -251,6 +254,8 @@ def augment(
     for kind, vary in augmenters.items():
         for draft in vary(segments, by_id, k):
             name, text = draft.segment_id, casefold_words(draft.text)
+            left_out = WITHHELD if draft.text in withheld else ""
+            left_out = TESTED if any(one in text for one in asked) else left_out
             numbers[kind, name] += 1
             rows.append(
                 Augmented(
@@ -259,7 +264,7 @@ def augment(
                     strategy=kind,
                     number=numbers[kind, name],
                     text=draft.text,
-                    dropped=draft.dropped or (TESTED if any(one in text for one in asked) else ""),
+                    dropped=draft.dropped or left_out,
                     answer=draft.answer,
                 )
             )

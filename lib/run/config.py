@@ -286,9 +286,17 @@ class Study(StudyFile):
 
     @property
     def runs(self) -> list[str]:
-        """Return all arms, and trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2."""
+        """Return all arms, and trained ones once per seed: base, dapt, dapt@2, dapt-n, dapt-n@2.
+
+        An arm with a seed of its own is trained once.
+        """
         more = [f"@{number}" for number in range(2, len(self.seeds) + 1)]
-        return [arm + run for arm in self.arms for run in ("", *more[: is_trained(arm) * 99])]
+        return [
+            arm + run for arm in self.arms for run in ("", *more[: self._is_repeated(arm) * 99])
+        ]
+
+    def _is_repeated(self, arm: str) -> bool:
+        return is_trained(arm) and "seed" not in self.arms[arm].get("03_train", {})
 
     @property
     def trained(self) -> list[str]:
@@ -346,7 +354,7 @@ class Study(StudyFile):
         if stage in CURVE:
             lab = self.defaults("00_lab")
             return shared | {name: lab[name] for name in _WORLD}
-        if stage == "03_train" and run and self.seeds:
+        if stage == "03_train" and run and self.seeds and self._is_repeated(split_arm(run)[0]):
             shared["seed"] = self.seeds[split_arm(run)[1] - 1]
         return shared | {
             "arm": run,

@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 
 from lib.core.records import Document
-from lib.core.store import REPOSITORY
-from lib.documents.folder import read_folder
-from lib.documents.markdown import parse
 from lib.normalize.audit import audit, kinds_table, words_by_structure
 from tests.conftest import table
 from tests.rows import rewritten, segments_of
@@ -137,17 +134,3 @@ def test_words_are_counted_by_what_became_of_their_structure():
     assert fates.loc["tabular"].kept == 0 < fates.loc["tabular"].rewritten
     fates = words_by_structure(segments, audited([""], source=text)[2])
     assert fates.loc["natural"].tolist() == [0, 0, 3]
-
-
-def test_the_shipped_texts_of_which_lists_and_tables_alone_are_rewritten_lose_nothing():
-    raw, other = (
-        read_folder(REPOSITORY / "data" / "records" / name).documents
-        for name in ("documents", "lists_as_prose")
-    )
-    segments = [segments_of(one.document_id, one.text)[0] for one in raw]
-    rows = [rewritten(*pair) for pair in zip(segments, (one.text for one in other), strict=True)]
-    assert [row.fault for row in audit(segments, raw, rows)] == [""] * 30
-    for one, prose in zip(raw, other, strict=True):
-        kept = [block.text for block in parse(one.text) if block.kind in ("prose", "heading")]
-        own = {block.text: block.kind for block in parse(prose.text)}
-        assert own.keys() >= set(kept) and not {"list", "table"} & set(own.values())

@@ -14,6 +14,8 @@ from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from lib.normalize.rewrite import (
     NOT_STATED,
+    TESTED,
+    WITHHELD,
     augment,
     coverage,
     llm_augmenters,
@@ -225,6 +227,14 @@ def saying(text: str) -> Augmented:
 def test_a_text_is_dropped_if_it_asks_what_the_test_asks_or_states_what_is_in_no_document(case):
     row = saying(case["text"])
     assert {"text": row.text, "dropped": row.dropped} == case, "it is kept with its reason"
+
+
+def test_a_question_withheld_by_lot_is_dropped_and_no_other():
+    asked = ["Which port is open?", "Which port is TCP?", "How heavy is it?"]
+    vary = {"questions": lambda *_: [Draft("d/1", text, answer="80") for text in asked]}
+    segments, tested = segments_of("d", *RECORD), query(question="How heavy is it?")
+    rows, _ = augment(segments, [CORVANE], [tested], vary, 1, {*asked[1:]})
+    assert [row.dropped for row in rows] == ["", WITHHELD, TESTED]
 
 
 PARTS = segments_of("d", "The default port is 8443.\n\n", "- Lid: 2 kg\n- Hub: 4 kg\n\n", "---\n")

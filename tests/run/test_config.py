@@ -104,6 +104,13 @@ def test_each_seed_is_an_arm_with_the_next_number(study_file):
     assert study.given("statistics")["arms"] == study.given("06_analyze")["arms"] == study.runs
 
 
+def test_an_arm_with_a_seed_of_its_own_is_trained_once(study_file):
+    study_file("kind: lab\nseeds: [42, 7]\narms: {dapt: , dapt-n: {03_train: {seed: 5}}}")
+    study = load_study("own")
+    assert study.runs == ["dapt", "dapt@2", "dapt-n"]
+    assert [study.given("03_train", run)["seed"] for run in study.runs] == [42, 7, 5]
+
+
 def test_a_base_model_may_be_another_laboratorys(study_file):
     study_file("kind: lab", "smoke")
     study_file("kind: structext\nbase_model: data/smoke/models/base")
@@ -236,7 +243,7 @@ def test_a_value_fits_its_annotation_or_is_refused(tmp_path, annotation, value, 
 def test_all_notebooks_together_have_few_parameters():
     notebooks = (REPOSITORY / "notebooks").rglob("*.ipynb")
     paths = [path for path in notebooks if ".ipynb_checkpoints" not in path.parts]
-    assert sum(len(parameters_of(path)) for path in paths) <= 163
+    assert sum(len(parameters_of(path)) for path in paths) <= 164
 
 
 def loaded(name: str, folder: Path):

@@ -156,8 +156,9 @@ def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the
 
 
 def test_retrieved_prompts_have_the_best_blocks_of_thirty_records_and_recall_counts_the_own_one():
-    folder = REPOSITORY / "data/records/documents"
-    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*/*.md")}
+    folder = REPOSITORY / "data/records"
+    files = [*folder.glob("documents/*/*.md"), *folder.glob("pilot/*.md")]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in files}
     documents = [Document(document_id=name, title="", path="", text=texts[name]) for name in texts]
     documents.sort(key=lambda one: one.document_id)
     queries = [
