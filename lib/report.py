@@ -8,13 +8,14 @@ _SHOWN = (".csv", ".md", ".pdf", ".png", ".svg", ".tex")
 _TEMPLATE = REPOSITORY / "lib" / "report_template"  # code folded, light and dark, printable
 
 
-def write_page(notebook: Path, page: Path, disclaimer: str = "") -> None:
+def write_page(notebook: Path, page: Path, study: str, disclaimer: str = "") -> None:
     """Write the executed `notebook` as one HTML file, with `disclaimer` below its heading."""
     import nbformat
     from nbconvert import HTMLExporter
 
     executed = nbformat.read(notebook, nbformat.NO_CONVERT)
-    title = executed.cells[0].source.splitlines()[0].lstrip("# ")
+    title = f"{study}: {executed.cells[0].source.splitlines()[0].lstrip('# ')}"
+    executed.cells[0].source = executed.cells[0].source.replace("# ", f"# {study} · ", 1)
     if disclaimer:
         executed.cells.insert(1, nbformat.v4.new_markdown_cell(f"> **{disclaimer}**"))
     exporter = HTMLExporter(

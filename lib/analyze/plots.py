@@ -221,11 +221,13 @@ def draw_bars(
 
 
 def draw_preferences(table4: pd.DataFrame) -> Drawn:
-    """Draw Table 4 of one pair of arms: one bar per outcome, one panel per criterion."""
-    row = table4.iloc[0]
+    """Draw Table 4 of one pair of arms: one bar per outcome, one panel per criterion that the judge
+    has scored for most queries."""
+    row, scored = table4.iloc[0], table4.groupby("criterion")[["n", "unscored"]].transform("sum")
     names = [f"{in_words(arm)} is better" for arm in (row.first_arm, row.second_arm)]
     labels = dict(zip(OUTCOMES, [*names, "tie"], strict=True))
     shown = table4.assign(outcome=table4.outcome.map(labels))
+    shown = shown[2 * scored.unscored < scored.n]
     return draw_bars(shown, "outcome", "criterion", "share", "Queries (%)")[0], table4
 
 
@@ -286,14 +288,6 @@ def draw_paired(table: pd.DataFrame) -> Drawn:
     return figure, table
 
 
-def draw_seeds(table: pd.DataFrame) -> Drawn:
-    """Draw accuracy by structure, averaged over each arm's seeds."""
-    shown, columns = table[table.n > 0].copy(), ("mean", "low", "high")
-    shown[[*columns]] *= 100
-    look = {"series": "arm", "label": "Accuracy (%), 95% interval"}
-    return draw_forest(shown, columns, "structure", **look), table
-
-
 def draw_retention(table3: pd.DataFrame) -> Drawn:
     """Draw paired differences from the base by task."""
     shown = table3[table3.p.notna()][["arm", "task", "n", *_POINTS, "p_holm"]]
@@ -327,8 +321,7 @@ def draw_training(epochs: pd.DataFrame) -> Drawn:
     if "validation_loss" in lines:
         left.plot(lines.validation_loss, "--sC1", label="validation", ms=2.5)
     right.plot(lines.gradient_norm, "-oC2", ms=2.5)
-    left.set(xlabel="Epoch", ylabel="Loss (nats per token)", yscale="log")
-    left.yaxis.set_minor_formatter("{x:g}")
+    left.set(xlabel="Epoch", ylabel="Loss (nats per token)", ylim=(0, None))
     right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
     finish(figure)
     return figure, epochs

@@ -17,7 +17,7 @@ from lib.analyze.tables import (
     table5,
     widened,
 )
-from lib.core.arms import ALL, BASE, sorted_arms
+from lib.core.arms import ALL, BASE, arm_label, sorted_arms
 from lib.core.records import OUTCOMES, Query
 from lib.core.store import BadInput, made_by
 from lib.judge.llm_judge import CRITERIA, Preference
@@ -78,7 +78,7 @@ def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
     """
     table = table[table.n > 0]
     named = table.assign(
-        pair=table.first_arm + " (A) vs " + table.second_arm + " (B)",
+        pair=table.first_arm.map(arm_label) + " (A) vs " + table.second_arm.map(arm_label) + " (B)",
         column=table.criterion + ": " + table.outcome,
     )
     numbers = table["count"], table.n - table.unscored, table.low, table.high

@@ -16,7 +16,7 @@ from lib.core.records import (
     listed,
     structure_label,
 )
-from lib.core.store import BadInput, made_by, result_path, write_text
+from lib.core.store import BadInput, made_by, require_known, result_path, write_text
 from lib.core.values import is_numeric
 
 KINDS = ("numeric", "non-numeric")
@@ -115,8 +115,9 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 def crossed(rows: pd.DataFrame, levels: dict[str, Iterable[str]]) -> pd.DataFrame:
     """Return COUNTS of every combination of `levels` (column: its values); n may be 0.
 
-    Structures are known and need no values; "all" comes last.
+    Structures are known and need no values; "all" comes last. Raises ValueError for another one.
     """
+    require_known("structure", rows.structure, STRUCTURES)
     levels = {**levels, "structure": (*STRUCTURES, ALL)}
     table = counted(pd.concat([rows, rows.assign(structure=ALL)]), list(levels))
     cells = pd.MultiIndex.from_product(levels.values(), names=levels)

@@ -56,7 +56,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     try:
         finished = _execute(notebook, running, name, given)
         on_page = "" if "disclaimer" in given else os.environ.get("STUDY_DISCLAIMER", "")
-        write_page(running, page, on_page)
+        write_page(running, page, study, on_page)
     except BaseException:
         if running.exists():
             os.replace(running, failed)

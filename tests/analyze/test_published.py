@@ -100,7 +100,7 @@ def test_unscored_preferences_are_in_n_and_in_no_share_pair_by_pair():
 def test_table4_reads_as_in_the_paper():
     text = formatted_table4(TABLE4).set_index(["pair", "structure"])
     assert len(text) == 2 * 4
-    own = text.loc["base (A) vs dapt (B)"]
+    own = text.loc["base (A) vs raw text (B)"]
     assert own["correctness: A"][ALL] == "21/191 = 10.99% [7.3, 16.2]"
     assert own["correctness: tie"]["tabular"] == "26/41 = 63.41% [48.1, 76.4]"
 

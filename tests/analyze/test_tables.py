@@ -105,6 +105,11 @@ def test_verdicts_that_do_not_cover_the_queries_are_refused():
         joined([query("a"), query("b")], verdicts("dapt", {"a": "correct"}))
 
 
+def test_a_structure_that_is_not_registered_is_never_left_out_in_silence():
+    with pytest.raises(ValueError, match="structure 'code' is unknown"):
+        table2(judged(["correct"], "code"))
+
+
 def test_words_and_entities_are_counted_by_hand():
     table = table1(
         [

@@ -30,7 +30,7 @@ LAST_LOSS = {  # training, validation
 LOSS_TOLERANCE = 0.1
 # Tables 1 to 5, win rates by both criteria, loss and gradient norm by epoch, the check of rewrites.
 IN_THREE = """preferences_base_dapt preferences_base_dapt-n training-dapt training-dapt-n accuracy
-paper_accuracy retention paired seeds"""
+paper_accuracy retention paired"""
 RESULTS = [
     *(f"paper_table{number}.{end}" for number in range(1, 6) for end in ("csv", "md")),
     *(f"{name}.{end}" for end in ("csv", "png", "pdf") for name in IN_THREE.split()),
