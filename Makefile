@@ -3,6 +3,7 @@ STUDY ?= lab
 DOCUMENTS ?=
 MODEL ?=
 BASE ?=
+AS ?=
 FILINGS ?=
 JOBS ?= all
 PROFILE ?=
@@ -26,7 +27,7 @@ CHECK = "$(PYTHON)" -m ruff check lib tests benchmarks notebooks && \
 PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses 3 --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help study look plan verify lab base test test-all bench clean environment
+.PHONY: help study look plan copy verify lab base test test-all bench clean environment
 .DEFAULT_GOAL := help
 
 help:  ## this menu
@@ -34,6 +35,7 @@ help:  ## this menu
 	@echo
 	@echo "  STUDY=name      one of: $(basename $(notdir $(wildcard studies/*.yaml))); now $(STUDY)"
 	@echo "  DOCUMENTS=path  a folder of your own files, for look or with STUDY=documents"
+	@echo "  AS=name         of a copy"
 	@echo "  BASE=laboratory runs STUDY=documents for show, where its file names no base model"
 	@echo "  FILINGS=path    a folder of 10-K or 10-Q filings (.html, .htm, .gz)"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
@@ -43,10 +45,10 @@ study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and al
 	@$(RUN_STUDY)
 
 look: $(READY)  ## structures and passages of DOCUMENTS, what is left out, what MODEL would cost; uses no model
-	@"$(PYTHON)" -m lib.run.plan --documents "$(DOCUMENTS)" --model "$(MODEL)"
+	@STUDY_BASE= "$(PYTHON)" -m lib.run.plan --documents "$(DOCUMENTS)" --model "$(MODEL)"
 
 plan: $(READY)  ## memory, hours and price of STUDY on DOCUMENTS; starts nothing
-	@"$(PYTHON)" -m lib.run.plan "$(STUDY)" --documents "$(DOCUMENTS)"
+	@STUDY_BASE="$(BASE)" "$(PYTHON)" -m lib.run.plan "$(STUDY)" --documents "$(DOCUMENTS)"
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@PYTHONWARNINGS="ignore:IProgress not found" \
@@ -78,6 +80,18 @@ clean:  ## remove the output of STUDY: figures/STUDY, and data/STUDY except your
 		find "$$root/data/$(STUDY)" -mindepth 1 -maxdepth 1 ! -name labels ! -name human $$(git ls-files "data/$(STUDY)" \
 		| cut -d/ -f3 | sort -u | sed "s/^/! -name /") -exec rm -rf {} +; fi; \
 		rm -rf "$$root/figures/$(STUDY)"
+
+copy:  ## a copy of STUDY called AS, whose notebooks you can run and change; takes hardly any room
+	@root="$${STUDY_ROOT:-.}"; case "$(AS)" in */*|.*|"") false;; *) test -e "studies/$(STUDY).yaml" \
+		-a ! -e "studies/$(AS).yaml" -a ! -e "$$root/data/$(AS)" -a ! -e "$$root/figures/$(AS)";; esac \
+		|| { echo "make copy: give a study as STUDY, and as AS a name that is not taken"; exit 2; }; \
+	for place in data figures; do test ! -e "$$root/$$place/$(STUDY)" \
+		|| cp -al "$$root/$$place/$(STUDY)" "$$root/$$place/$(AS)" || exit 1; done; \
+	cp "studies/$(STUDY).yaml" "studies/$(AS).yaml"; echo "in a notebook, set study to $(AS)"; \
+	cd "$$root/data/$(AS)" 2>/dev/null || exit 0; \
+	rm -rf stages run.json; find . -name ".*" -type f -delete; \
+	for own in labels llm.sqlite llm.sqlite-wal; do test ! -e $$own \
+		|| { rm -r $$own && cp -a "../$(STUDY)/$$own" .; } || exit 1; done
 
 environment: $(READY)  ## only install
 

@@ -32,8 +32,11 @@ if workflow.is_main_process:
     signal.signal(signal.SIGINT, end_in_silence)
     said = workflow.output_settings
     if said.quiet and not said.dryrun:  # stages say what they found
-        logger.addFilter(lambda record: record.levelno > logging.INFO
-                         or getattr(record, "event", None) == LogEvent.PROGRESS)
+        after = ("RuleException:\nCalledProcessError", "WorkflowError:\nAt least one job",
+                 "Exiting because a job")  # what lib.run.notebook has said
+        logger.addFilter(lambda record: not str(record.msg).startswith(after)
+                         and (record.levelno > logging.INFO
+                              or getattr(record, "event", None) == LogEvent.PROGRESS))
 be_parent()
 os.environ["STUDY_ROOT"] = str(output_root())
 os.environ.setdefault("PYTHONPATH", str(REPOSITORY))

@@ -23,7 +23,15 @@ from pydantic import (
 from lib.core.arms import BASE, RAW, WRITTEN, check_exposures, corpus_of, is_trained, split_arm
 from lib.core.records import listed
 from lib.core.stages import CURVE, PIPELINES, STAGES, Pipeline
-from lib.core.store import REPOSITORY, BadStudy, choices, explained, model_named, require_known
+from lib.core.store import (
+    REPOSITORY,
+    BadStudy,
+    choices,
+    explained,
+    model_named,
+    package_file,
+    require_known,
+)
 from lib.documents.folder import SUFFIXES, list_files
 from lib.llm.calls import SETTINGS, settings_of
 
@@ -43,29 +51,7 @@ _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has 
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _WRITERS = {"annotator": "01_annotate", "normalizer": "02_normalize", "augmenter": "02_normalize"}
-_FORMER = {  # keys and parameters, and what they are called now
-    "source": "kind",
-    "together": "one_process_for_all_arms",
-    "minutes": "expected_minutes",
-    "caution": "disclaimer",
-    "variants": "extras",
-    "seeds_of_all_arms": "full_seeds",
-    "regimes": "configs",
-    "texts": "corpus",
-    "own_records": "include_study_records",
-    "updates": "max_steps",
-    "stop_epoch": "stop_after_epoch",
-    "score_epochs": "eval_epochs",
-    "checkpoint_epochs": "save_every_epochs",
-    "validation_share": "validation_fraction",
-    "reader": "mode (and model_of)",
-    "shots": "n_shots",
-    "max_answer_tokens": "max_new_tokens",
-    "max_list_tokens": "max_new_tokens_list",
-    "max_read_tokens": "max_new_tokens_in_context",
-    "window": "context_length",
-    "cloze_tokens": "cloze_context_tokens",
-}
+_FORMER = yaml.safe_load(package_file("run/former.yaml").read_text("utf-8"))
 _Model = Annotated[str, Field(min_length=1)]
 # Names of studies and arms become file names and parts of commands.
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -93,14 +79,17 @@ def notebook_path(stage: str) -> Path:
 def parameters_of(notebook: Path) -> dict[str, Parameter]:
     """Return the parameters that `notebook` declares, in order, without running it.
 
-    papermill's own reader misses `int | None`. Raises BadStudy unless exactly one cell is tagged
-    `parameters` and consists of lines `name: type = literal`.
+    Its "int or None" is int | None, which papermill's reader misses. Raises BadStudy unless exactly
+    one cell is tagged `parameters` and consists of lines `name: type = literal`.
     """
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         (cell,) = (cell for cell in cells if "parameters" in cell["metadata"].get("tags", []))
         return {
-            line.target.id: Parameter(ast.unparse(line.annotation), ast.literal_eval(line.value))
+            line.target.id: Parameter(
+                ast.unparse(line.annotation).strip("'").replace(" or ", " | "),
+                ast.literal_eval(line.value),
+            )
             for line in ast.parse("".join(cell["source"])).body
         }
     except (ValueError, KeyError, TypeError, AttributeError, SyntaxError) as error:

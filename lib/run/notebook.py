@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event
+from threading import Event, Thread
 
 from lib.core import process
 from lib.core.store import REPOSITORY, BadStudy, Stopped, data_path, shown, write_json
@@ -81,19 +81,25 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
 
 class _Live(io.StringIO):
     # papermill writes to it what cells print. Plans of paid calls must be seen before the replies,
-    # and of a long stage, once in a while, how far it is.
+    # and of a long stage, every half minute, how far it is.
     def __init__(self, name: str) -> None:
         super().__init__()
-        self._name, self._last = name, time.monotonic()
+        self._name, self._bar, self.ended = name, "", Event()
+        Thread(target=self._tell, daemon=True).start()
 
     def write(self, text: str) -> int:
         lines = [line for line in text.splitlines() if " to send (" in line]
-        bars = _BAR.findall(text) if time.monotonic() - self._last > _BETWEEN else []
-        for what, share, left in bars[-1:]:
-            self._last = time.monotonic()
-            lines.append(f"{self._name}  {what} {share}%, {left} left")
+        for what, share, left in _BAR.findall(text)[-1:]:
+            self._bar = f", {what} {share}%, {left} left"
         print(*lines, sep="\n", end="\n" * bool(lines), flush=True)
         return len(text)
+
+    def _tell(self) -> None:
+        n = 0
+        while not self.ended.wait(_BETWEEN):
+            n += 1
+            print(f"{self._name}  {n * _BETWEEN / 60:.1f} min{self._bar}\n", end="", flush=True)
+            self._bar = ""
 
 
 def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
@@ -105,8 +111,9 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
         "\n  what to do: correct the cause and run the same command again; finished stages "
         "are kept"
     )
+    live = _Live(name)
     try:
-        return _run_cells(notebook, output, given, _Live(name))
+        return _run_cells(notebook, output, given, live)
     except papermill.PapermillExecutionError as error:
         what = f"{error.ename}: {' '.join(error.evalue.split())}"
         raise Stopped(f"In [{error.exec_count}]: {what}{so_far}") from error
@@ -121,6 +128,8 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
             f"{error.strerror or error} while writing {output}. Free some space (or check the "
             "folder's permissions) and run the same command again",
         ) from error
+    finally:
+        live.ended.set()
 
 
 def _run_cells(notebook: Path, output: Path, given: dict[str, object], live: _Live):

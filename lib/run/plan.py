@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -168,8 +169,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if not name:
             place = Path(folder or RECORDS / "held_out").expanduser()
-            print(look_at(place, options.model or MODEL))
-            print("\nnext: make study STUDY=documents DOCUMENTS=path, with your models in its file")
+            after = "next: make study STUDY=documents DOCUMENTS=path, with your models in its file"
+            print(f"{look_at(place, options.model or MODEL)}\n\n{after}", flush=True)
             return 0
         study = load_study(name, folder)
         if not isinstance(study, Study) or study.kind != "documents":
@@ -178,6 +179,8 @@ def main(arguments: list[str] | None = None) -> int:
                 "make plan STUDY=paper DOCUMENTS=path"
             )
         print("\n\n".join(table.to_string() for table in plan_study(study)), _NOTE, sep="\n")
+    except BrokenPipeError:  # … | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (BadInput, BadStudy, OSError) as error:
         print(f"make {'plan' if name else 'look'}: {error}", file=sys.stderr)
         return 2

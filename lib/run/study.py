@@ -215,7 +215,7 @@ def run_study(study: str, documents: str = "", jobs: str = "all", profile: str =
     print(f"\nThe study {name} is complete.\n\n{ending(name, *own.pipeline.report)}")
     if rows := load(name, "documents_rejected") if own.folder else []:
         path = shown(data_path(name, "documents_rejected.jsonl"))
-        print(f"\n{len(rows)} entries of {own.folder} were left out, with reasons in {path}")
+        print(f"\nleft out of {own.folder}: {len(rows)}, with reasons in {path}")
     return 0
 
 

@@ -222,6 +222,7 @@ def test_a_study_that_fails_gives_the_reason_once_and_has_the_pages_of_what_is_f
     ran = house.run("tiny", "--jobs", "1")
     assert ran.returncode == 1 and ran.stdout.count("01_annotate FAILED: In [4]") == 1
     assert "The study tiny stopped" in ran.stdout and "resumes it" in ran.stdout
+    assert "Exception" not in ran.stdout
     assert "so far: data/tiny/notebooks/01_annotate.failed.ipynb" in ran.stdout
     copies = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.ipynb")}
     pages = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.html")}
@@ -273,3 +274,13 @@ def test_clean_keeps_what_a_person_has_labelled(tmp_path):
     assert make("clean", "STUDY=smoke", STUDY_ROOT=str(tmp_path)).returncode == 0
     kept = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
     assert kept == ["data/smoke/labels/a.csv"]
+
+
+def test_a_copy_shares_what_writers_replace_and_has_its_own_cache_and_labels(tmp_path):
+    names = "queries.jsonl llm.sqlite labels/answers.csv .lock".split()
+    for name in ("studies/a.yaml", *(f"data/a/{name}" for name in names)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    copy = ("-C", str(tmp_path), "-f", str(REPOSITORY / "Makefile"), "copy", "STUDY=a", "AS=b")
+    assert [make(*copy, STUDY_ROOT="").returncode for _ in "12"] == [0, 2]
+    assert [(tmp_path / "data/a" / name).stat().st_nlink for name in names] == [2, 1, 1, 1]
