@@ -5,18 +5,25 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from lib.analyze.stats import LEAST_CLUSTERS, TOO_FEW, clusters_of, share_interval, wilson
-from lib.core.arms import ALL, ARMS, BASE, COVERAGE, arm_label, sorted_arms
+from lib.analyze.stats import (
+    LEAST_CLUSTERS,
+    TOO_FEW,
+    clusters_of,
+    paired,
+    share_interval,
+    spread,
+    wilson,
+)
+from lib.core.arms import ALL, COVERAGE, arm_label, is_trained, sorted_arms
 from lib.core.records import (
     STRUCTURES,
     Answer,
     Fact,
     Query,
     Verdict,
-    listed,
     structure_label,
 )
-from lib.core.store import BadInput, made_by, require_known, result_path, write_text
+from lib.core.store import BadInput, made_by, package_file, require_known, result_path, write_text
 from lib.core.values import is_numeric
 
 KINDS = ("numeric", "non-numeric")
@@ -209,32 +216,23 @@ def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str])
     return table[keys].drop_duplicates(ignore_index=True).join(wide, on=keys)
 
 
-def answer_to_question(table2: pd.DataFrame) -> str:
-    """Return two sentences from Table 2: the first trained arm by structure, then the others,
-    of which only dapt and dapt-n are shown by structure."""
-    arms, cells = sorted_arms(table2.arm), table2[table2.n > 0]
-    if cells.empty:
-        return "There are no verdicts, so there is nothing to report."
-    first = next((arm for arm in arms if arm != BASE), arms[0])
-    told = [
-        f"with {arm_label(arm)} on "
-        + _accuracies(cells[cells.arm == arm], arm == first or arm in ARMS[1:])
-        for arm in sorted(arms, key=lambda arm: arm != first)
-    ]
-    more = f" For comparison: {'; '.join(told[1:])}." if told[1:] else ""
-    if any(map(_is_small, cells.itertuples())):
-        more += f" There are {TOO_FEW}: fewer than {LEAST_CLUSTERS}."
-    return f"The correct share of the answers [95% interval] is {told[0]}.{more}"
+def verdict(rows: pd.DataFrame) -> str:
+    """What `joined` rows show: sentences, then a row per model, in Markdown (verdict.md.j2)."""
+    import jinja2
 
-
-def _accuracies(cells: pd.DataFrame, by_structure: bool) -> str:
-    return listed(
-        [
-            f"{structure_label(row.structure)} {row.accuracy:.1%}"
-            + ("" if pd.isna(row.low) else f" [{row.low:.0%} to {row.high:.0%}]")
-            for row in cells.itertuples()
-            if by_structure or row.structure == ALL
-        ]
+    arms = [arm for arm in sorted_arms(rows.arm) if "@" not in arm]
+    found, cells = paired(rows), spread(rows).groupby("arm", sort=False)
+    is_apart = found.low_points.gt(0) | found.high_points.lt(0)  # gains are not tested
+    found["shown"] = found.differs.where(found.p.notna(), is_apart)
+    text = package_file("analyze/verdict.md.j2").read_text("utf-8")
+    return jinja2.Template(text).render(
+        name=in_words,
+        arms=[*filter(is_trained, arms)] or arms,
+        cells={arm: part.set_index("structure").to_dict("index") for arm, part in cells},
+        unscored=rows.verdict.eq("unscored").groupby(rows.arm).mean(),
+        found=found.to_dict("records"),
+        structures=STRUCTURES,
+        least=LEAST_CLUSTERS,
     )
 
 

@@ -25,7 +25,7 @@ from lib.analyze.plots import (
 )
 from lib.analyze.published import paper_rows, paper_table4
 from lib.analyze.stats import paired
-from lib.analyze.tables import table2, table5
+from lib.analyze.tables import table2
 from tests.analyze.test_stats import rows_of
 
 NAN = float("nan")
@@ -104,7 +104,6 @@ def test_bars_are_the_tables_cells():
     assert texts(figure.legends[0].get_texts()) == ["base", "raw text", "rewritten text"]
     ends = (100 * table[["low", "high"]]).round(6)
     assert interval_ends(axes, upright=True) == sorted(ends.to_numpy().ravel())
-    assert len(draw_bars(table5(paper_rows()), "kind", "arm")[0].axes) == 3
     figure, _ = draw_preferences(paper_table4()[:24])
     assert [len(axes.patches) for axes in figure.axes] == [12, 12]
     some = paper_table4()[:24]

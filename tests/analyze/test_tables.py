@@ -1,15 +1,15 @@
 """Tables 1, 2 and 5 by hand, how numbers read, and files; the paper's counts: test_published."""
 
+import re
+
 import itables
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.analyze.published import paper_rows
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import (
-    answer_to_question,
     by_coverage,
     by_group,
     compact,
@@ -25,9 +25,10 @@ from lib.analyze.tables import (
     show,
     table1,
     table2,
+    verdict,
     with_texts,
 )
-from lib.core.records import Answer, Query, Verdict
+from lib.core.records import STRUCTURES, Answer, Query, Verdict
 
 NAN = float("nan")
 FEW = "; too few documents to tell"
@@ -67,7 +68,6 @@ def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
     assert formatted_table(table2(rows), "a caution").base[0] == "2/4, 1 unscored"
     texts = formatted_table(table2(rows.assign(cluster=rows.query_id))).base
     assert texts[0].startswith("2/4 = 50.00% [") and texts[0].endswith("]" + FEW + ending)
-    assert answer_to_question(table2(rows)).endswith(FEW[1:] + ": fewer than 8.")
     many = pd.concat([rows.assign(cluster=f"d{n}") for n in range(8)])
     assert FEW not in formatted_table(table2(many)).base[0]
 
@@ -128,21 +128,25 @@ def test_words_and_entities_are_counted_by_hand():
     assert formatted_table(table).entities_min.tolist() == ["–", "1", "–", "–"]
 
 
-def test_the_answer_of_the_papers_table_2():
-    text = answer_to_question(table2(paper_rows()))
-    assert text.count(". ") == 1 and text.endswith(".")
-    assert text.startswith(
-        "The correct share of the answers [95% interval] is with raw text on "
-        "prose 26.2% [17% to 38%], list 12.9% [7% to 22%], table "
-    )
-    assert "For comparison: with base on all 2.6% [" in text
-    assert "; with rewritten text on prose" in text
+NO = "0" * 20
+SAID = {  # prose, lists and tables after dapt
+    (NO, NO, NO): ["Raw text: 0.0% [", "of 60 questions", "gain as much as prose (+0.0"],
+    ("10" * 10, NO, "1" * 20): [
+        "Lists gain less than prose (-50.0 points [",
+        "]: seen with one base)",
+    ],
+    ("-" * 12 + NO[:8],) * 3: ["60% of these answers are unscored, so up to 60.0% are right."],
+}
 
 
-@pytest.mark.parametrize("states", [["unscored"], ["incorrect"], ["correct", "unscored"], []])
-def test_small_cells_have_an_answer(states):
-    text = answer_to_question(table2(judged(states, "tabular")))
-    assert "nan" not in text and "[–" not in text and ("no verdicts" in text) == (not states)
+@pytest.mark.parametrize("parts", SAID)
+def test_the_verdict_says_what_the_tables_have_in_plain_words(parts):
+    from tests.analyze.test_stats import rows_of  # which imports this module
+
+    rows = pd.concat(map(lambda name, part: rows_of(name, base=NO, dapt=part), STRUCTURES, parts))
+    text, _, table = verdict(rows).partition("\n\n")
+    assert all(part in text for part in SAID[parts]) and table.count("\n") >= 3, text
+    assert not re.search("nan|natural|tabular|dapt", text + table)
 
 
 def test_untrusted_text_stays_text_in_the_browsable_table():
