@@ -211,9 +211,15 @@ def read_filing(path: Path, name: str = "", tags: bool = True) -> ReadFiling:
     grids = reading.grids()
     if not grids:
         raise BadInput(f"none of its {filing.n_tables} tables holds labelled numbers")
+    unread = [
+        Rejected(document_id=filing.filing_id, rejected_text=text, reason=reason)
+        for text, reason in reading.facts.unread
+    ]
     texts = {grid.grid_id: as_markdown(grid) for grid in grids}
     blocks = [block._replace(text=texts.get(block.grid_id, block.text)) for block in reading.blocks]
-    return ReadFiling(filing, grids, cut_passages(filing.filing_id, blocks), reading.left_out)
+    return ReadFiling(
+        filing, grids, cut_passages(filing.filing_id, blocks), reading.left_out + unread
+    )
 
 
 class _Reading:

@@ -31,7 +31,7 @@ class Fact(NamedTuple):
     """A tagged number: `value` × `scale` in `unit`, negative if `is_negative`."""
 
     concept: str  # "us-gaap:Assets"
-    value: float  # as printed, never negative
+    value: float | None  # as printed, never negative; None if its tag cannot be read
     unit: str  # "USD", "USD/share", "shares", "%", …; "" for a pure number
     scale: float
     is_negative: bool  # the sign of the concept: an outflow in brackets may be positive
@@ -56,6 +56,7 @@ class Facts:
     def __init__(self, root: HtmlElement) -> None:
         self.units: dict[str, str] = {}
         self.periods: dict[str, str] = {}
+        self.unread: list[tuple[str, str]] = []  # text of a cell, and why its tag cannot be read
         for element in (one for header in root.iter("ix:header") for one in header.iter()):
             name = element.get("id", "")
             if _local(element) == "unit":
@@ -75,9 +76,14 @@ class Facts:
         [tag] = cell.tags
         printed = folded(tag.text_content())
         others = re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", cell.text.replace(printed, "", 1))
-        value, power = _number(printed, tag.get("format", "")), int(tag.get("scale") or 0)
+        value, power = _number(printed, tag.get("format", "")), tag.get("scale") or "0"
         if value is None or re.search(r"\d", others):
             return None
+        if not re.fullmatch("[-+]?[0-9]{1,2}", power) or tag.get("sign", "") not in ("", "-"):
+            reason = f"a tag with scale {power!r} and sign {tag.get('sign', '')!r}"
+            self.unread.append((cell.text, reason))
+            return Fact("", None, "", 1.0, False, "")
+        power = int(power)
         unit, scale = self.units.get(tag.get("unitref"), ""), float(f"1e{power}")
         if not unit and power in _PARTS_OF_ONE:
             unit, scale = _PARTS_OF_ONE[power], 1.0

@@ -67,6 +67,17 @@ def test_a_20_f_without_tags_in_canadian_dollars_is_read_as_it_prints_them():
     assert [row.reason for row in read.not_understood] == ["text"]
 
 
+def test_a_tag_that_cannot_be_read_refuses_its_cell_and_no_more(read):
+    body = table("|2031|2030", f"Sales|{ix('24,690', scale='six')}|{ix('21,500', sign='+')}")
+    found = read(HEADER, body, table("|2031|2030", f"Costs|{ix('7')}|{ix('5')}"))
+    values = [[cell.value for row in grid.cells for cell in row] for grid in found.grids]
+    assert values == [[None, None], [7, 5]]
+    assert [(row.rejected_text, row.reason) for row in found.not_understood] == [
+        ("24,690", "a tag with scale 'six' and sign ''"),
+        ("21,500", "a tag with scale '6' and sign '+'"),
+    ]
+
+
 def test_value_unit_scale_and_period_come_from_the_tag(read):
     percent = ix("12.4", unit="p", scale=-2) + "%|" + ix("—", "c30", "p", -2) + "%"
     body = table("|2031|2030", f"Sales|{ix('24,690')}|21,500", f"Rate|{percent}")
