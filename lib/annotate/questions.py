@@ -19,11 +19,33 @@ MAX_SHORT_WORDS = 14  # natural and tabular answers are a word or a short phrase
 MAX_QUESTION_WORDS = 45
 MAX_SENTENCES = 3  # of a natural source reference
 
-_POINTER = re.compile(
-    r"\b(?:above|below|aforementioned|preceding|former|latter|here|following|earlier|this|these|"
-    r"those|previous(?:ly)?|it|its|itself|they|them|their|theirs|he|she|his|her|we|us|our|you|your|"
-    r"i|my|me)\b",
-    re.I,
+# Words where they point at something outside: the table below, but not below 160 bar
+_PARTS = (
+    r"(?:tables?|lists?|figures?|sections?|paragraphs?|rows?|columns?|examples?|steps?|text|chapters?"
+    r"|pages?|one|ones)\b"
+)
+_SAID = r"(?:shown|given|listed|described|mentioned|defined|stated|named|noted|discussed|specified)"
+_THERE = (
+    rf"\b(?:{_SAID}|the|see|as|from|in) (?:above|below|earlier|previously)\b(?! \d)|\bhere\b"
+    rf"|\b(?:above|below)(?:-|(?=\s*(?:\Z|[?,;:!)？؟])| {_PARTS}"
+    r"| (?:is|are|was|were|has|have|do|does)\b))"
+    rf"|\bpreviously {_SAID}|\b(?:preceding|previous|earlier|following) {_PARTS}|\baforementioned\b"
+    r"|\bas follows\b|\bthe following\b|\b(?:this|these)\b(?!\.\w)"
+    r"|\bthe latter\b|\bthe former\b(?=\s*[?,.]| (?:is|of|has|was|do|does)\b)"
+)
+_PRONOUN = (
+    r"(?-i:\b(?:[Ii]ts?|[Tt]hey|[Hh]e|[Ss]he|[Hh]is|[Hh]er|[Ww]e|us(?<!\d us)|me)\b(?!-))"
+    r"|\b(?:itself|them|themselves|theirs?|ours?|mine|my)\b"
+    r"|\bthose\b(?! (?:that|who|which|of|with|in)\b)"
+    r"|(?-i:\b(?:do|can|should|must|if|when|did|would|could|may|have|am|will|shall) I\b(?!/)"
+    r"|\bI (?:am|can|do|did|have|had|must|need|should|use|want|will|would|was)\b)"
+)
+_POINTER = re.compile(f"{_THERE}|{_PRONOUN}", re.I)
+# a pronoun for what the question itself names: "the pump … when it starts", "HP-220 … its"
+_NAMED = re.compile(
+    r"(\b(?:[Tt]he|[Aa]n?) \w.{0,120} "
+    r"(?:when|if|after|before|while|until|once|unless|because|than|and|so) )"
+    r"(?:it|they)\b|((?:(?<=\w )[A-Z]|\w\d).{0,120}\b)(?:its?|their|they|itself|themselves)\b"
 )
 _CONTAINER = re.compile(
     r"\b(?:in|from|of|per|see|by) (?:the|a|an) (?:[\w-]+ )?(?:table|list|figure|bullet|row|"
@@ -33,12 +55,8 @@ _CONTAINER = re.compile(
 _REASONING = re.compile(
     r"\b(?:why|compare|explain|how would|do you think|difference between)\b", re.I
 )
-_POINTS_BACK = re.compile(
-    r"\A(?:it|this|these|those|they|them|one|that|such)\b|"
-    r"\b(?:above|below|as follows|the following|this|these|those)\b",
-    re.I,
-)
-_QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
+_POINTS_BACK = re.compile(rf"\A(?:{_PRONOUN}|that\b|such\b|one (?:of|that|which)\b)|{_THERE}", re.I)
+_QUOTED = re.compile(r'"[^"]*"|“[^”]*”|`[^`]*`')
 _NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")  # Thai, Japanese, Chinese
 _FILLER = (
     "a an the of in on at for to and or is are was were be by with as from what which when "
@@ -188,13 +206,13 @@ def violation(candidate: Candidate, text: str) -> str:
     source = f" {casefold_words(text[candidate.start : candidate.end])} "
     n_sentences = len(sentences(text[candidate.start : candidate.end]))
     checks = {
-        "the question is not one well-formed question": not asked.endswith(("?", "？"))
+        "the question is not one well-formed question": not asked.endswith(tuple("?？؟\u037e"))
         or "\n" in asked
         or len(asked.split()) > MAX_QUESTION_WORDS
         or asked.count('"') % 2
         or any(unquoted.count(a) != unquoted.count(b) for a, b in ("()", "[]")),
         "the question is not self-contained: it points at something outside itself": (
-            _POINTER.search(unquoted)
+            _POINTER.search(_NAMED.sub(r"\1\2", unquoted))
         ),
         "the question names a table or list instead of its subject": _CONTAINER.search(unquoted),
         "the question asks for reasoning, not recall": _REASONING.search(unquoted),

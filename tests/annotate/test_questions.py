@@ -20,12 +20,38 @@ LIST = {"block_type": "list", "start": 62, "end": 71}
 DOCUMENT = Document(document_id="d", title="Orsa R-9", path="", text=TEXT)
 
 
+POINTING_ANSWERS = {
+    "below 160 bar": False,
+    "above 65 °C": False,
+    "IT": False,
+    "one": False,
+    "it is open": True,
+    "see above": True,
+    "this port": True,
+    "the following": True,
+}
+
+
 @pytest.mark.parametrize("case", table(Path(__file__).with_name("violations.csv")))
 def test_each_constraint_is_checked(case):
     reason = case.pop("reason")
     changed = {name: type(getattr(GOOD, name))(value) for name, value in case.items() if value}
     found = violation(replace(GOOD, **changed), TEXT)
     assert reason in found and bool(reason) == bool(found), found
+
+
+@pytest.mark.parametrize("case", table(Path(__file__).with_name("pointing.csv")))
+def test_a_word_that_can_point_is_refused_only_where_it_points(case):
+    found = violation(replace(GOOD, question=case["question"]), TEXT)
+    assert ("self-contained" in found) == bool(case["reason"]) and bool(found) == bool(
+        case["reason"]
+    )
+
+
+@pytest.mark.parametrize(("answer", "is_refused"), POINTING_ANSWERS.items())
+def test_an_answer_may_start_at_a_number_but_not_point(answer, is_refused):
+    found = violation(replace(GOOD, answer=answer, start=0, end=len(answer)), answer)
+    assert ("the answer points" in found) == is_refused
 
 
 def test_few_queries_are_spread_over_structures_and_the_rest_is_counted_by_reason():
