@@ -6,7 +6,14 @@ from importlib import import_module
 from lib.core.store import REPOSITORY, write_text
 
 README = REPOSITORY / "benchmarks" / "README.md"
-PARTS = ("llm", "training", "inference", "study", "documents")  # main() of each returns Markdown
+PARTS = (
+    "llm",
+    "training",
+    "inference",
+    "study",
+    "documents",
+    "patterns",
+)  # main() of each returns Markdown
 
 
 def write_section(name: str, text: str) -> None:

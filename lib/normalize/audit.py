@@ -45,7 +45,9 @@ NEAR = 4  # content words on each side by which two negations are compared
 ALIKE_SHARE = 0.5  # of these words that two negations must have in common
 
 _TOKEN = re.compile(r"[^\W_]+(?:[._@:+'-]+[^\W_]+)*")
-_TARGET = re.compile(r"\S*/\S*")  # paths and link targets, which are compared as words elsewhere
+_TARGET = re.compile(
+    r"(?<!\S)[^\s/]*+/\S*"
+)  # paths and link targets, which are compared as words elsewhere
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!\.\.\.)[\"')\]]*\s+|\n+|(?<!\\)\|")
 _ENDING = re.compile(r"(?<=\w{4})(?:ies|ied|ing|ed|es|ly|s|e|y)$")
 _FLAG = re.compile(r"\bno\b(?!\s+\w)", re.I)  # "Required: no" has no verb to negate
@@ -255,7 +257,7 @@ class _Text:
         found: Facts = {kind: [] for kind in KINDS}
         for folded, word in self.words.items():
             word = word.rstrip(".:!?") or word  # it may have ended a sentence
-            matches = (kind for kind, one in _WORD_KINDS.items() if one.fullmatch(word))
+            matches = (kind for kind, one in _WORD_KINDS.items() if one.fullmatch(word[:200]))
             kind = next(matches, "name")
             if folded not in other.every_word and (kind != "number" or word not in inside):
                 found[kind].append(word)
