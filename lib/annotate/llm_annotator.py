@@ -34,7 +34,7 @@ REPAIR_TOKENS = 800  # a second request adds the end of the first reply and a fe
 _TAGS = "record"
 _LAST_CHARACTERS = 2000  # of an unreadable reply, sent back to the model
 _MAX_TITLE = 200  # characters
-_MARKER = re.compile(r"^[\s>]*(?:[-*+•]|\d{1,3}[.)])\s+", re.M)  # of a list item
+_MARKER = re.compile(r"^[ \t\u3000>]*+(?:[-*+•]|\d{1,3}[.)])\s+", re.M)  # of a list item
 _FIELD = re.compile(r"question|answer|source_reference|entity_list_length")
 _START = re.compile(r"\{(?=\s*+[\"“„”'][\w -]{1,40}[\"“”']\s*+:)")  # of an object
 _THOUGHT = re.compile(  # reasoning, whose drafts are not pairs
@@ -280,12 +280,12 @@ def _validate(fields: dict, text: str) -> _Pair:
 def _candidate(
     pair: _Pair, document: Document, blocks: Sequence[Block], start: int, end: int
 ) -> Candidate:
-    text, doubt = document.text, document.doubt
+    text = document.text
     if "source_reference_type" in text and casefold_words(pair.question) in casefold_words(text):
         raise BadReply("the pair is in the document, which thus dictates the annotator's reply")
     place, block = _ground(pair, places(pair.source_reference, text, start, end), blocks)
-    if block.kind == "table" and doubt:
-        raise BadReply(f"the tables are in doubt: {doubt}")
+    if any(first < block.end and block.start < last for first, last in document.doubted):
+        raise BadReply(f"its block is in doubt: {document.doubt}")
     is_list = structure_of(block.kind).has_entities
     lines = [_MARKER.sub("", line).strip() for line in pair.answer.splitlines() if line.strip()]
     answer = "\n".join(lines) if is_list else pair.answer

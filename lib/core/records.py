@@ -35,7 +35,8 @@ class Document(Record):
     path: str  # where it was read from; "" for a generated one
     text: str
     language: str = "en"  # its main language, ISO 639-1 or UNKNOWN
-    doubt: str = ""  # why its structure is unreliable; its tables are then not asked about
+    doubt: str = ""  # what its text lacks or cannot be trusted in, counted
+    doubted: list[tuple[int, int]] = []  # the spans where it is: nothing is asked about them
 
 
 class Rejected(Record):

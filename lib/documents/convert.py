@@ -6,8 +6,10 @@ import re
 import resource
 import signal
 import sys
+import unicodedata
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -16,10 +18,12 @@ from itertools import groupby, zip_longest
 from multiprocessing import get_context
 from operator import itemgetter
 
+from lib.core.records import listed
 from lib.core.store import BadInput
 
 # Limits of a conversion
-MAX_SECONDS = 60  # for a file, and as many again for each MB
+MAX_SECONDS = 60  # for a file, and as many again for each MB, up to MOST_SECONDS
+MOST_SECONDS = 120
 MAX_MEMORY = 2_000_000_000  # bytes of address space
 _REFUSED_EVENTS = re.compile(
     r"(?:socket|subprocess|pty|ftplib|urllib|http|webbrowser)\."
@@ -27,6 +31,7 @@ _REFUSED_EVENTS = re.compile(
 )
 # Limits of a ZIP package
 MAX_PARTS = 10_000
+MAX_NAMED = 10  # kinds of what a text lacks
 MAX_UNPACKED = 300_000_000  # bytes; 100 MB of XML in memory as a tree is about 1 GB
 MAX_XML = 60_000_000  # bytes of one part that becomes a tree
 MAX_RATIO = 300  # XML shrinks 5 to 40 times
@@ -36,7 +41,7 @@ _INLINE = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape
     r"|`|(?<!\s)\*|\*(?!\s)"
     r"|(?<![^\W_])_|_(?![^\W_])"  # inside a word an underscore marks nothing
-    r"|\[(?=.*\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
+    r"|\[(?=.{0,999}\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
 )
 # what begins a heading, quote, list, table or code where a paragraph begins
 _START = re.compile(
@@ -48,6 +53,22 @@ _PAGE_FURNITURE = re.compile(
     r"|(?:file|https?)://\S+(?:\s+\d+(?:\s*(?:/|of)\s*\d+)?)?"
     r"|(?:page )?\d+ ?(?:/|of) ?\d+|page \d+",
     re.I,
+)
+
+# What converters put into a text: the name of what is missing there, raised and lowered text
+RAISED, LOWERED = "\ufdd4{}\ufdd6", "\ufdd5{}\ufdd6"
+_MARKS = re.compile("\ufdd2([^\ufdd3]*)\ufdd3|[\ufdd2-\ufdd6]")
+_FRACTION = re.compile("\ufdd4(\\d+)\ufdd6[/⁄]\ufdd5(\\d+)\ufdd6")
+_FRACTIONS = {unicodedata.normalize("NFKC", one): one for one in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
+_SHIFTED = re.compile("([\ufdd4\ufdd5])([^\ufdd4-\ufdd6]*)\ufdd6(?=(\\d?))")
+_UP, _DOWN = (
+    str.maketrans("0123456789+-−–", signs) for signs in ("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
+)
+_POWER = re.compile(r"(?:(?<!\d)10|(?<![^\W\d_])[^\W\d_]{1,3}|\))\Z")  # 10, a unit or a bracket
+_TYPED = re.compile(r"(?<=\d)(?<!(?<!\d)10)[⁰¹²³⁴-⁹]+")
+_AT_NUMBER, _UNSURE = "mark at a number", "table whose cells are unsure"
+_ERRORS = frozenset(
+    "#REF! #N/A #DIV/0! #VALUE! #NAME? #NUM! #NULL! #SPILL! #CALC! #GETTING_DATA".split()
 )
 
 
@@ -68,7 +89,9 @@ class Converted:
     """A file as Markdown."""
 
     markdown: str
-    doubt: str = ""  # why its structure cannot be trusted
+    doubt: str = ""  # what is left out or cannot be trusted, counted
+    doubted: tuple[tuple[int, int], ...] = ()  # the pieces of `markdown` where it is
+    title: str = ""  # as the file names itself
 
 
 Read = Callable[[bytes], Converted]
@@ -96,7 +119,7 @@ class Worker:
         """Convert a file's content by `read` in the child. Raises BadInput, also at a limit."""
         if self.pool is None:
             self.pool = ProcessPoolExecutor(1, get_context("spawn"), confine)
-        seconds = self.max_seconds * (1 + len(raw) / 1e6)
+        seconds = min(self.max_seconds * (1 + len(raw) / 1e6), MOST_SECONDS)
         try:
             return self.pool.submit(_within, raw, read, seconds).result()
         except BrokenProcessPool as error:
@@ -201,12 +224,15 @@ def parse_xml(package: zipfile.ZipFile, name: str):
         raise BadInput(f"damaged: {name} is not XML ({error})") from error
 
 
-def write_markdown(pieces: Iterable[Piece]) -> Converted:
-    """Write pieces as Markdown that parses back into them; count doubtful tables in `doubt`."""
-    text, n_doubtful = "", 0
+def write_markdown(pieces: Iterable[Piece], title: str = "") -> Converted:
+    """Write pieces as Markdown that parses back into them; count in `doubt` what they lack."""
+    text, lacking = "", Counter[str]()
+    doubted, tables = list[tuple[int, int]](), list[tuple[int, int]]()
     widths: list[int] = []  # of the markers of the open list items
     previous = Piece("prose")
     for piece in pieces:
+        lacks = _settle(piece)
+        lacking.update(lacks)
         del widths[piece.depth :]
         first = " " * sum(widths)
         if piece.kind == "item":
@@ -217,12 +243,67 @@ def write_markdown(pieces: Iterable[Piece]) -> Converted:
         if not lines:
             continue
         text += "\n" * (2 - _is_tight(previous, piece)) * bool(text)
-        text += first + ("\n" + " " * len(first)).join(lines)
-        n_doubtful += piece.kind == "doubtful"
+        start = len(text)
+        added = first + ("\n" + " " * len(first)).join(lines)
+        text += re.sub(r"[ \t]+$", "", added, flags=re.M)
+        doubted += [(start, len(text))] * bool(lacks)
+        tables += [(start, len(text))] * (piece.kind == "table")
         previous = piece
-    unsure = f"{n_doubtful} table{'s' * (n_doubtful > 1)} whose cells are unsure"
-    text = re.sub(r"[ \t]+$", "", text, flags=re.M) + "\n" * bool(text)
-    return Converted(text, unsure * bool(n_doubtful))
+    doubted += tables * (_UNSURE in lacking)
+    return Converted(text + "\n" * bool(text), doubt_of(lacking), tuple(doubted), title)
+
+
+def missing(what: str) -> str:
+    """A mark for what a text lacks, to stand in its place: its block is not asked about."""
+    return f"\ufdd2{what}\ufdd3"
+
+
+def settle(text: str) -> tuple[str, list[str]]:
+    """Return `text` with raised and lowered numbers that stay apart, and what it lacks."""
+    if text.isascii():
+        return text, []
+    text = _TYPED.sub(rf"\g<0>{missing(_AT_NUMBER)}", text)
+    text = _SHIFTED.sub(_shifted, _FRACTION.sub(_fraction, text))
+    return _MARKS.sub("", text), [*filter(None, _MARKS.findall(text))]
+
+
+def _settle(piece: Piece) -> list[str]:
+    piece.text, lacks = settle(piece.text)
+    lacks += [_UNSURE] * (piece.kind == "doubtful")
+    for row in piece.rows:
+        for at, cell in enumerate(row):
+            row[at], found = settle(missing("cell with an error") if cell in _ERRORS else cell)
+            lacks += found
+    return lacks
+
+
+def _fraction(match: re.Match) -> str:
+    over, under = match.groups()
+    plain = f"{over}⁄{under}"
+    return _FRACTIONS.get(plain) or f"{over.translate(_UP)}⁄{under.translate(_DOWN)}"
+
+
+# A raised number is a power after 10, a unit or with a sign, else the mark of a note
+def _shifted(match: re.Match) -> str:
+    way, text, following = match.groups()
+    before = match.string[max(match.start() - 8, 0) : match.start()]
+    is_at_number = before[-1:].isdigit()
+    if way == LOWERED[0]:
+        return missing(_AT_NUMBER) * (is_at_number or bool(following)) + text
+    if re.fullmatch(r"[-−–+]?\d+", text):
+        is_power = not text.isdigit() or text != "1" and _POWER.search(before)
+        if is_power or is_at_number and len(text) > 1:
+            return text.translate(_UP) + missing(_AT_NUMBER) * (not is_power)
+    elif not is_at_number or re.fullmatch("st|nd|rd|th|er?|[ao°º]", text):
+        return text
+    note = re.sub(r"\W", "", text)
+    return f"[^{note}]" * bool(note) + missing(_AT_NUMBER) * is_at_number
+
+
+def doubt_of(lacking: Counter[str]) -> str:
+    """Say how often each thing is missing: "2 × formula and 1 × picture"."""
+    parts = [f"{count} × {what}" for what, count in lacking.items()]
+    return listed(parts[:MAX_NAMED] + ["…"] * (len(parts) > MAX_NAMED))
 
 
 def escape(text: str) -> str:

@@ -1,6 +1,6 @@
 """DOCX as pieces: headings and code by styles, numbers of lists by counters.
 
-Tracked changes count as accepted; hidden text, headers, footers, comments and pictures are dropped.
+Tracked changes count as accepted. Hidden and struck text, headers, footers, comments are dropped.
 """
 
 import re
@@ -8,13 +8,18 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 
+from lib.core.store import BadInput
 from lib.documents.convert import (
+    LOWERED,
+    RAISED,
     Converted,
     Piece,
     count_item,
     inline_runs,
+    missing,
     open_package,
     parse_xml,
+    settle,
     table_piece,
     write_markdown,
 )
@@ -22,12 +27,18 @@ from lib.documents.convert import (
 _NAMES = {
     "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
+    "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
 }
+MAX_SPAN = 1000  # columns of a cell
 _W = f"{{{_NAMES['w']}}}"
-_RUNS = (
-    "descendant::w:r[not(ancestor::w:del|ancestor::w:moveFrom|ancestor::mc:Fallback)"
+_KEPT = (
+    "[not(ancestor::w:del|ancestor::w:moveFrom|ancestor::mc:Fallback)"
     " and count(ancestor::w:p) = $depth]"
 )
+_RUNS = f"descendant::w:r{_KEPT}|descendant::m:oMath{_KEPT}"
+_PICTURES = "(.//w:drawing|w:object|w:pict)[not(.//w:txbxContent)]"
+_SHIFTS = {"superscript": RAISED, "subscript": LOWERED}
+_OFF = (None, "0", "false")
 _BOXES = ".//w:txbxContent[not(ancestor::mc:Fallback)]"
 _LIST = "w:num[@w:numId=$name]"
 _LEVEL = (
@@ -54,15 +65,16 @@ def read(raw: bytes) -> Converted:
     from lxml import etree
 
     package = open_package(raw, "word/document.xml", "DOCX")
-    styles, numbering, notes, document = (
+    names = ("styles", "numbering", "document", "footnotes", "endnotes")
+    styles, numbering, document, *notes = (
         parse_xml(package, name) if name in package.namelist() else etree.Element("none")
-        for name in map("word/{}.xml".format, ("styles", "numbering", "footnotes", "document"))
+        for name in map("word/{}.xml".format, names)
     )
     reader = _Reader(styles, numbering)
     pieces = list(reader.pieces(document))
-    for note in notes.xpath("*[not(@w:type)]", namespaces=_NAMES):
+    for note in (one for part in notes for one in part.xpath("*[not(@w:type)]", namespaces=_NAMES)):
         pieces += reader.pieces(note)
-    return write_markdown(_join_code(pieces))
+    return write_markdown(_join_code(pieces), reader.title)
 
 
 def _join_code(pieces: list[Piece]) -> Iterator[Piece]:
@@ -78,6 +90,8 @@ class _Reader:
         self.styles = {style.get(_W + "styleId"): style for style in styles}
         self.numbering = numbering
         self.counts: dict[str, dict[int, int]] = defaultdict(dict)
+        self.open: list[tuple[str, int, int, int]] = []  # lists: name, indent, base, last level
+        self.title = ""
 
     def pieces(self, element) -> Iterator[Piece]:
         for child in element:
@@ -94,13 +108,18 @@ class _Reader:
         runs, styles = self.runs(paragraph), self.chain(paragraph, "w:pPr/w:pStyle")
         names = "\n".join(_value([style], "w:name") or "" for style in styles)
         heading, outline = _HEADING_STYLE.search(names), _value(styles, "w:pPr/w:outlineLvl")
-        level = int(heading[1]) if heading else int(names.strip().lower() == "title")
+        is_title = not heading and names.strip().lower().split("\n")[0] == "title"
+        level = int(heading[1]) if heading else int(is_title)
         level = int(outline) + 1 if outline else level
         number = self.number(styles)
         words = [run for run in runs if run[1].strip()]
         is_code = _CODE_STYLE.search(names) or number is None and all(mono for mono, _ in words)
         if not words:
             return
+        if is_title and not self.title:
+            self.title = settle(" ".join("".join(text for _, text in runs).split()))[0]
+        if not number:
+            self.open = []
         if 0 < level < 10:
             yield Piece("heading", inline_runs(runs), level=level)
         elif is_code:
@@ -114,14 +133,21 @@ class _Reader:
         runs = []
         depth = 1 + len(list(paragraph.iterancestors(_W + "p")))
         for run in paragraph.xpath(_RUNS, namespaces=_NAMES, depth=depth):
+            if run.tag != _W + "r":
+                runs.append((False, missing("formula")))
+                continue
             styles = self.chain(run, "w:rPr/w:rStyle")
             font = _value(styles, "w:rPr/w:rFonts", "ascii") or ""
-            if _value(styles, "w:rPr/w:vanish") in (None, "0", "false"):
-                texts = (
+            gone = (_value(styles, f"w:rPr/w:{one}") for one in ("vanish", "strike", "dstrike"))
+            if all(one in _OFF for one in gone):
+                text = "".join(
                     one.text or "" if one.tag == _W + "t" else _SIGNS.get(one.tag, "")
                     for one in run
                 )
-                runs.append((bool(_MONOSPACE.search(font)), "".join(texts)))
+                shift = _SHIFTS.get(_value(styles, "w:rPr/w:vertAlign") or "", "{}")
+                text = shift.format(text) if text.strip() else text
+                text += missing("picture") * len(run.xpath(_PICTURES, namespaces=_NAMES))
+                runs.append((bool(_MONOSPACE.search(font)), text))
         return runs
 
     # An element and the styles that it inherits from
@@ -142,10 +168,24 @@ class _Reader:
         )
         if not lists:
             return None
+        base = self.base(name, depth, int(_value([*styles, *level], "w:pPr/w:ind", "left") or 0))
         if _value(level, "w:numFmt") in (None, "bullet", "none"):
-            return depth, None
+            return base + depth, None
         start = int(_value(level, "w:start") or 1)
-        return depth, count_item(self.counts[name], depth, start)
+        return base + depth, count_item(self.counts[name], depth, start)
+
+    # How much deeper than its own level a list is that stands in an item of another
+    def base(self, name: str, depth: int, left: int) -> int:
+        names = [one for one, *_ in self.open]
+        if name in names:
+            del self.open[names.index(name) + 1 :]
+            base = self.open.pop()[2]
+        else:
+            while self.open and self.open[-1][1] >= left:
+                self.open.pop()
+            base = max(0, sum(self.open[-1][2:]) + 1 - depth) if self.open else 0
+        self.open.append((name, left, base, depth))
+        return base
 
     def table(self, element) -> Iterator[Piece]:
         rows: list[list[str]] = []
@@ -156,7 +196,10 @@ class _Reader:
                 text = "<br>".join(filter(None, texts))
                 if _value([cell], "w:tcPr/w:vMerge") in ("", "continue") and rows:
                     text = "".join(rows[-1][len(row) : len(row) + 1])
-                row += [text] * int(_value([cell], "w:tcPr/w:gridSpan") or 1)
+                wide = int(_value([cell], "w:tcPr/w:gridSpan") or 1)
+                if wide > MAX_SPAN:
+                    raise BadInput(f"a cell of {wide:,} columns")
+                row += [text] * wide
             rows.append(row)
         if len(rows) > 1 and max(map(len, rows)) > 1:
             n_heads = len(element.xpath("w:tr[w:trPr/w:tblHeader]", namespaces=_NAMES))

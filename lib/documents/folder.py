@@ -4,12 +4,14 @@ Markdown and text are read as they are; PDF, DOCX, HTML and the like are convert
 """
 
 import hashlib
-import math
 import os
 import re
 import shutil
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,8 +20,8 @@ import yaml
 from lib.core.records import UNKNOWN, Document, Rejected, listed
 from lib.core.store import BadInput, package_file, write_text
 from lib.documents import docx, html, office, pdf
-from lib.documents.convert import Converted, Worker
-from lib.documents.markdown import CONTENT, Block, parse, title_of
+from lib.documents.convert import Converted, Worker, doubt_of, settle
+from lib.documents.markdown import CONTENT, Block, marked, parse, title_of
 
 READERS = {
     ".html": html.read,
@@ -37,6 +39,7 @@ TEXT = (".md", ".txt")
 SUFFIXES = (*TEXT, *READERS)
 MAX_DOCUMENT_BYTES = 5_000_000  # of text
 MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
+SLOW = 10  # seconds for a file, after which a line says so
 _NEWER = dict(
     pair.split(":")
     for pair in ".doc:.docx .rtf:.docx .odt:.docx .xls:.xlsx .ods:.xlsx .ppt:.pptx .odp:.pptx "
@@ -75,7 +78,7 @@ def read_folder(folder: Path) -> Reading:
     reading, seen = Reading(skipped=skipped), {}
     with Worker() as worker:
         for path in files:
-            name = _name(path, folder)
+            name, begin = _name(path, folder), time.monotonic()
             try:
                 document, tokens = _document(_markdown(path, worker), name)
                 twin = seen.setdefault(document.text, name)
@@ -86,6 +89,8 @@ def read_folder(folder: Path) -> Reading:
             else:
                 reading.documents.append(document)
                 reading.tokens[name] = tokens
+            if (seconds := time.monotonic() - begin) > SLOW:
+                print(f"{name}: {seconds:.0f} s to read", file=sys.stderr)
     if not reading.documents:
         raise BadInput(
             f"no usable document in {folder}: {_summary([*reading.rejected, *skipped])}. "
@@ -135,12 +140,11 @@ def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
     """
     digest = hashlib.sha256()
     for path in list_files(folder, endings)[0]:
-        try:
-            content = read_bytes(path, math.inf)
-        except BadInput as error:
-            content = str(error).encode()
         digest.update(_name(path, Path(folder)).encode() + b"\0")
-        digest.update(hashlib.sha256(content).digest())
+        with suppress(OSError):
+            if path.is_file():  # reading a pipe would hang
+                with path.open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
 
 
@@ -209,14 +213,21 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
         tokens[block.kind] += -(-len(block.text.strip().encode()) // 4)
     if not any(tokens[kind] for kind in CONTENT):
         kinds = ", ".join(sorted(tokens)) or "nothing"
-        raise BadInput(f"no paragraph, list or table, only {kinds}")
+        doubt = f" ({result.doubt})" * bool(result.doubt)
+        raise BadInput(f"no paragraph, list or table, only {kinds}{doubt}")
+    lacking, doubted = Counter[str](), [*result.doubted]
+    for block in blocks if name.lower().endswith(TEXT) else ():
+        if block.kind in CONTENT and (found := settle(marked(text[block.start : block.end]))[1]):
+            lacking.update(found)
+            doubted.append((block.start, block.end))
     return Document(
         document_id=name,
-        title=title_of(blocks) or re.sub(r"[-_\s]+", " ", Path(name).stem).strip(),
+        title=result.title or title_of(blocks) or re.sub(r"[_\s]+", " ", Path(name).stem).strip(),
         path=name,
         text=text,
         language=language_of(blocks),
-        doubt=result.doubt,
+        doubt=result.doubt or doubt_of(lacking),
+        doubted=doubted,
     ), tokens
 
 

@@ -7,10 +7,13 @@ from urllib.parse import unquote
 
 from lib.core.store import BadInput
 from lib.documents.convert import (
+    LOWERED,
+    RAISED,
     Converted,
     Piece,
     code_span,
     escape,
+    missing,
     open_package,
     parse_xml,
     read_part,
@@ -30,9 +33,10 @@ _CONTAINER = "META-INF/container.xml"
 _NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page", "page-list"))
 
 _NEVER = frozenset(  # what no reader of the document reads
-    "script style template noscript iframe object embed svg canvas audio video button select input "
-    "textarea nav footer dialog head map".split()
+    "script style template noscript iframe object embed canvas audio video button select input "
+    "textarea nav footer dialog head map del s strike".split()
 )
+_MARKED = {"sup": RAISED, "sub": LOWERED}
 _ROLES = frozenset(
     "navigation banner contentinfo search dialog alertdialog complementary menu "
     "menubar toolbar".split()
@@ -89,6 +93,12 @@ def _parse_html(text: str):
         line_break.text = "\n"
     for element in [*root.iter("*")]:
         if element.tag in _NEVER or _is_hidden(element):
+            _remove(element)
+        elif element.tag in ("math", "svg", "img"):
+            what = "formula" if element.tag == "math" else "picture with text"
+            has_text = element.get("alt", "").strip() or "".join(element.itertext()).strip()
+            element.addnext(html.Element("span"))
+            element.getnext().text = missing(what) if has_text else ""
             _remove(element)
     return root
 
@@ -161,18 +171,19 @@ def read_epub(raw: bytes) -> Converted:
         raise BadInput("protected (META-INF/encryption.xml)")
     book = "".join(parse_xml(package, _CONTAINER).xpath("//@full-path")[:1])
     opf, pieces = parse_xml(package, book), []
+    title = " ".join("".join(opf.xpath("(//*[local-name()='title'])[1]//text()")).split())
     files = {
         one.get("id"): unquote(one.get("href", ""))
         for one in opf.iter("{*}item")
         if "nav" not in one.get("properties", "").split()
     }
-    for reference in opf.iter("{*}itemref"):
-        if reference.get("idref") in files:
-            path = posixpath.join(posixpath.dirname(book), files[reference.get("idref")])
+    for name in dict.fromkeys(one.get("idref") for one in opf.iter("{*}itemref")):
+        if name in files:
+            path = posixpath.join(posixpath.dirname(book), files[name])
             root = _parse_html(decode(read_part(package, posixpath.normpath(path))))
             kinds = " ".join(root.xpath("//@*[local-name()='type']")).split()
             pieces += [] if _NO_TEXT & {*kinds} else pieces_of(root)
-    return write_markdown(pieces)
+    return write_markdown(pieces, title)
 
 
 def pieces_of(root) -> list[Piece]:
@@ -295,4 +306,4 @@ def _inlined(element) -> str:
     if element.tag in _CODE:
         return code_span("".join(element.itertext()))
     inner = (_inlined(child) + escape(child.tail or "") for child in element)
-    return escape(element.text or "") + "".join(inner)
+    return _MARKED.get(element.tag, "{}").format(escape(element.text or "") + "".join(inner))

@@ -10,6 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
+from lib.documents.convert import LOWERED, RAISED, missing
+
 CONTENT = ("prose", "list", "table")  # kinds of block of which a document needs one
 
 _BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
@@ -22,11 +24,15 @@ _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 # quote marks and list markers before the text of a block
 _PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")
 _PIPE = re.compile(r"(?<!\\)\|")
+_CODE = re.compile(r"(?<![\\`])(`{1,3})(?!`)[^`]*(?<!`)\1(?!`)")
+_DELIMITER = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t:-]*+)*+")
 # in a heading: {#limits} at its end, badges
-_NO_WORDS = re.compile(r"[ \t]*(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z|!\[[^]]*\]\([^()]*\)")
+_NO_WORDS = re.compile(
+    r"(?<![ \t])[ \t]*+(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z|!\[[^]]*\]\([^()]*\)"
+)
 
 # Dialects. [^1]: begins a footnote, whose further paragraphs are indented.
-_FOOTNOTE = re.compile(r" {0,3}\[\^[^\]\s]+\]:[ \t]*")
+_FOOTNOTE = re.compile(r" {0,3}\[\^[^\]\s]{1,200}\]:[ \t]*")
 _NOTE_MARK = "\ufdd0"  # stands in place of a footnote's mark: no character of any text
 _EDGE = "<!--\ufdd1-->"  # stands for the edge of a box or tab: a list does not go on across it
 _FENCE = re.compile(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t])*(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
@@ -53,6 +59,7 @@ _BOUNDARY = re.compile(
 # Inline markup
 _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown is plain text
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
+_STRUCK = re.compile(r"~~(?=\S)[^~\n]*~~|<(?:del|s|strike)\b(?=[\s>])", re.I)
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
 _TAG = re.compile(
@@ -164,7 +171,8 @@ def _visible(token: Token, tag_break: str) -> str:
     if token.type in ("softbreak", "hardbreak"):
         return " "
     if token.type == "html_inline":
-        return tag_break if _BREAK_TAG.match(token.content) else ""
+        is_raised = token.content[:4].lower() == "<sup"
+        return "^" * is_raised or (tag_break if _BREAK_TAG.match(token.content) else "")
     return _NOTE.sub("", token.content) if token.type == "text" else token.content
 
 
@@ -183,6 +191,13 @@ def _is_html(tag: re.Match | None, closed: frozenset[str]) -> bool:
     name = (tag["name"] or "").lower() if tag else ""
     is_known = not name or name in _ELEMENTS or tag["close"]
     return bool(is_known or name in _NOUNS and (name in closed or tag["rest"].strip("/ ")))
+
+
+def marked(source: str) -> str:
+    """Return Markdown with its raised, lowered and struck text marked, as `settle` reads it."""
+    for tag, mark in (("sup", RAISED), ("sub", LOWERED)):
+        source = re.sub(rf"<{tag}\b[^<>]*>([^<>]*)</{tag}>", mark.format(r"\1"), source, flags=re.I)
+    return _STRUCK.sub(missing("struck text"), source)
 
 
 def untagged(html: str) -> str:
@@ -204,7 +219,7 @@ def _trim(source: str, start: int, end: int) -> tuple[int, int]:
 # becomes _NOTE_MARK, so that it is no link definition.
 def _commonmark(body: str) -> str:
     if not _DIALECT.search(body):
-        return body
+        return _tabled(body)
     lines: list[str] = []
     fence, boxes = "", []  # the open fence; the indents of the open boxes
     for line in _NEWLINE.split(body):
@@ -227,6 +242,20 @@ def _commonmark(body: str) -> str:
         elif tag := _DIALECT_TAG.fullmatch(line):
             line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + _EDGE
         lines.append(line)
+    return _tabled("\n".join(lines))
+
+
+# In a table's rows a pipe in code is no edge of a cell
+def _tabled(body: str) -> str:
+    if "`" not in body or "|" not in body:
+        return body
+    lines, in_table = _NEWLINE.split(body), False
+    for at, line in enumerate(lines):
+        in_table = bool(line.strip()) and (
+            in_table or "|" in line and bool(_DELIMITER.fullmatch(line))
+        )
+        if in_table and "`" in line:
+            lines[at] = _CODE.sub(lambda code: _PIPE.sub(r"\\|", code[0]), line)
     return "\n".join(lines)
 
 
@@ -298,6 +327,7 @@ class _Reader:
         number, tag_break = node.map[0], " " if node.parent.type == "thead" else "; "
         begin = _PREFIX.match(self.source, self.lines[number]).end()
         line = self.source[begin : self.lines[number + 1]].rstrip("\r\n")
+        line = _CODE.sub(lambda code: code[0].replace("|", "-"), line)
         bounds = [-1, *(pipe.start() for pipe in _PIPE.finditer(line)), len(line)]
         bounds = bounds[not line[: bounds[1]].strip() and len(bounds) > 2 :]
         if not line[bounds[-2] + 1 :].strip() and len(bounds) > 2:

@@ -4,16 +4,22 @@ import csv
 import datetime
 import io
 import re
-from collections.abc import Iterator
-from itertools import groupby, zip_longest
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from itertools import groupby, pairwise, zip_longest
 
 from lib.core.store import BadInput
 from lib.documents.convert import (
+    LOWERED,
+    RAISED,
     Converted,
     Piece,
     count_item,
     escape,
+    missing,
     open_package,
+    read_part,
     table_piece,
     write_markdown,
 )
@@ -21,8 +27,21 @@ from lib.documents.html import decode
 
 MAX_CELLS = 2_000_000  # of a sheet, blank ones included
 
-_NUMBER_FORMAT = re.compile(r"(#,##)?0(?:\.(0+))?(%)?")
+# One section of a number format: texts, currencies, digits; widths and colours show nothing
+_FORMAT = re.compile(
+    r"""(?:"(?P<text>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<coin>[^]-]*)[^]]*\]"""
+    r"""|(?P<sign>[-+$€£¥()%: /])"""
+    r"""|(?P<digits>General|0(?:\.0*)?E\+0+|[0#](?:,?[0#])*(?:\.[0#]*)?)(?P<scale>,*)"""
+    r"""|[_*].|\[(?:black|white|red|green|blue|yellow|cyan|magenta|color ?\d+)\])""",
+    re.I,
+)
+_UNCALCULATED = re.compile(
+    rb"""<(?:\w+:)?c\b[^>]*?\br="([A-Z]+\d+)"[^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</[^>]*>)"""
+    rb"""\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></[^>]*>)?\s*</"""
+)
+_MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s+ref="(\w+:\w+)\"""")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
+_SPACER = re.compile(r"(?:(?<=\Ax)|(?<= x)) (?=x)|(?<=x) (?=x(?!x))")  # beside a column alone
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _FURNITURE = ("DATE", "FOOTER", "SLIDE_NUMBER")
 
@@ -57,10 +76,27 @@ def _shapes(shapes, title=None) -> Iterator[Piece]:
             yield from _shapes(shape.shapes)
         elif getattr(shape, "has_table", False):
             yield table_piece(
-                [[escape(cell.text) for cell in row.cells] for row in shape.table.rows]
+                [
+                    [" ".join(map(_words, cell.text_frame.paragraphs)) for cell in row.cells]
+                    for row in shape.table.rows
+                ]
             )
-        elif shape.has_text_frame:
+        elif not shape.has_text_frame:  # a picture, chart or diagram
+            yield Piece("prose", missing("picture"))
+        else:
             yield from _text(shape.text_frame, kind in ("BODY", "OBJECT"))
+
+
+def _words(paragraph) -> str:
+    words = ""
+    for run in paragraph._p.xpath("a:r|a:fld|a:br|.//*[local-name()='oMath']"):
+        strike, shift = (run.xpath(f"string(a:rPr/@{name})") for name in ("strike", "baseline"))
+        if run.tag.endswith("oMath"):
+            words += missing("formula")
+        elif strike in ("", "noStrike"):
+            form = "{}" if shift in ("", "0") else LOWERED if "-" in shift else RAISED
+            words += form.format(escape("".join(run.xpath("a:t/text()")) or " "))
+    return words
 
 
 def _text(frame, bullets: bool) -> Iterator[Piece]:
@@ -68,7 +104,7 @@ def _text(frame, bullets: bool) -> Iterator[Piece]:
     for paragraph in frame.paragraphs:
         marks = {one.tag.removeprefix(_A) for one in paragraph._p.findall(f"{_A}pPr/*")}
         level, numbered = paragraph.level, "buAutoNum" in marks
-        text = escape(paragraph.text)
+        text = _words(paragraph)
         if "buNone" in marks or not (bullets or numbered or "buChar" in marks):
             counts.clear()
             yield Piece("prose", text)
@@ -79,47 +115,94 @@ def _text(frame, bullets: bool) -> Iterator[Piece]:
 
 def read_xlsx(raw: bytes) -> Converted:
     """Convert an XLSX file: the values that its visible cells show. Raises BadInput."""
-    from openpyxl import load_workbook
+    from openpyxl.reader.excel import ExcelReader
 
-    open_package(raw, "xl/workbook.xml", "XLSX")
-    pieces: list[Piece] = []
-    for sheet in load_workbook(io.BytesIO(raw), data_only=True, keep_links=False).worksheets:
+    package = open_package(raw, "xl/workbook.xml", "XLSX")
+    for name in package.namelist():
+        if name.startswith("xl/worksheets/"):
+            _check_merged(name, read_part(package, name))
+    reader, pieces = ExcelReader(io.BytesIO(raw), data_only=True, keep_links=False), []
+    reader.read()
+    parts = {sheet.name: relation.target for sheet, relation in reader.parser.find_sheets()}
+    for sheet in reader.wb.worksheets:
         if sheet.sheet_state == "visible":
-            content = list(_pieces(_grid(sheet)))
+            empty = _UNCALCULATED.findall(read_part(package, parts[sheet.title]))
+            content = list(_pieces(_grid(sheet, {one.decode() for one in empty})))
             heading = Piece("heading", escape(sheet.title), level=2)
             pieces += [heading, *content] if content else []
     return write_markdown(pieces)
 
 
+def _check_merged(name: str, part: bytes) -> None:
+    from openpyxl.utils import range_boundaries
+
+    n_cells = 0
+    for area in _MERGED.findall(part):
+        left, top, right, bottom = range_boundaries(area.decode())
+        n_cells += (right - left + 1) * (bottom - top + 1)
+    if n_cells > MAX_CELLS:
+        raise BadInput(f"{name} merges {n_cells:,} cells: remove what is far out")
+
+
 def read_csv(raw: bytes) -> Converted:
     """Convert a CSV or TSV file, whose delimiter and header are found. Raises BadInput."""
-    text = decode(raw)
+    text = re.sub(r"\Asep=.\r?\n", "", decode(raw))
     try:
-        dialect = csv.Sniffer().sniff(text[:100_000], ",;\t|")
-    except csv.Error as error:
-        raise BadInput(f"no delimiter found ({error}): separate its cells by commas") from error
-    try:
-        rows = [[escape(cell) for cell in row] for row in csv.reader(io.StringIO(text), dialect)]
+        _, width, delimiter = max((*_width(text[:100_000], one), one) for one in ",|\t;")
+        rows = [
+            [escape(cell).strip() for cell in row]
+            + [missing("row of too many cells")] * (len(row) > width)
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        ]
     except csv.Error as error:
         raise BadInput(f"not a table ({error})") from error
+    if not width:
+        raise BadInput("no delimiter found: separate its cells by commas")
     return write_markdown(_pieces(rows))
 
 
-def _pieces(rows: list[list[str]]) -> Iterator[Piece]:
+# How many rows are as wide as most rows, and how many cells these have
+def _width(text: str, delimiter: str) -> tuple[int, int]:
+    widths = Counter(map(len, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
+    width, count = (widths.most_common(1) or [(0, 0)])[0]
+    return (count, width) if width > 1 else (0, 0)
+
+
+def _pieces(rows: Sequence[Sequence[str]]) -> Iterator[Piece]:
     for block in _blocks(rows):
-        while len(block) > 1 and sum(map(bool, block[0])) == 1 < sum(map(bool, block[1])):
-            yield Piece("prose", "".join(block.pop(0)))  # a title
+        while len(block) > 1 and _is_title(block[0]) and not _is_title(block[1]):
+            yield Piece("prose", next(filter(None, block.pop(0))))
         if len(block) == 1 or len(block[0]) == 1:
             for row in block:
-                yield Piece("prose", ", ".join(filter(None, row)))
+                words = [*filter(None, row)]
+                yield Piece("prose", ", ".join(words[:1] if _is_title(row) else words))
         else:
-            is_headed = not any(map(_NUMBER.fullmatch, block[0]))
-            yield table_piece(block, int(is_headed))
+            yield table_piece(block, _n_heads(block))
 
 
-def _blocks(rows: list[list[str]]) -> Iterator[list[list[str]]]:
+# One text, in one cell or merged over several
+def _is_title(row: Sequence[str]) -> bool:
+    texts = {*filter(None, row)}
+    return len(texts) == 1 and not _NUMBER.fullmatch(*texts)
+
+
+# Below a cell that is merged over several columns, the header goes on
+def _n_heads(rows: Sequence[Sequence[str]]) -> int:
+    n_heads = 0
+    for above, row in pairwise(rows[:4]):
+        pairs = pairwise(zip(above, row, strict=True))
+        is_split = any(a and a == c and b != d for (a, b), (c, d) in pairs)
+        if not is_split or row[0] != above[0] and any(map(_NUMBER.fullmatch, row)):
+            break
+        n_heads += 1
+    return n_heads + (n_heads > 0 or not any(map(_NUMBER.fullmatch, rows[0])))
+
+
+def _blocks(rows: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
     for filled, group in groupby(rows, key=any):
-        columns = zip_longest(*group, fillvalue="") if filled else []
+        columns = list(zip_longest(*group, fillvalue="")) if filled else []
+        shape = _SPACER.sub("-", "".join(" x"[any(column)] for column in columns))
+        columns = [column for column, mark in zip(columns, shape, strict=True) if mark != "-"]
         for is_used, kept in groupby(columns, key=any):
             if is_used:
                 lines = [list(line) for line in zip(*kept, strict=True)]
@@ -128,7 +211,7 @@ def _blocks(rows: list[list[str]]) -> Iterator[list[list[str]]]:
 
 
 # every cell of a merged range has its text
-def _grid(sheet) -> list[list[str]]:
+def _grid(sheet, empty: set[str]) -> list[list[str]]:
     if sheet.max_row * sheet.max_column > MAX_CELLS:
         raise BadInput(
             f"sheet {sheet.title} spreads over {sheet.max_row * sheet.max_column:,} "
@@ -143,7 +226,7 @@ def _grid(sheet) -> list[list[str]]:
     }
     return [
         [
-            _shown(merged.get((cell.row, cell.column), cell))
+            _shown(merged.get((cell.row, cell.column), cell), empty)
             for cell in row
             if cell.column not in hidden
         ]
@@ -152,13 +235,63 @@ def _grid(sheet) -> list[list[str]]:
     ]
 
 
-def _shown(cell) -> str:
-    value = cell.value
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(" ", "minutes").removesuffix(" 00:00")
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if form := _NUMBER_FORMAT.fullmatch(cell.number_format or ""):
-            comma, places, percent = "," * bool(form[1]), len(form[2] or ""), form[3] or "f"
-            return f"{value:{comma}.{places}{percent}}"
-        return f"{value:.15g}" if isinstance(value, float) else str(value)
-    return "" if value is None else escape(str(value)).strip()
+def _shown(cell, empty: set[str]) -> str:
+    value, form = cell.value, cell.number_format or "General"
+    if cell.coordinate in empty:
+        return missing(f"no value calculated in {cell.parent.title}!{cell.coordinate}")
+    if isinstance(value, datetime.datetime | datetime.time | datetime.timedelta):
+        return _date(value, form.lower())
+    if isinstance(value, bool | str | None):
+        return escape(str("" if value is None else value).replace("True", "TRUE")).strip()
+    shown = _formatted(value, form)
+    return escape(shown) if shown else f"{value:.15g}" + missing(f"format {form} left out")
+
+
+# As ISO 8601, no finer than the cell shows it
+def _date(value: datetime.datetime | datetime.time | datetime.timedelta, form: str) -> str:
+    if isinstance(value, datetime.timedelta):
+        hours, rest = divmod(round(value.total_seconds()), 3600)
+        return f"{hours}:{rest // 60:02}" + f":{rest % 60:02}" * ("s" in form)
+    form = re.sub(r'"[^"]*"|\[[^]]*\]|\\.', "", form)
+    text = str(value)[: 5 if isinstance(value, datetime.time) else 16].removesuffix(" 00:00")
+    if "y" in form and not re.search("[dh]", form):
+        return text[: 7 if "m" in form else 4]
+    is_day = "-" in text and "y" not in form and form != "general"
+    return missing("date without a year") * is_day + text
+
+
+# A number as its format shows it; "" if the format has more than is read here
+def _formatted(value: float, form: str) -> str:
+    sections = re.split(r';(?=(?:[^"]*"[^"]*")*[^"]*\Z)', form)
+    is_own = value < 0 and len(sections) > 1
+    section = sections[is_own or 2 * (value == 0 and len(sections) > 2)]
+    marks = list(_FORMAT.finditer(section))
+    if (
+        "".join(mark[0] for mark in marks) != section
+        or sum(bool(one["digits"]) for one in marks) > 1
+    ):
+        return ""
+    amount = Decimal(repr(value)) * 100 ** sum(mark["sign"] == "%" for mark in marks)
+    text = "-" * (amount < 0 and not is_own)
+    for mark in marks:
+        if digits := mark["digits"]:
+            text += _digits(abs(amount).scaleb(-3 * len(mark["scale"])), digits)
+        text += mark["text"] or mark["escaped"] or mark["coin"] or mark["sign"] or ""
+    return text.strip()
+
+
+def _digits(amount: Decimal, form: str) -> str:
+    if form.lower() == "general":
+        return f"{float(amount):.15g}"
+    whole, places, power = re.fullmatch(r"([^.E]*)\.?([^E]*)(E?).*", form).groups()
+    if power:
+        return f"{float(amount):.{len(places)}E}"
+    text = (
+        f"{amount.quantize(Decimal(1).scaleb(-len(places)), ROUND_HALF_UP):{',' * (',' in whole)}f}"
+    )
+    text = text.zfill(whole.count("0") + len(places) + bool(places))
+    return (
+        re.sub(rf"\.?0{{0,{len(places) - places.count('0')}}}\Z", "", text)
+        if "#" in places
+        else text
+    )

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
@@ -16,9 +17,10 @@ from statistics import median
 from typing import NamedTuple
 
 from lib.core.store import BadInput
-from lib.documents.convert import Converted, Piece, inline_runs, write_markdown
+from lib.documents.convert import Converted, Piece, inline_runs, missing, write_markdown
 
-MIN_WORDS = 5  # a page, on average: else it is a scan
+MIN_WORDS = 5  # of a page: one with fewer and a large picture is a scan
+LEAST_LETTERS = 0.7  # of those that pypdfium2 reads
 
 _MONOSPACE = re.compile(r"mono|courier|consol|menlo|typewriter|cmtt|inconsolata|fixed|code", re.I)
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
@@ -26,7 +28,7 @@ _COLUMN_GAP = 7  # points; less is a blank between words
 _MARGIN = 0.13  # of a page's height, where headers and footers are
 
 _UNSPACED = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}")  # Chinese, Japanese
-_CUT_WORD = re.compile(r"[^\W\d_]+[-\u2010\u00ad]$")
+_CUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-\u2010\u00ad]$")
 _BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
 _SURE_BULLET = "•◦▪‣●○■"
 _BLANK = 1.2  # of the font size, between cells of a row
@@ -86,6 +88,8 @@ class Page:
     words: list[Word]
     bullets: list[tuple[float, float]]  # x, y
     grids: list[Grid] = field(default_factory=list)
+    is_scan: bool = False
+    n_letters: int = 0
 
     @property
     def lines(self) -> list[Line]:
@@ -98,19 +102,32 @@ def read(raw: bytes) -> Converted:
     pages = _pages(raw)
     cells = [cell for page in pages for grid in page.grids for row in grid.rows for cell in row]
     words = [word.text for page in pages for word in page.words] + cells
-    if len(words) < MIN_WORDS * len(pages):
+    scans = [str(number) for number, page in enumerate(pages, 1) if page.is_scan]
+    if not words or 2 * len(scans) > len(pages):
         raise BadInput(
-            f"no text in it: {len(pages)} pages of pictures (a scan?); run a text "
-            "recognition over it"
+            f"no text in it: {len(scans) or 'none'} of {len(pages)} pages are pictures (a scan?); "
+            "run a text recognition over it"
         )
     if 2 * sum(word.startswith("(cid:") for word in words) > len(words):
         raise BadInput("most of its text has no letters: its fonts do not say which they are")
+    if (share := sum(page.n_letters for page in pages) / _n_letters(raw)) < LEAST_LETTERS:
+        raise BadInput(f"only {share:.0%} of its letters can be read in order: save it as DOCX")
     _drop_furniture(pages)
     gutter = _gutter(pages)
     left = min((word.x0 for page in pages for word in page.words), default=0)
-    return write_markdown(
-        pieces_of([part for page in pages for part in _ordered(page, gutter, left)])
-    )
+    pieces = pieces_of([part for page in pages for part in _ordered(page, gutter, left)])
+    lacking = [Piece("prose", missing(f"picture as page {number}")) for number in scans]
+    return write_markdown([*pieces, *lacking])
+
+
+def _n_letters(raw: bytes) -> int:
+    import pypdfium2
+
+    n_letters = 0
+    with suppress(pypdfium2.PdfiumError), closing(pypdfium2.PdfDocument(raw)) as document:
+        for page in document:
+            n_letters += sum(map(str.isalnum, page.get_textpage().get_text_range()))
+    return max(1, n_letters)
 
 
 def _pages(raw: bytes) -> list[Page]:
@@ -136,7 +153,21 @@ def _pages(raw: bytes) -> list[Page]:
     return pages
 
 
-def _page(page) -> Page:
+def _page(original) -> Page:
+    seen = set()
+
+    def is_first(one: dict) -> bool:  # bold type may be a letter printed twice, nearly in place
+        if one["object_type"] != "char" or not one["text"].strip():
+            return True
+        step = max(one["size"], 1) / 12
+        x, y = int(one["x0"] / step), int(one["top"] / step / 2)
+        place = (one["text"], step, x, y)
+        near = {(*place[:2], x + dx, y + dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)}
+        is_new = seen.isdisjoint(near)
+        seen.add(place)
+        return is_new
+
+    page = original.filter(is_first)
     found = page.extract_words(x_tolerance_ratio=0.15, extra_attrs=["fontname", "size", "upright"])
     words = [
         Word(
@@ -154,6 +185,10 @@ def _page(page) -> Page:
         if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4
     ]
     result = Page(page.width, page.height, words, bullets)
+    n_twice = len(original.chars) - len(page.chars)
+    result.n_letters = n_twice + sum(map(str.isalnum, "".join(word.text for word in words)))
+    covered = sum(one["width"] * one["height"] for one in page.images)
+    result.is_scan = len(words) < MIN_WORDS and 2 * covered > page.width * page.height
     _take_grids(page, result)
     return result
 

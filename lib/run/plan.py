@@ -70,11 +70,11 @@ def look_at(folder: Path, model: str = MODEL) -> str:
 
 
 def _warnings(reading: Reading, counts: pd.DataFrame) -> list[str]:
-    doubted = [one.document_id for one in reading.documents if one.doubt]
+    doubted = [f"{one.document_id}: {one.doubt}" for one in reading.documents if one.doubt]
     missing = counts.index[counts.tokens == 0]
     return [f"  No document has a {label}: it cannot be compared." for label in missing] + [
-        f"  The tables of {len(doubted)} documents are in doubt, so nothing is asked about them: "
-        f"{', '.join(doubted[:5])}."
+        f"  {len(doubted)} documents have parts in doubt; nothing is asked about these:",
+        *(f"    {line}" for line in [*doubted[:5], *["…"] * (len(doubted) > 5)]),
     ] * bool(doubted)
 
 

@@ -42,11 +42,11 @@ def ids(folder: Path) -> list[str]:
     ("text", "title"),
     [
         ("intro\n\n# First *one*\n\n## Second\n\ntext", "First one"),
-        ("# Installation\n\ntext\n\n# Quick start\n\ntext", "guide to pumps"),
+        ("# Installation\n\ntext\n\n# Quick start\n\ntext", "guide to-pumps"),
         ('---\nlayout: page\ntitle: "Front"\n---\n\ntext', "Front"),
         ("---\ntitle: Front\n---\n\n# Heading\n\ntext", "Heading"),
-        ("only text", "guide to pumps"),
-        ("```\n# a comment\n```\n\ntext", "guide to pumps"),
+        ("only text", "guide to-pumps"),
+        ("```\n# a comment\n```\n\ntext", "guide to-pumps"),
     ],
 )
 def test_the_title_is_a_heading_the_front_matter_or_the_file_name(tmp_path, text, title):

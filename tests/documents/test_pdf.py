@@ -129,7 +129,7 @@ def test_a_table_with_rulings_keeps_its_cells_over_two_pages():
 
 def test_lines_that_look_like_rows_of_a_table_without_rulings_are_doubted():
     result = pdf.read(made([*prose(100, WORDS, WORDS), *table(150), *prose(260, WORDS)]))
-    assert result.doubt == "1 table whose cells are unsure"
+    assert result.doubt == "1 × table whose cells are unsure"
     assert "```text\nCode Meaning Limit\nE1 dry run 3 bar\n" in result.markdown
     assert [block.kind for block in parse(result.markdown)] == ["prose", "code", "prose"]
 
@@ -147,7 +147,7 @@ ENCRYPTED = (
     ("raw", "reason"),
     [
         (made(prose(100, WORDS), trailer=ENCRYPTED), "encrypted: save it without a password"),
-        (made([(50, 50, 90, 90)]), r"no text in it: 1 pages of pictures \(a scan\?\)"),
+        (made([(50, 50, 90, 90)]), r"no text in it: none of 1 pages are pictures \(a scan\?\)"),
         (made(prose(100, WORDS))[:400], "damaged or cut off"),
         (b"%PDF-1.4\n", "damaged or cut off"),
     ],
