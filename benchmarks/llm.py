@@ -180,7 +180,6 @@ def misfortunes(folder: str) -> str:
                     {
                         "concurrency": 20,
                         "cache": new_cache(folder),
-                        "timeout_seconds": 2.0,
                         "max_failed_share": 1.0,
                     },
                 )

@@ -16,7 +16,7 @@ class BatchRules:
     """How batches proceed: done at the `polls`-th look at them, and how they end."""
 
     polls: int = 2
-    ends: str = "completed"  # or failed: no line is answered; expired: the first half is
+    ends: str = "completed"  # or failed: no line is answered; expired, cancelled: half are
     queue_tokens: int | None = None  # a batch that queues more tokens than this fails at once
 
 
@@ -137,7 +137,7 @@ class Batches:
                 batch, "invalid_json_line", "This line is not parseable as valid JSON."
             )
         rows = _rows(self.files[batch["input_file_id"]])
-        n_done = len(rows) // 2 if self.rules.ends == "expired" else len(rows)
+        n_done = len(rows) // (1 + (self.rules.ends != "completed"))
         expired = {
             "code": "batch_expired",
             "message": "This request could not be executed before the completion window expired.",

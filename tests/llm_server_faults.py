@@ -276,6 +276,7 @@ _PAGE = b"<!DOCTYPE html><html><body><h1>Sign in to the network</h1></body></htm
 _THROTTLED = {"kind": "requests", "code": "rate_limit_exceeded"}
 FAULTS: dict[str, Make] = {
     "400": _fails(400, "the prompt cannot be used", kind="invalid_request_error"),
+    "400-filter": _fails(400, "The prompt was filtered", code="content_filter"),
     "400-window": _fails(
         400,
         "This model's maximum context length is 256 tokens",
@@ -391,7 +392,7 @@ PASSING = (
     "never",
 )
 NO_ANSWER = ("length", "content-filter", "refusal", "null-content", "tool-calls", "no-finish")
-FINAL = ("400", "400-echo")  # for one prompt
+FINAL = ("400", "400-echo", "400-filter")  # for one prompt
 WINDOW = ("400-window",)  # for one prompt and all that are as long
 STOPPING = ("401", "403", "404", "429-quota")  # for all
 PARAMETERS = ("400-max_completion_tokens", "400-max_tokens", "400-temperature")

@@ -18,7 +18,8 @@ from lib.core.store import (
     write_text,
 )
 from lib.llm.cache import Cache, Entry
-from lib.llm.request import UNREADABLE, key_of, read_response
+from lib.llm.request import Reply, key_of
+from lib.llm.wire import read_wire
 
 _ENTRY = TypeAdapter(Entry)
 
@@ -34,7 +35,7 @@ def export_to(cache: Cache, file: Path) -> int:
             }
         )
         for entry in cache.entries()
-        if entry.finish_reason != UNREADABLE.finish_reason
+        if isinstance(read_wire(200, {}, entry.raw), Reply)
     ]
     write_text(file, "".join(f"{line}\n" for line in lines))
     return len(lines)
@@ -46,7 +47,8 @@ def import_from(cache: Cache, file: Path) -> int:
     for number, line in enumerate(file.read_bytes().splitlines(), 1):
         try:
             row = json.loads(line)
-            read_response(row["raw"])
+            if not isinstance(read_wire(200, {}, row["raw"]), Reply):
+                raise ValueError("no completion")
             key = key_of(row["request"], row["model"])
             entries.append(
                 _ENTRY.validate_python(row | {"key": key, "request_key": key, "via": "import"})

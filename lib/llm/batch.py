@@ -10,14 +10,18 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from lib.llm.cache import Sent
-from lib.llm.direct import MOST_TRIES, Direct
-from lib.llm.request import Request, Waiting, read_response
+import httpx2
+import openai
 
+from lib.core.store import Stopped
+from lib.llm.cache import Sent
+from lib.llm.direct import Direct
+from lib.llm.request import Reply, Request, Waiting
+from lib.llm.wire import Fault, dig, printable, read_wire, told
+
+POLL_SECONDS = 30.0  # between two looks at a batch
 MOST_BYTES = 200_000_000  # OpenAI's limit per file
-_URL = "/v1/chat/completions"
-_ENDED = ("completed", "failed", "expired", "cancelled")
-_CLAIM = 3600.0  # seconds; renewed at each poll
+_LOOKS = 10  # at a batch that has ended, until all of its lines are there
 
 
 class Batches(Direct):
@@ -30,24 +34,31 @@ class Batches(Direct):
 
         In mode "direct", batches of earlier runs are still collected: nothing is paid for twice.
         """
-        import openai
-
-        self.patient = self.client.with_options(max_retries=MOST_TRIES)
-        tally = self.calls.tally
-        n_before, is_new = tally.new + tally.failed, self.calls.mode == "batch"
         try:
-            while not self.stopped and (is_new or any(self._kept(waiting))):
-                await self._ask_in_batches(self._open(waiting), is_new)
-                is_new = False  # what is left are batches of other processes
-                if any(self._kept(waiting)):
-                    await asyncio.sleep(self.calls.poll_seconds)
+            await self._ask_in_batches(waiting)
         except openai.NotFoundError:
             self.stop('the endpoint has no Batch API: set mode to "direct"')
         except Exception as error:  # reported; a batch that was sent is found by the next run
-            self.stop(self.at.scrubbed(f"{type(error).__name__}: {error}"))
-        rest = self._open(waiting)
-        tally.cached += len(waiting) - len(rest) - (tally.new + tally.failed - n_before)
-        await super().ask(rest)
+            self.stop(self.told(error))
+        await super().ask(self._open(waiting))
+
+    async def _ask_in_batches(self, waiting: Waiting) -> None:
+        sent: set[str] = set()
+        while not self.stopped:
+            if batch := next(self._kept(waiting), None):  # of an earlier run
+                print(f"batch {batch.id} of an earlier run: waiting for its replies", flush=True)
+                await self._finish(batch)
+                continue
+            pool = {key: one for key, one in self._open(waiting).items() if key not in sent}
+            if self.calls.mode == "direct" or not pool:
+                return
+            if not sent:  # one is sent directly, to notice a wrong model now, not after a day
+                sent = {next(iter(pool))}
+                await super().ask({key: pool[key] for key in sent})
+            elif await self._has_room(part := dict(islice(pool.items(), self.most))):
+                sent |= part.keys()
+            else:  # money, file or queue are full
+                self.most = max(1, len(part) // 2)
 
     def _open(self, waiting: Waiting) -> Waiting:
         return {
@@ -62,158 +73,138 @@ class Batches(Direct):
             if batch.requests:
                 yield batch
 
-    async def _ask_in_batches(self, waiting: Waiting, is_new: bool) -> None:
-        mine = {key: one for key, one in waiting.items() if self.cache.claim(key, _CLAIM)}
-        try:
-            for batch in list(self._kept(mine)):  # of earlier runs
-                self.budget.n_held += 1
-                print(f"batch {batch.id} of an earlier run: waiting for its replies", flush=True)
-                await self._finish(batch)
-            pool = self._open(mine) if is_new and not self.stopped else {}
-            if pool:  # one is sent directly, to notice a wrong model now, not after a day
-                first = next(iter(pool))
-                await super().ask({first: pool.pop(first)})
-            while pool and not self.stopped:
-                lines = self._next_part(pool)
-                if await self._has_room(lines):
-                    pool = {key: one for key, one in pool.items() if key not in lines}
-                else:
-                    self.most = max(1, len(lines) // 2)
-        finally:
-            self.cache.release(list(mine))
-
-    def planned(self, waiting: Waiting) -> str:
-        """Return how many calls and batches will run in mode batch, as far as it is known now."""
-        pool, n_batches = dict(islice(waiting.items(), 1, None)), 0
-        worst = sum(map(self.budget.worst, waiting.values()))
-        while pool:
-            for key in self._next_part(pool):
-                del pool[key]
-            n_batches += 1
-        least = "at least " * self.calls.exceeds(worst)
-        return f"1 directly, then {least}{n_batches} batches"
-
-    def _next_part(self, pool: Waiting) -> Waiting:
-        # As many requests as file and money allow, but at least one.
-        self.budget.refresh()
-        n_bytes, usd = 0, 0.0
-        part: Waiting = {}
-        for key, request in islice(pool.items(), self.most):
-            n_bytes += len(self._line(key, request))
-            usd += self.budget.worst(request, batch=True)
-            if part and (n_bytes > MOST_BYTES or self.calls.exceeds(usd)):
-                break
-            part[key] = request
-        return part
-
     def _line(self, key: str, request: Request) -> str:
-        return (
-            json.dumps(
-                {"custom_id": key, "method": "POST", "url": _URL, "body": self.body(request)}
-            )
-            + "\n"
-        )  # ASCII
-
-    def _worst(self, batch: Sent) -> float:
-        return sum(self.budget.worst(one, batch=True) for one in batch.requests.values())
+        fields = {"custom_id": key, "method": "POST", "body": self.body(request)}
+        return json.dumps(fields | {"url": "/v1/chat/completions"}) + "\n"  # ASCII
 
     async def _has_room(self, requests: Waiting) -> bool:
-        # Sends a batch and waits for its end. False: send less, as money, file or queue are full.
+        # Sends a batch and waits for its end. False: send less.
         text = "".join(map(self._line, requests, requests.values()))
-        batch = Sent(
-            list(requests), time.time(), left_out=" ".join(sorted(self.dropped)), requests=requests
-        )
-        if not self.budget.hold(self._worst(batch), batch.digest):
-            if len(requests) == 1:
-                self.stop(self.calls.out_of_money())
+        left_out = " ".join(sorted(self.dropped))
+        batch = Sent(list(requests), time.time(), left_out=left_out, requests=requests)
+        worst = sum(self.worst(one, batch=True) for one in requests.values())
+        is_last = len(requests) == 1
+        if len(text) > MOST_BYTES or not self.hold(worst, batch.digest):
+            self.stop(self.out_of_money() * is_last)
             return False
         self.cache.keep_batch(batch)  # from here on, it is looked for
-        file = await self.timely(
-            self.patient.files.create(file=("requests.jsonl", text.encode()), purpose="batch")
-        )
+        file = await self.client.files.create(file=("r.jsonl", text.encode()), purpose="batch")
         # Not repeated: if only the answer is lost, a second batch would be paid for.
-        batch.id = (
-            await self.timely(
-                self.client.batches.create(
-                    input_file_id=file.id,
-                    endpoint=_URL,
-                    completion_window="24h",
-                    metadata={"digest": batch.digest},
-                )
-            )
-        ).id
+        created = await self.client.with_options(max_retries=0).batches.create(
+            input_file_id=file.id,
+            endpoint="/v1/chat/completions",
+            completion_window="24h",
+            metadata={"digest": batch.digest},
+        )
+        batch.id = created.id
         self.cache.keep_batch(batch)
         print(f"batch {batch.id}: {len(requests):,} requests sent", flush=True)
-        return "token_limit_exceeded" not in await self._finish(batch) or len(requests) == 1
+        return is_last or "token_limit_exceeded" not in await self._finish(batch)
 
-    async def _finish(self, batch: Sent) -> list[str]:
-        # Waits for its end, stores its replies, and returns the codes of its errors.
-        n_confirmed = len(batch.requests) if batch.id else 0
-        while not self.stopped:
-            self.cache.renew(_CLAIM)
-            state = await self.timely(self._state(batch))
-            if state is None:  # never created, or deleted
-                self.cache.forget(batch.digest)
-                lost = self.budget.lost(self._worst(batch), n_confirmed) if n_confirmed else 0.0
-                self.budget.settle(math.inf, lost, batch.digest)
-                break
-            if state.status in _ENDED:
-                return await self._collect(batch, state)
-            if self.calls.mode == "direct":
+    async def _finish(self, batch: Sent) -> str:
+        # Waits until each of its lines is a stored reply or a named error; returns its errors.
+        errors, n_looks = None, 0
+        while not self.stopped and errors is None:
+            state = await self._state(batch)
+            if not batch.id:  # never created
+                self._forget(batch)
+                return ""
+            elif state["status"] in ("completed", "failed", "expired", "cancelled", "unknown"):
+                n_looks += 1
+                errors = await self._collected(batch, state, n_looks >= _LOOKS)
+            elif self.calls.mode == "direct":
                 self.stop(
                     f"replies are still to come from batch {batch.id}: set mode to "
                     '"batch" to wait for it, or cancel it at the provider'
                 )
-            else:
-                await asyncio.sleep(self.calls.poll_seconds)
-        return []
+            if errors is None and not self.stopped:
+                await asyncio.sleep(POLL_SECONDS)
+        return errors or ""
 
-    async def _state(self, batch: Sent) -> Any:
-        import openai
+    def _forget(self, batch: Sent, lost: float = 0.0) -> None:
+        self.cache.forget(batch.digest)
+        self.settle(math.inf, lost, batch.digest)
 
+    async def _get(self, path: str) -> dict:
+        found = await self.client.get(path, cast_to=object)
+        if not isinstance(found, dict):
+            raise Stopped("the endpoint answers with something else where a batch should be")
+        return {"status": "", **found}
+
+    async def _state(self, batch: Sent) -> dict:
+        # As the endpoint says; a batch whose creation was not answered is looked for.
+        if not batch.id:
+            for one in (await self._get("/batches?limit=100")).get("data") or ():
+                if batch.digest in told(dig(one, "metadata"), ("digest",)):
+                    batch.id = str(dig(one, "id"))
         with suppress(openai.NotFoundError):
-            if not batch.id:
-                async for one in self.patient.batches.list(limit=100):
-                    if (one.metadata or {}).get("digest") == batch.digest:
-                        batch.id = one.id
-                        break
             if batch.id:
-                return await self.patient.batches.retrieve(batch.id)
-        return None
+                return await self._get(f"/batches/{batch.id}")
+        return {"status": "unknown"}
 
-    async def _collect(self, batch: Sent, state: Any) -> list[str]:
-        import openai
+    async def _lines(self, state: dict) -> dict[str, tuple]:
+        # Reply or fault, raw text and id of the request, by the key that a line answers.
+        found: dict[str, tuple] = {}
+        for file_id in filter(None, (state.get("output_file_id"), state.get("error_file_id"))):
+            lines = b""
+            with suppress(openai.NotFoundError):  # for a minute
+                path = f"/files/{file_id}/content"
+                lines = (await self.client.get(path, cast_to=httpx2.Response)).content
+            for line in lines.split(b"\n"):
+                with suppress(ValueError, LookupError, TypeError, RecursionError):  # cut
+                    fields = json.loads(line)
+                    got = dig(fields, "response") or {"status_code": 400, "body": fields}
+                    body, status = got.get("body", got), int(_number(got.get("status_code")) or 200)
+                    raw = body if isinstance(body, str) else json.dumps(body)
+                    request_id = str(got.get("request_id") or "")
+                    found[fields["custom_id"]] = (read_wire(status, {}, raw), raw, request_id)
+        return found
 
-        found, lines = {}, []
-        seconds = (state.completed_at or state.created_at) - state.created_at
-        for file_id in filter(None, (state.output_file_id, state.error_file_id)):
-            with suppress(openai.NotFoundError):
-                file = await self.timely(self.patient.files.content(file_id))
-                lines += file.content.split(b"\n")
-        for line in lines:
-            with suppress(ValueError, LookupError, TypeError):  # an error, not wanted, or BadReply
-                row = json.loads(line)
-                key, got = row["custom_id"], row["response"]
-                raw = json.dumps(got["body"])
-                found[key] = (
-                    batch.requests[key],
-                    read_response(raw),
-                    raw,
-                    str(got["request_id"]),
-                    state.created_at,
-                    seconds,
-                )
-        self.keep(found, math.inf, batch.left_out, batch.digest)
-        self.bar.update(len(found))
-        later = [key for key in batch.keys if key not in batch.requests and not self.cache.has(key)]
-        if later:  # another run may want them
+    async def _collected(self, batch: Sent, state: dict, is_last: bool) -> str | None:
+        # Stores its replies; returns its errors, or None while lines are missing.
+        found, status = await self._lines(state), state["status"]
+        created, is_batch = _number(state.get("created_at")), self.calls.mode == "batch"
+        rows = [
+            (key, request, *found[key], created)
+            for key, request in self._open(batch.requests).items()
+            if key in found and isinstance(found[key][0], Reply)
+        ]
+        worst = sum(self.worst(request, batch=True) for _, request, *_ in rows)
+        self.keep(rows, worst, batch.left_out, batch.digest)
+        self.bar.update(len(rows))
+        left = [key for key in batch.keys if not self.cache.has(key)]
+        n_told = sum(_number(dig(state, "request_counts", one)) for one in ("completed", "failed"))
+        is_short = status in ("completed", "unknown") or len(found) < n_told
+        lost = [key for key in left if key not in found and is_short]
+        name = f"batch {batch.id} ({status})"
+        if lost and is_batch and is_last:
+            self.stop(
+                f"{len(lost):,} of {len(batch.keys):,} lines of {name} are neither a reply nor an "
+                'error: run the same command later, or set mode to "direct" to give them up and '
+                "send them again at the full price"
+            )
+        if lost and (is_batch or not is_last):
+            return None
+        if later := [key for key in left if key not in batch.requests]:  # others may want them
             self.cache.keep_batch(replace(batch, keys=later))
-        else:
-            self.cache.forget(batch.digest)
-        codes = [str(error.code) for error in (state.errors and state.errors.data) or ()]
-        print(
-            f"batch {batch.id}: {' '.join([state.status, *codes])}, {len(found):,} of "
-            f"{len(batch.requests):,} replies",
-            flush=True,
-        )
+        elif not self.unwritten:
+            given_up = [one for key, one in batch.requests.items() if key in lost]
+            worst = sum(self.worst(one, batch=True) for one in given_up)
+            self._forget(batch, self.lost(worst, len(given_up)))
+        faults = {read.reason for read, *_ in found.values() if isinstance(read, Fault)}
+        codes = " ".join([*told(state.get("errors"), ("code", "message")), *sorted(faults)])
+        n = len(self._open(batch.requests))
+        print(printable(f"{name}: {n:,} of {len(left):,} without reply; {codes[:200]}"), flush=True)
+        if status == "cancelled" and n and is_batch:
+            self.stop(
+                f"{name} has no reply to {n} requests: run the same command again to send them in "
+                'a batch, or set mode to "direct" to send them at the full price'
+            )
         return codes
+
+
+def _number(value: Any) -> float:
+    with suppress(ValueError, TypeError):
+        if 0 < float(value) < 1e11:
+            return float(value)
+    return 0.0

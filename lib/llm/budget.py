@@ -2,17 +2,17 @@
 
 import asyncio
 import csv
-from collections.abc import Collection
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from lib.core.store import BadInput, Stopped, package_file, shown
-from lib.llm.cache import Cache
+from lib.llm.cache import Cache, Entry
 from lib.llm.calls import Calls, dollars
-from lib.llm.request import Request, counter, most_tokens
+from lib.llm.request import Request, most_tokens
 
 TABLE = package_file("llm/prices.csv")
 
@@ -21,15 +21,15 @@ class Price(BaseModel):
     """A row of prices.csv. Amounts are decimals: a token of gpt-4o-mini costs $0.00000015."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    model: str = Field(min_length=1)
+    model: str
     input_usd_per_million: Decimal = Field(ge=0)
     cache_write_usd_per_million: Decimal = Field(Decimal(0), ge=0)
     output_usd_per_million: Decimal = Field(ge=0)
     batch_factor: Decimal = Field(Decimal(1), gt=0, le=1)  # batch price / direct price
-    context_tokens: int | None = Field(None, gt=0)  # tokens of the longest prompt at this price
-    max_output_tokens: int | None = Field(None, gt=0)
+    context_tokens: PositiveInt | None = None  # tokens of the longest prompt at this price
+    max_output_tokens: PositiveInt | None = None
     as_of: date  # when the source gave this price
-    source: str = Field(min_length=1)
+    source: str
 
 
 def price_of(model: str, table: Path = TABLE) -> Price | None:
@@ -44,8 +44,6 @@ def price_of(model: str, table: Path = TABLE) -> Price | None:
             price = Price.model_validate({column: cell for column, cell in row.items() if cell})
         except ValidationError as error:
             raise BadInput(f"{shown(table)}, row {row['model']!r}: {error}") from None
-        if price.model in found:
-            raise BadInput(f"{shown(table)}: {price.model!r} has two rows: remove one")
         found[price.model] = price
     return found.get(model)
 
@@ -67,43 +65,49 @@ class Budget:
     # The cache stores what each run and each batch has spent and reserved, so that processes share
     # the limit, and what was in flight when a process was killed counts with its worst case.
 
-    def __init__(self, calls: Calls, price: Price | None, cache: Cache) -> None:
-        self.calls, self.price, self.cache = calls, price, cache
-        if price is None:
+    def __init__(self, model: str, calls: Calls, cache: Cache) -> None:
+        self.model, self.calls, self.cache = model, calls, cache
+        self.price, self.n_held = check_price(model, calls), 0  # calls in flight
+        if self.price is None:
             calls.tally.usd = None  # unknown from the first call on, not $0
-        self.n_held = 0  # calls in flight and batches of this process
-        self.refresh()
 
     def worst(self, request: Request, batch: bool = False) -> float:
         """Return the most dollars that one call can cost; 0 without a price."""
         return cost_usd(self.price, most_tokens(request), request.max_tokens, batch)
 
-    def refresh(self) -> None:
-        """Read what other runs of the stage have spent and reserved."""
-        others = self.cache.spent(self.calls.stage) - (self.calls.tally.usd or 0.0)
-        self.calls.tally.usd_others = max(0.0, round(others, 9))
+    def out_of_money(self) -> str:
+        """Return the reason for stopping at the cost limit."""
+        return (
+            f"the next call could exceed max_cost_usd = {dollars(self.calls.max_cost_usd)} "
+            f"({dollars(self.cache.spent(self.calls.stage))} are spent over all runs): raise it"
+        )
 
     async def reserve(self, worst: float) -> bool:
         """Reserve `worst` dollars, waiting for calls in flight; return False if over the limit."""
         while not self.hold(worst, self.calls.run):
             if not self.n_held:
-                self.refresh()
                 return False
             await asyncio.sleep(0.1)
+        self.n_held += 1
         return True
 
     def hold(self, worst: float, who: str) -> bool:
         """Reserve `worst` dollars for the run or batch `who`; return False if over the limit."""
         limit = self.calls.max_cost_usd
-        has_room = not limit or self.cache.reserve(self.calls.stage, who, worst, limit)
-        self.n_held += has_room
-        return has_room
+        return not limit or self.cache.reserve(self.calls.stage, who, worst, limit)
 
-    def settle(self, worst: float, cost: float, who: str = "") -> None:
-        """Replace `worst` dollars that `who`, a batch or this run, has reserved by the `cost`."""
-        if worst or cost:  # not for a model without a price: it would be a statement per call
-            self.cache.spend(self.calls.stage, who or self.calls.run, worst, cost)
-        self.n_held -= 1
+    def settle(
+        self, worst: float, cost: float, who: str = "", entries: Sequence[Entry] = ()
+    ) -> None:
+        """Store `entries`, and replace `worst` dollars that `who` has reserved by their `cost`.
+
+        `who` is a batch or this run. Raises Stopped, and then changes nothing.
+        """
+        if worst or cost or entries:  # not for a model without a price: a statement per call
+            with self.cache.transaction():
+                self.cache.put(entries)
+                self.cache.spend(self.calls.stage, who or self.calls.run, worst, cost)
+        self.n_held -= not who
         if self.calls.tally.usd is not None:
             self.calls.tally.usd += cost
 
@@ -112,6 +116,20 @@ class Budget:
         self.calls.tally.lost += n
         self.calls.tally.usd_estimated += worst
         return worst
+
+    def plan(self, waiting: Sequence[Request], n_requests: int) -> str:
+        """Return a line on calls, the route they take, and dollars."""
+        is_batch, cached = self.calls.mode == "batch", n_requests - len(waiting)
+        most = sum(self.worst(request, is_batch) for request in waiting)
+        text = (
+            f"{self.model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
+            f"{len(waiting):,} to send {'in batches' if is_batch else 'directly'}; "
+        )
+        if self.price is None:
+            return f"{text}price unknown (add the model to lib/llm/prices.csv)"
+        limit = self.calls.max_cost_usd
+        stops = f"stops before {dollars(limit)} over all runs" if limit else "no limit"
+        return f"{text}at most {dollars(most)} (prices of {self.price.as_of}); {stops}"
 
 
 def check_price(model: str, calls: Calls) -> Price | None:
@@ -124,40 +142,3 @@ def check_price(model: str, calls: Calls) -> Price | None:
             "write max_cost_usd: null into the section llm of the study's file"
         )
     return price
-
-
-def plan(
-    budget: Budget, waiting: Collection[Request], n_requests: int, model: str, route: str
-) -> str:
-    """Return a paragraph on calls, the `route` they take, tokens and dollars.
-
-    Raises Stopped if the prompts alone would exceed `max_cost_usd`.
-    """
-    calls, price = budget.calls, budget.price
-    limit, (count, how) = calls.max_cost_usd, counter(model)
-    n_in = sum(count(content) + 4 for request in waiting for _, content in request.messages)
-    n_out = sum(request.max_tokens for request in waiting)
-    cached = n_requests - len(waiting)
-    text = (
-        f"{model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
-        f"{len(waiting):,} to send ({route}): about {n_in:,} tokens "
-        f"in ({how}), at most {n_out:,} out; "
-    )
-    if price is None:
-        return text + "price unknown (add the model to lib/llm/prices.csv)"
-    prompts, most = (cost_usd(price, n_in, tokens, calls.mode == "batch") for tokens in (0, n_out))
-    if calls.exceeds(prompts):
-        raise Stopped(
-            f"{text}the prompts alone cost {dollars(prompts)}, max_cost_usd is "
-            f"{dollars(limit)} over all runs, and {dollars(calls.spent())} are spent: "
-            "raise it, or send less. Nothing was spent now"
-        )
-    stop = (
-        f"; stops before {dollars(limit)} over all runs"
-        if limit
-        else "; no limit, as max_cost_usd is null"
-    )
-    return (
-        f"{text}{dollars(prompts)} for the prompts, at most {dollars(most)} with replies of "
-        f"full length (prices of {price.as_of}){stop}"
-    )

@@ -1,6 +1,5 @@
 """The settings of a stage's calls to a model, and their tally."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from uuid import uuid4
 
 import pydantic
 import yaml
-from pydantic import Field
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from lib.core.store import REPOSITORY, data_path
 from lib.llm.request import Kind
@@ -18,6 +17,7 @@ from lib.llm.request import Kind
 SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit
 _ENOUGH = 20  # replies, if all are cut, that stop the run
+_MOST_SHORTENED = 0.05  # of the calls of a stage: prompts that the endpoint has not read whole
 _EARLY = 17.5  # failures above max_failed_share that stop a run before its last call
 
 
@@ -32,14 +32,13 @@ class Tally:
     unserved: int = 0  # of the failed calls, those that only the endpoint can be blamed for
     kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
     models: Counter = field(default_factory=Counter)  # that answered, as the endpoint names them
-    uncounted: int = 0  # new replies without a plausible count of tokens
     cut: int = 0  # replies that are cut at the length limit, cached ones included
+    shortened: int = 0  # prompts that were not read whole, those of cached replies included
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
     usd: float | None = 0.0  # of this run, estimates included
     usd_estimated: float = 0.0  # worst cases of calls lost and of replies without a usage
-    usd_others: float = 0.0  # of all other runs of this stage, and reserved by those
 
 
 @pydantic.dataclasses.dataclass(config=pydantic.ConfigDict(extra="forbid"))
@@ -51,18 +50,17 @@ class Calls:
 
     cache: Path  # SQLite file, one per study
     stage: str = ""  # shares max_cost_usd with all runs of the same stage, such as those of arms
-    max_cost_usd: float | None = Field(default=None, gt=0)  # that the stage may cost over all runs
+    max_cost_usd: PositiveFloat | None = None  # that the stage may cost over all runs
     mode: Literal["direct", "batch"] = "direct"  # batch: half the price, done within a day
-    concurrency: int = Field(default=32, gt=0)  # simultaneous calls
+    concurrency: PositiveInt = 32  # simultaneous calls
     max_failed_share: float = Field(default=0.1, ge=0, le=1)  # of all calls: stop above it
     retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
-    timeout_seconds: float = 600.0  # per call, from sending to the complete reply
-    poll_seconds: float = 30.0  # between two polls of a batch
     tally: Tally = field(default_factory=Tally, init=False)
     run: str = field(default_factory=lambda: uuid4().hex, init=False)  # its row of the money spent
 
     def __str__(self) -> str:
         tally = self.tally
+        money = f"{dollars(tally.usd)}, {dollars(tally.usd_estimated)} of it an estimate"
         kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.kinds.items()))
         models = ", ".join(f"{name} ({n:,})" for name, n in tally.models.most_common(9))
         parts = {
@@ -70,29 +68,13 @@ class Calls:
             f"{tally.kinds.total()} truncated or refused ({kinds}): retry lists the kinds to ask "
             "for again": kinds,
             f"answered by {models}": models,
-            f"{tally.uncounted} without a plausible count of tokens, which is "
-            "estimated": tally.uncounted,
+            f"{tally.shortened} prompts not read whole": tally.shortened,
             f"{tally.lost} lost in transit or unreadable, which may be charged": tally.lost,
-            f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out; "
-            f"{self._money()}": tally.new or tally.lost,
+            f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out; {money}": (
+                tally.new or tally.lost
+            ),
         }
         return "; ".join(part for part, is_worth_saying in parts.items() if is_worth_saying)
-
-    def _money(self) -> str:
-        tally, text = self.tally, dollars(self.tally.usd)
-        if tally.usd and tally.usd_estimated:
-            text += f", {tally.usd_estimated / tally.usd:.0%} of it an estimate (worst case)"
-        if tally.usd_others:
-            text += f", after {dollars(tally.usd_others)} in other runs of the stage"
-        return text
-
-    def spent(self) -> float:
-        """Return the dollars that the stage has cost over all runs."""
-        return (self.tally.usd or 0.0) + self.tally.usd_others
-
-    def exceeds(self, usd: float) -> bool:
-        """True if `usd` more than what is spent are over the limit."""
-        return self.spent() + usd > (self.max_cost_usd or math.inf)
 
     def failing(self, last: str) -> str:
         """Return why the stage's failures, the `last` of them named, stop it; else "".
@@ -111,21 +93,19 @@ class Calls:
             f"max_failed_share is {share:g}, the last with: {last}"
         )
 
-    def all_cut(self, max_tokens: int) -> str:
-        """Return why a run stops in which the limit of tokens cuts every reply, else ""."""
-        n = self.tally.new + self.tally.cached
-        if self.tally.cut < n or n < _ENOUGH or self.max_failed_share == 1:
+    def useless(self, max_tokens: int) -> str:
+        """Return why a run stops whose replies are all cut, or whose prompts are; else ""."""
+        tally, n = self.tally, self.tally.new + self.tally.cached
+        if tally.shortened > _MOST_SHORTENED * tally.asked:
+            return (
+                f"the endpoint has read only a part of {tally.shortened} prompts and says nothing: "
+                "raise its context window (num_ctx, max_model_len), or send less"
+            )
+        if tally.cut < n or n < _ENOUGH or self.max_failed_share == 1:
             return ""
         return (
             f"all of the first {n} replies are cut at the length limit, the last at "
             f"{max_tokens} tokens: raise it, or set max_failed_share to 1"
-        )
-
-    def out_of_money(self) -> str:
-        """Return the reason for stopping at the cost limit."""
-        return (
-            f"the next call could exceed max_cost_usd = {dollars(self.max_cost_usd)} "
-            f"({dollars(self.spent())} are spent over all runs): raise it to continue"
         )
 
 

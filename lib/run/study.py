@@ -33,8 +33,7 @@ from lib.llm.__main__ import import_from
 from lib.llm.budget import check_price
 from lib.llm.cache import Cache
 from lib.llm.calls import calls_for, dollars
-from lib.llm.direct import fault_of, fault_of_reply
-from lib.llm.request import Endpoint, endpoint
+from lib.llm.request import endpoint
 from lib.report import ending
 from lib.run.config import (
     BASE_VARIABLE,
@@ -88,7 +87,7 @@ def announce(study: AnyStudy) -> None:
         stops = f"stops before {dollars(limit)} over all runs"
         print(f"{stage}: {model}, {costs}; ", end="")
         print("without a limit: max_cost_usd is null" if limit is None else stops, flush=True)
-    trouble = asyncio.run(_trouble(endpoint())) if stages else ""
+    trouble = _trouble() if stages else ""
     if trouble and not data_path(study.name, "llm.sqlite").exists():
         raise Stopped(
             f"{trouble}. {', '.join(stage for stage, _ in stages)} would call a model; "
@@ -109,26 +108,12 @@ def _import_replies(study: AnyStudy) -> None:
         import_from(cache, file)
 
 
-async def _trouble(at: Endpoint | None) -> str:
-    if not at:
+def _trouble() -> str:
+    if not (at := endpoint()):
         return "no key is set: set OPENAI_API_KEY in the environment or in .env"
-    import aiohttp
+    from lib.llm.direct import trouble  # openai's client takes half a second
 
-    try:
-        async with (
-            at.client() as client,
-            at.session(client) as http,
-            asyncio.timeout(30),
-            http.get(f"{at.url}/models", allow_redirects=False) as got,
-        ):
-            text = await got.text(errors="replace")
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        return fault_of(error).reason
-    if got.status == 404:
-        print("the endpoint has no list of models: the key is not checked yet", flush=True)
-        return ""
-    fault = fault_of_reply(got.status, text, got.headers, "", at, {})
-    return fault.stops if fault else ""
+    return asyncio.run(trouble(at))
 
 
 def locked(names: list[str]) -> list[TextIO]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 
 from lib.core.store import REPOSITORY, BadStudy, Stopped
 from lib.llm.__main__ import main
-from lib.llm.cache import Cache, _journal_for
+from lib.llm.cache import Cache
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request, endpoint
@@ -33,18 +32,6 @@ replies = complete([Request.ask(f"question {n}") for n in range(int(sys.argv[2])
                    Calls(Path(sys.argv[1]), concurrency=5))
 print("done", sum(not reply.reason for reply in replies))
 """
-
-
-@pytest.fixture
-def at(monkeypatch):
-    """Point the environment to a server: at(server)."""
-
-    def point(server: Server) -> Server:
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        return server
-
-    return point
 
 
 def prompts(n: int) -> list[Request]:
@@ -220,14 +207,7 @@ def test_money_stops_the_stage_before_the_limit_and_what_was_paid_is_kept(tmp_pa
         with pytest.raises(Stopped):
             complete(requests, "gpt-4o-mini", more)
         assert more.tally.cached == calls.tally.new and len(server.log) == calls.tally.new
-        assert more.tally.usd_others == pytest.approx(spent), "the limit is for all runs"
         asked = len(server.log)
-        with pytest.raises(Stopped, match="Nothing was spent"):
-            complete(
-                [Request.ask("word " * 90_000)],
-                "gpt-4o-mini",
-                Calls(tmp_path / "llm.sqlite", max_cost_usd=0.001),
-            )
         with pytest.raises(Stopped, match="no price"):
             complete(
                 [Request.ask("x")], "my-own-model", Calls(tmp_path / "llm.sqlite", max_cost_usd=1)
@@ -269,8 +249,11 @@ def damage(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda path: path.write_text("not a database" * 500), "file is not a database; restore"),
-        (damage, "malformed; restore .* away"),
+        (
+            lambda path: path.write_text("not a database" * 500),
+            "file is not a database; free .* restore a copy",
+        ),
+        (damage, "malformed; free .* restore a copy"),
         (lambda path: (path.unlink(), path.mkdir()), "unable to open .* move it away"),
     ],
 )
@@ -285,30 +268,43 @@ def test_a_cache_that_cannot_be_read_is_named_with_what_to_do(tmp_path, at, spoi
         assert len(server.log) == 30
 
 
-@pytest.mark.parametrize(
-    ("how", "most_lost"),
-    [
-        (lambda path: shutil.rmtree(path.parent), 0),  # 24: stored or in flight before
-        (lambda path: os.replace(shutil.copy(path, path.with_name("copy")), path), 24),
-    ],
-)
-def test_a_cache_that_is_removed_or_replaced_while_in_use_loses_no_later_reply(
-    tmp_path, at, capsys, how, most_lost
-):
-    path = tmp_path / "data" / "llm.sqlite"
+def test_a_cache_that_is_removed_while_in_use_stops_the_run(tmp_path, at):
+    path = tmp_path / "llm.sqlite"
 
     def spoil(body: dict) -> str:
         if body["messages"][0]["content"] == "question 20":
-            how(path)
+            path.rename(tmp_path / "moved")
         return echo(body)
 
     with Server(reply=spoil, latency=0.01) as server:
         at(server)
-        complete(prompts(60), "m", Calls(path, concurrency=4))
-        assert "llm.sqlite was removed while in use" in capsys.readouterr().out
-        again = Calls(path)
-        complete(prompts(60), "m", again)
-        assert again.tally.new <= most_lost
+        with pytest.raises(Stopped, match="llm.sqlite was removed while in use: put it back"):
+            complete(prompts(60), "m", Calls(path, concurrency=4))
+        assert len(server.log) < 30
+
+
+def test_replies_that_find_no_room_on_the_disk_wait_in_memory(tmp_path, at, monkeypatch, capsys):
+    monkeypatch.setattr("lib.llm.direct._ROOM_SECONDS", 3)
+    path, put, refused = tmp_path / "llm.sqlite", Cache.put, []
+
+    def full(self, entries):
+        refused.extend(entries)
+        if len(refused) <= n_full:
+            raise Stopped("database or disk is full")
+        return put(self, entries)
+
+    with Server(reply=echo, latency=0.05) as server:
+        at(server)
+        for n_full, n_lost in ((9, 0), (10**9, 8)):
+            refused.clear()
+            requests = [Request.ask(f"{n_full} {n}") for n in range(60)]
+            monkeypatch.setattr(Cache, "put", full)
+            with pytest.raises(Stopped, match="database or disk is full") as stopped:
+                complete(requests, "m", Calls(path, concurrency=8))
+            assert (f"{n_lost} replies of calls in flight" in str(stopped.value)) == bool(n_lost)
+            assert "wait in memory" in capsys.readouterr().out
+        with closing(Cache(path)) as cache:
+            assert len(cache.entries()) == len(server.log) - n_lost == 8
 
 
 READ = """
@@ -338,7 +334,7 @@ def test_a_study_whose_replies_are_all_there_is_read_from_a_read_only_checkout(t
         complete(prompts(20), "m", Calls(path))
         with closing(Cache(path)) as cache:
             if log == "open":
-                cache.renew(1)
+                cache.spend("another stage", "", 0, 0)
             ran = subprocess.run(
                 [*mounted, command + f"{sys.executable} -c '{READ}' {path}"],
                 cwd=REPOSITORY,
@@ -348,7 +344,7 @@ def test_a_study_whose_replies_are_all_there_is_read_from_a_read_only_checkout(t
             )
     first, *_, last = ran.stdout.splitlines()
     assert first.startswith("cached 20 / new 0 / failed 0"), ran.stderr
-    assert "llm.sqlite: attempt to write a readonly database; make" in last and "STUDY_ROOT" in last
+    assert "Read-only file system" in last and "STUDY_ROOT" in last
     assert len(server.log) == 20
 
 
@@ -420,60 +416,6 @@ def test_stages_that_start_at_once_open_a_new_cache_together(tmp_path):
         stage.stdin.write(f"{start}\n")
         stage.stdin.flush()
     assert [stage.wait(timeout=120) for stage in stages] == [0, 0, 0]
-
-
-def test_a_cache_on_a_disk_that_machines_share_has_no_wal(tmp_path, monkeypatch):
-    assert _journal_for(Path("/proc/self")) == "truncate", "no file system of one machine"
-    with closing(Cache(tmp_path / "wal")) as cache:
-        assert cache.database.execute("pragma journal_mode").fetchone() == ("wal",)
-    monkeypatch.setattr("lib.llm.cache._journal_for", lambda folder: "truncate")
-    with closing(Cache(tmp_path / "wal")) as cache:
-        assert cache.database.execute("pragma journal_mode").fetchone() == ("truncate",)
-
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from lib.llm.cache import Cache
-cache = Cache(Path(sys.argv[1]))
-print(cache.claim("k", 1000), cache.me, flush=True)
-time.sleep(float(sys.argv[2]))
-"""
-
-
-def test_claim_ends_with_its_process_even_if_another_has_its_id(tmp_path, capsys):
-    cache = Cache(tmp_path / "llm.sqlite")
-
-    def holder(seconds: int) -> subprocess.Popen:
-        return subprocess.Popen(
-            [sys.executable, "-c", HOLD, cache.path, str(seconds)],
-            cwd=REPOSITORY,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    assert holder(0).communicate()[0].startswith("True")
-    assert cache.claim("k", 1000)  # it has ended
-    with holder(100) as process:
-        said, machine, pid, start = process.stdout.readline().split()
-        assert (said, int(pid)) == ("False", process.pid)  # ours is alive
-
-        def claimed_after(holder: str) -> bool:
-            cache.database.execute(
-                "insert or replace into claims values ('k', ?, ?)", (holder, time.time() + 1000)
-            )
-            return cache.claim("k", 1000)
-
-        assert not claimed_after(f"{machine} {pid} {start}")
-        assert claimed_after(f"{machine} {pid} {int(start) - 1}")  # killed; its id is used again
-        for _ in range(2):
-            assert not claimed_after(f"another-{machine} {pid} {start}")  # nobody can see it here
-        assert capsys.readouterr().out.count(f"another machine (another-{machine} {pid} ") == 1
-        process.kill()
-        deadline = time.monotonic() + 10
-        while not claimed_after(f"{machine} {pid} {start}") and time.monotonic() < deadline:
-            time.sleep(0.01)  # killed, but not waited for
-        assert cache.database.execute("select holder from claims").fetchone() == (cache.me,)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -15,17 +15,6 @@ from lib.llm.request import Request
 from tests.llm_server import Server
 
 
-@pytest.fixture
-def at(monkeypatch):
-    """Point the environment to a server: at(server)."""
-
-    def point(server: Server) -> None:
-        monkeypatch.setenv("OPENAI_API_KEY", "a-key-for-tests")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-
-    return point
-
-
 @pytest.mark.parametrize("fault", ["400", "403"])  # a gateway filters one prompt with 403
 def test_a_stage_with_a_few_permanent_failures_completes_however_often_it_is_run(
     tmp_path, at, fault
@@ -69,12 +58,12 @@ def test_prompts_that_fail_stop_no_stage_that_may_have_as_many(tmp_path, at, pla
 
 @pytest.mark.parametrize(
     ("fault", "says"),
-    [("400", "21 of 200 calls failed"), ("503", "20 of the first 20 calls failed")],
+    [("400", "21 of 200 calls failed"), ("503", "of the first .* calls failed")],
 )
 def test_a_stage_in_which_every_call_fails_stops_when_it_cannot_pass_or_nothing_is_served(
     tmp_path, at, monkeypatch, fault, says
 ):
-    monkeypatch.setattr("lib.llm.direct.MOST_TRIES", 2)
+    monkeypatch.setattr("lib.llm.wire.MOST_TRIES", 2)
     with Server(faults=lambda number, body: fault) as server:
         at(server)
         with pytest.raises(Stopped, match=says):
@@ -104,22 +93,36 @@ def test_a_run_in_which_the_limit_cuts_every_reply_stops_unless_all_may_fail(tmp
 
 
 @pytest.mark.parametrize("fault", ["html", "broken", "empty", "no-choices"])
-def test_an_unreadable_reply_with_status_200_is_paid_twice_and_again_only_by_retry(
-    tmp_path, at, fault
-):
+def test_what_is_no_completion_is_asked_for_twice_and_counted_as_paid(tmp_path, at, fault):
     with Server() as server:
         at(server)
         calls = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
         (reply,) = complete([Request.ask(f"fault:{fault}")], "m", calls)
-        assert reply.reason and len(server.log) == calls.tally.lost == 2
-        again = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
-        (reply,) = complete([Request.ask(f"fault:{fault}")], "m", again)
-        assert reply.kind == "unreadable" and again.tally.failed == 1 and len(server.log) == 2
+        assert reply.kind == "unreadable" and len(server.log) == calls.tally.lost == 2
         with pytest.raises(Stopped, match="1 of 1 calls failed"):
             complete([Request.ask(f"fault:{fault}")], "m", Calls(tmp_path / "llm.sqlite"))
-        again = Calls(tmp_path / "llm.sqlite", max_failed_share=1, retry=["unreadable"])
-        complete([Request.ask(f"fault:{fault}")], "m", again)
-        assert len(server.log) == 3
+
+
+def test_calls_that_a_filter_refuses_stop_no_stage_however_small(tmp_path, at):
+    with Server(faults=lambda number, body: "400-filter" if number == 1 else None) as server:
+        at(server)
+        calls = Calls(tmp_path / "llm.sqlite", concurrency=1)
+        first, second = complete([Request.ask("one"), Request.ask("two")], "m", calls)
+        assert (first.kind, second.reason) == ("filtered", "") and "1 filtered" in str(calls)
+
+
+def test_a_stage_whose_prompts_are_cut_silently_says_so_once_and_stops(tmp_path, at, capsys):
+    def short(body: dict) -> dict:
+        return {"usage": {"prompt_tokens": 2050, "completion_tokens": 12}}
+
+    with Server(reply=short) as server:
+        at(server)
+        requests = [Request.ask(f"{n} " + "some words " * 4000) for n in range(40)]
+        for n_sent in (3, 3):
+            with pytest.raises(Stopped, match="read only a part of 3 prompts"):
+                complete(requests, "m", Calls(tmp_path / "llm.sqlite", concurrency=1))
+            assert len(server.log) == n_sent
+        assert capsys.readouterr().out.count("2,050 tokens of a longer prompt") == 1
 
 
 KINDS = {

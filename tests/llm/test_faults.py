@@ -73,10 +73,11 @@ def test_unusual_replies_are_read_at_the_first_call(ask):
         assert len(server.log) == len(prompts) == calls.tally.new
 
 
-def test_transient_faults_are_retried_and_every_row_has_its_own_text(ask):
+def test_transient_faults_are_retried_and_every_row_has_its_own_text(ask, monkeypatch):
     prompts = mixed(PASSING, " once")
     with Server() as server:
-        replies, calls = ask(server, prompts, timeout_seconds=1.5)
+        monkeypatch.setattr("lib.llm.direct.TIMEOUT_SECONDS", 1.5)
+        replies, calls = ask(server, prompts)
         assert replies == [intact(prompt) for prompt in prompts]
         assert (calls.tally.new, calls.tally.failed) == (len(prompts), 0)
         asked = Counter(call.prompt for call in server.log)
@@ -106,7 +107,7 @@ def test_what_would_fail_every_call_stops_the_run_at_the_first_replies(ask, faul
 
 
 def test_calls_pass_through_a_proxy_and_what_it_stops_is_not_counted_as_paid(ask, monkeypatch):
-    monkeypatch.setattr("lib.llm.direct.MOST_TRIES", 2)
+    monkeypatch.setattr("lib.llm.wire.MOST_TRIES", 2)
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with Server() as gone:
@@ -141,11 +142,12 @@ from lib.llm.complete import complete
 from lib.llm.request import Request
 from lib.llm.__main__ import main
 from lib.llm.request import endpoint
-import lib.llm.direct
-lib.llm.direct.MOST_TRIES = lib.llm.direct.MOST_THROTTLED = 2
+import lib.llm.batch, lib.llm.direct, lib.llm.wire
+lib.llm.wire.MOST_TRIES = lib.llm.wire.MOST_THROTTLED = 2
+lib.llm.batch.POLL_SECONDS, lib.llm.direct.TIMEOUT_SECONDS = 0.1, 1
 
 def ask(prompts, **settings):
-    calls = Calls(cache, timeout_seconds=1, max_failed_share=1.0, poll_seconds=0.1, **settings)
+    calls = Calls(cache, max_failed_share=1.0, **settings)
     try:
         print(complete([Request.ask(prompt) for prompt in prompts], "m", calls), calls)
     except Stopped:

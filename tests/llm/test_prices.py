@@ -63,7 +63,6 @@ def test_a_model_without_a_row_has_no_price(model: str) -> None:
         ("a,1,,2,50,,,2026-11-21,s", "batch_factor\n.*'50'"),
         ("a,1,,2,,,,yesterday,s", "as_of\n.*'yesterday'"),
         ("a,1,2,,,2026-11-21,s", "output_usd_per_million\n +Field required"),
-        ("a,1,,2,,,,2026-11-21,s\na,1,,2,,,,2026-11-21,s", "'a' has two rows"),
     ],
 )
 def test_a_bad_row_is_an_error_that_names_its_column(tmp_path: Path, rows, complaint) -> None:
