@@ -5,7 +5,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from uuid import uuid4
@@ -94,7 +94,8 @@ class Cache:
         # WAL: readers never wait for a writer. NORMAL: safe against a killed process; a power
         # cut may lose the last replies, never the file.
         for statement in ("pragma synchronous = normal", *_SCHEMA.split(";")[version * 99 :]):
-            self._do(statement)
+            with suppress(Stopped):  # another process does the same; a file that is damaged says so
+                self._do(statement)
         self.inode = path.stat().st_ino
 
     def _do(self, statement: str, values: Sequence[object] = ()) -> list[tuple]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import httpx2
 import openai
@@ -44,7 +44,8 @@ class _Http(openai.DefaultAioHttpClient):
         while run and not run.stopped and (wait := run.next - time.monotonic()) > 0:
             await asyncio.sleep(min(wait, 1.0))
         is_last = run and run.stopped
-        got, read = httpx2.Response(500, request=request), cast(Any, Fault("not sent"))
+        read: Any = Fault("not sent")
+        got = httpx2.Response(500, request=request)
         try:
             if not is_last:
                 got = await self._fetch(request, most)
@@ -250,7 +251,7 @@ class Direct(Budget):
                     self.at.without_key(raw),
                     *reply.usage,
                     reply.finish_reason,
-                    round(time.time() - start, 3),
+                    time.time() - start,
                     datetime.fromtimestamp(start, UTC).isoformat(timespec="milliseconds"),
                     self.at.scrubbed(printable(request_id)),
                     "batch" if batch else "direct",
