@@ -123,7 +123,7 @@ class Budget:
         most = sum(self.worst(request, is_batch) for request in waiting)
         text = (
             f"{self.model}: {n_requests:,} calls, {cached:,} cached ({cached / n_requests:.0%}), "
-            f"{len(waiting):,} to send {'in batches' if is_batch else 'directly'}; "
+            f"{len(waiting):,} to send ({'in batches' if is_batch else 'directly'}); "
         )
         if self.price is None:
             return f"{text}price unknown (add the model to lib/llm/prices.csv)"
