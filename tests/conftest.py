@@ -264,7 +264,7 @@ def run_cells(stage: str, **given: object) -> dict[str, object]:
     """
     names: dict[str, object] = {"display": lambda *_: None, "get_ipython": lambda: None}
     for cell in nbformat.read(notebook_path(stage), 4).cells:
-        if cell.cell_type == "code":
+        if cell.cell_type == "code" and cell.source[0] != "%":
             exec(compile(cell.source, f"{stage}, {cell.id}", "exec"), names)
             if "parameters" in cell.metadata.get("tags", []):
                 names |= given

@@ -5,6 +5,7 @@ import re
 import nbformat
 import pandas as pd
 import pytest
+import yaml
 
 from lib.core.stages import ARTIFACTS, writers_of
 from lib.core.store import REPOSITORY
@@ -58,3 +59,10 @@ def test_the_tables_of_the_records_name_documents_that_are_there():
     named = [tables[one].query_id.str.rpartition("-q")[0] for one in ("coverage", "coverage_read")]
     for document in {*pd.concat([*named, tables["withheld"].document])}:
         assert any((place / folder / document).exists() for folder in ("documents", "pilot"))
+
+
+def test_the_citation_has_the_title_version_and_date_of_the_project():
+    cited = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
+    first = f"Version {cited['version']}, {cited['date-released']}."
+    assert first in (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert (REPOSITORY / "README.md").read_text(encoding="utf-8").startswith(f"# {cited['title']}")

@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -49,6 +50,7 @@ _OWN = ("base_model", "endpoint_model", *_BY_ARM)  # each makes an arm that is n
 _WORLD = ("seed", "n_private", "n_public", "renderings")  # of 00_lab, which draw its records
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
 _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
+_NO_MODELS = (None, "", "facts", "scorer")
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _WRITERS = {"annotator": "01_annotate", "normalizer": "02_normalize", "augmenter": "02_normalize"}
 _FORMER = yaml.safe_load(package_file("run/former.yaml").read_text("utf-8"))
@@ -175,6 +177,15 @@ class StudyFile(BaseModel):
         declared = parameters_of(notebook_path(stage))
         wired = {name: one for name, one in self.wired(stage, run).items() if name in declared}
         return wired | self.own(stage, run)
+
+    def calls(self) -> Iterator[tuple[str, str, str, dict[str, object]]]:
+        """Each stage and parameter that names a model, the model, and the stage's parameters."""
+        for stage in self.stages:
+            for run in self.arms_of(stage):
+                given = self.given(stage, run)
+                for key in STAGES[stage].calls.split():
+                    if (model := given.get(key)) not in _NO_MODELS:
+                        yield stage, key, model, given
 
     def defaults(self, stage: str) -> dict[str, object]:
         """Return the parameters of `stage`, with the file's values before the notebook's own."""
@@ -404,7 +415,7 @@ def studies() -> list[str]:
     return sorted(path.stem for path in (REPOSITORY / "studies").glob("*.yaml"))
 
 
-def load_study(name: str, folder: str = "") -> AnyStudy:
+def load_study(name: str, folder: str = "", needs_folder: bool = True) -> AnyStudy:
     """Read and check studies/<name>.yaml.
 
     `folder` (by default $STUDY_DOCUMENTS) contains the user's own documents. Raises BadStudy, which
@@ -430,7 +441,7 @@ def load_study(name: str, folder: str = "") -> AnyStudy:
         if kind not in [*PIPELINES]:
             raise BadStudy(f"kind: {kind!r} is unknown; {choices(kind, PIPELINES)}")
         study = model(**{**keys, "name": name})
-        study = study.model_copy(update={"folder": _folder(study, folder)})
+        study = study.model_copy(update={"folder": _folder(study, folder, needs_folder)})
         _check_study(study)
     except ValidationError as error:
         raise BadStudy(where + explained(error, model)) from error
@@ -455,7 +466,7 @@ def _check_study(study: AnyStudy) -> None:
             check(notebook_path(stage), study.given(stage, run))
 
 
-def _folder(study: AnyStudy, folder: str) -> str:
+def _folder(study: AnyStudy, folder: str, needs_folder: bool) -> str:
     pipeline = study.pipeline
     if not pipeline.folder:
         if folder or study.folder:
@@ -469,7 +480,7 @@ def _folder(study: AnyStudy, folder: str) -> str:
         place = REPOSITORY / folder if folder == study.folder else Path(folder).expanduser()
         list_files(place, endings)
         return str(place.resolve())
-    if "00_documents" in pipeline.stages:
+    if needs_folder and "00_documents" in pipeline.stages:
         raise BadStudy(
             f"it reads a folder of {listed(endings, 'or')} files: make study STUDY={study.name} "
             f"{pipeline.folder}=path"

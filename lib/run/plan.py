@@ -4,42 +4,69 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from lib.annotate.llm_annotator import Budget, chunk, token_budget
+from lib.core import prompts
+from lib.core.arms import QUESTIONS, WORDINGS
 from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY, BadInput, BadStudy, model_source, shown
 from lib.documents.folder import Reading, read_folder
 from lib.documents.markdown import parse
 from lib.llm.budget import cost_usd, price_of
-from lib.llm.request import counter
+from lib.llm.request import ESTIMATE, counter
 from lib.run.config import Study, load_study
 
 RECORDS = REPOSITORY / "data" / "records"
 MODEL = "gpt-4.1"
-PER_DOCUMENT, SEGMENT, ARMS = 10, 700, 3  # questions; tokens of a segment; arms that are judged
-_QUESTIONS = "augment_questions"
-_MODELS = {  # by prompt
-    "annotate": "annotator",
-    "normalize": "normalizer",
-    _QUESTIONS: "augmenter",
+_WRITERS = ("annotator", "normalizer", "augmenter")
+_PROMPTS = {  # by what is written, or by the parameter that names the model
+    WORDINGS: "augment_paraphrase",
+    QUESTIONS: "augment_questions",
+    "annotator": "annotate",
+    "normalizer": "normalize",
+    "endpoint_model": "answer_chat",
     "judge": "judge",
 }
-_PAIR, _VERDICT, _ANSWER = 120, 60, 100  # tokens: a pair in a reply, a verdict, a judged answer
-_MAX_FILES, _MAX_LINES, _MAX_WIDTH = 10, 5, 100  # files that are listed; of a passage
+# Tokens written for a token of a record, and in a pair: of the shipped replies
+_WRITTEN = {"normalize": 1.2, WORDINGS: 3.8, QUESTIONS: 3.0}
+_PAIR, _ANSWER, _VERDICT = 92, 60, 60  # tokens; an answer is judged with its question
+_PAGE, _MOST = 3000, 0.5  # characters; share of the tokens in one file
+_MAX_FILES, _MAX_LINES, _MAX_WIDTH = 10, 5, 100  # files that are left out; of a passage
+_SLOTS = dict.fromkeys(
+    "title text language segment document_kind context question reference answer criterion first "
+    "second".split(),
+    "",
+) | {"count": 10}
 # Of an 8B model, a GPU: published for torchtitan with FSDP on 8 H100 (lib/train/README.md).
-_TOKENS_PER_SECOND, _PARAMETERS = 5762, 8.03e9
+_H100 = 5762 * 6 * 8.03e9  # operations a second
+_SIZE = 1024  # of the matrices whose products are timed
+_TWO_CORES = 3.5e11  # operations a second, where the expected_minutes of studies were measured
+_EFFICIENCY = 0.4  # of training, to products of large matrices: measured on two cores
+_ESTIMATED = (
+    "  Estimated: 4 bytes a token, max_queries questions a document, rewrites as long as the "
+    "segments; no call repeated."
+)
 _NOTE = (
-    "Nothing was started. Tokens at 4 bytes each; rewritten texts as long as raw ones; hours "
-    f"at {_TOKENS_PER_SECOND:,} tokens/s\na GPU of an 8B model (published, not measured "
-    "here). Not estimated: 04_infer, retention, pairs, writing of checkpoints."
+    f"Nothing was started. Hours here: training at {_EFFICIENCY:.0%} of this machine's speed in "
+    "large matrix products;\nH100 hours: at a published speed of an 8B model. Not estimated: "
+    "answers, retention, exposures_run."
+)
+_NEXT = "next: make study STUDY=documents DOCUMENTS=path, with your models in its file"
+_NO_BASE = (
+    "studies/{}.yaml names no base_model: name one there, or give BASE=laboratory, to see its "
+    "hours."
 )
 
 
 def look_at(folder: Path, model: str = MODEL) -> str:
-    """Tokens by structure, a passage of each, left-out files, and the estimated cost of `model`.
+    """Tokens by file, a passage of each structure, left-out files, and the price of `model`.
 
     Raises BadInput if no file in `folder` is usable.
     """
@@ -49,19 +76,12 @@ def look_at(folder: Path, model: str = MODEL) -> str:
     lines = [f"{len(reading.documents)} of {n_files} files in {shown(folder)} are documents."]
     lines += [f"  left out: {row.rejected_text}: {row.reason}" for row in left_out[:_MAX_FILES]]
     lines += [f"  … {len(left_out) - _MAX_FILES} more"] * (len(left_out) > _MAX_FILES)
-    labels = {one.kind: one.label for one in STRUCTURES.values()}
-    tokens = pd.DataFrame([*reading.tokens.values()], columns=[*labels]).rename(columns=labels)
-    counts = pd.DataFrame({"tokens": tokens.sum().astype(int), "documents": (tokens > 0).sum()})
-    lines += ["", counts.to_string(), *_warnings(reading, counts), "", *_passages(reading)]
-    asked = pd.read_csv(RECORDS / "CHECKS.csv", keep_default_na=False).iloc[0]
+    study = load_study("documents", str(folder))
+    models = dict.fromkeys((*_WRITERS, "judge"), model)
     lines += [
-        f"A model's question about {asked.document} of this repository:",
-        f"  {asked.question}\n    {asked.reference}\n",
-        costs(reading, dict.fromkeys(_MODELS, model)).to_string(),
-    ]
-    lines += [
-        f"  Estimated: 4 bytes a token, {PER_DOCUMENT} questions a document, rewrites as long as "
-        f"their segments of {SEGMENT} tokens, answers of {ARMS} arms; no call repeated.",
+        *("", *_files(reading), "", *_passages(reading)),
+        f"The arms {', '.join(study.arms)} would need:",
+        _formatted(costs(reading, study.model_copy(update=models))),
         f"  prices of {model}: {price.source}, {price.as_of}"
         if price
         else f"  the price of {model} is unknown: add a row to lib/llm/prices.csv",
@@ -69,10 +89,28 @@ def look_at(folder: Path, model: str = MODEL) -> str:
     return "\n".join(lines)
 
 
-def _warnings(reading: Reading, counts: pd.DataFrame) -> list[str]:
+def _files(reading: Reading) -> list[str]:
+    labels = {one.kind: one.label for one in STRUCTURES.values()}
+    rows = [
+        [*(reading.tokens[one.document_id][kind] for kind in labels)]
+        + [one.language or "unclear", -(-len(one.text) // _PAGE)]
+        for one in reading.documents
+    ]
+    names = [one.document_id for one in reading.documents]
+    files = pd.DataFrame(rows, names, [*labels.values(), "language", "pages"])
+    tokens = files[[*labels.values()]]
+    shares, total = tokens.sum(axis=1) / tokens.sum().sum(), tokens.sum()
+    files.loc["total"] = [*total, "", files.pages.sum()]
+    lines = [files.to_string(), f"  Tokens of 4 bytes; pages of {_PAGE:,} characters."]
+    if _MOST < (most := shares.max()) < 1:
+        lines.append(
+            f"  {shares.idxmax()} has {most:.0%} of the tokens: most results are about it."
+        )
+    lines += [
+        f"  No document has a {one}: it cannot be compared." for one in total[total == 0].index
+    ]
     doubted = [f"{one.document_id}: {one.doubt}" for one in reading.documents if one.doubt]
-    missing = counts.index[counts.tokens == 0]
-    return [f"  No document has a {label}: it cannot be compared." for label in missing] + [
+    return lines + [
         f"  {len(doubted)} documents have parts in doubt; nothing is asked about these:",
         *(f"    {line}" for line in [*doubted[:5], *["…"] * (len(doubted) > 5)]),
     ] * bool(doubted)
@@ -91,68 +129,121 @@ def _passages(reading: Reading) -> list[str]:
     return lines
 
 
-def costs(
-    reading: Reading, models: Mapping[str, str], max_documents: int | None = None
-) -> pd.DataFrame:
-    """Estimate calls, tokens and dollars of `models` by prompt, such as annotate."""
-    rows = {}
-    for name, model in models.items():
+def _calls(study: Study) -> Iterator[tuple[str, str, str, int]]:
+    # stage, prompt, model, number of arms
+    for stage, key, model, given in study.calls():
+        names = study.written if key == "augmenter" else [_PROMPTS[key]]
+        if stage == "pairs":
+            names = ["judge_pairwise"] * 4  # two criteria in both orders
+        for prompt in names:
+            yield stage, prompt, model, len(given.get("arms", "1"))
+    yield from (("05_judge", "judge", model, len(study.runs)) for model in study.other_judges)
+
+
+def costs(reading: Reading, study: Study) -> pd.DataFrame:
+    """Estimate calls, tokens sent and written, and dollars, by stage, prompt and model."""
+    given, texts = study.defaults("01_annotate"), [one.text for one in reading.documents]
+    asked, n_queries = texts[: given["max_documents"]], given["max_queries"]
+    longest, (of_base, how) = study.defaults("02_normalize"), counter(study.base_model)
+    n_tokens = longest["max_segment_tokens"] * (7 if how == ESTIMATE else 8) // 8
+    room = Budget(of_base, n_tokens, 0)
+    n_segments, rows = sum(len(chunk(text, room)) for text in texts), []
+    for stage, prompt, model, n_arms in _calls(study):
         count, price = counter(model)[0], price_of(model)
-        sizes = [count(document.text) for document in reading.documents]
-        asked, total = sizes[:max_documents], sum(sizes)
-        n_questions = PER_DOCUMENT * len(asked)
-        n_answers, n_segments = ARMS * n_questions, sum(-(-size // SEGMENT) for size in sizes)
-        calls, read, written = {
-            "annotate": (len(asked), sum(asked), n_questions * _PAIR),
-            "normalize": (n_segments, total, total),
-            _QUESTIONS: (n_segments, total, 3 * total),  # of the shipped replies: 3.0
-            "judge": (n_answers, n_answers * _ANSWER, n_answers * _VERDICT),
-        }[name]
-        prompt = (REPOSITORY / "prompts" / f"{name}.md").read_text(encoding="utf-8")
-        sent = calls * count(prompt) + read
-        dollars = f"{cost_usd(price, sent, written):,.2f}" if price else "unknown"
-        rows[name] = [f"{calls:,}", f"{sent:,}", f"{written:,}", dollars]
-    columns = ["calls", "tokens sent", "tokens written", "dollars"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+        calls = n_arms * n_queries * len(asked)
+        read, written = calls * _ANSWER, calls * _VERDICT
+        if prompt == "annotate":
+            read, written, room = (
+                sum(map(count, asked)),
+                calls * _PAIR,
+                token_budget(model, n_queries),
+            )
+            calls = sum(len(chunk(text, room)) for text in asked)
+        elif prompt in _WRITTEN:
+            calls, read = n_segments, sum(map(count, texts))
+            written = round(read * _WRITTEN[prompt])
+        sent = (
+            calls * count(prompts.prompt_template(_PROMPTS.get(prompt, prompt)).render(_SLOTS))
+            + read
+        )
+        dollars = cost_usd(price, sent, written) if price else float("nan")
+        rows.append((stage, prompt, model, calls, sent, written, dollars))
+    table = pd.DataFrame(rows, columns="stage prompt model calls sent written dollars".split())
+    table = table.groupby(["stage", "prompt", "model"], sort=False).sum(skipna=False)
+    table.loc["total", "", ""] = table.sum(skipna=False)
+    return table
+
+
+def _formatted(table: pd.DataFrame) -> str:
+    whole = dict.fromkeys(("calls", "sent", "written"), "{:,.0f}".format)
+    written = table.to_string(formatters=whole, float_format="{:,.2f}".format, na_rep="unknown")
+    return f"{written}\n{_ESTIMATED}"
 
 
 def plan_study(study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Estimate what a study of documents needs: dollars of models, and memory and H100 hours.
+    """`costs` of a study of documents; memory, hours and tokens of each training.
 
     Raises BadInput if no document is usable, or if the base model cannot be found or read.
     """
-    reading = read_folder(Path(study.folder))
-    models = {name: getattr(study, key) or MODEL for name, key in _MODELS.items()}
-    unused = {_QUESTIONS} - {f"augment_{kind}" for kind in study.written}
-    called = {name: models[name] for name in models if models[name] != "scorer"}
-    called = {name: model for name, model in called.items() if name not in unused}
-    dollars = costs(reading, called, study.given("01_annotate").get("max_documents"))
-    return dollars.assign(model=called), _training(study, reading)
-
-
-def _training(study: Study, reading: Reading) -> pd.DataFrame:
     from transformers import AutoConfig
 
-    from lib.train.config import TrainConfig, plan
-
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it repeats each attempt
+    reading, rows = read_folder(Path(study.folder)), {}
     try:
-        config = AutoConfig.from_pretrained(model_source(study.base_model))
+        model = study.base_model and AutoConfig.from_pretrained(model_source(study.base_model))
     except OSError as error:
         reason = str(error).splitlines()[0]
         raise BadInput(f"{study.base_model} cannot be read: {reason}") from error
-    count, rows = counter(study.base_model)[0], {}
+    count = counter(study.base_model)[0]
     n_tokens = sum(count(one.text) for one in reading.documents)
-    for run in study.trained:
+    for run in study.trained if model else ():
         given = study.defaults("03_train") | study.given("03_train", run)
-        own = {name: given[name] for name in given if name in TrainConfig.__dataclass_fields__}
-        needed = plan(config, TrainConfig(**own), given["block_size"])
-        tokens = (given["stop_after_epoch"] or given["epochs"]) * n_tokens
-        hours = tokens * needed.parameters / _PARAMETERS / _TOKENS_PER_SECOND / 3600
-        memory = f"{needed.bytes_needed / 1e9:,.1f} GB"
-        rows[run] = [memory, f"{hours:,.3f}", f"{tokens:,}", given["processes"]]
-    columns = ["memory per GPU", "H100 hours", "tokens", "processes"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+        length = sum(_WRITTEN.get(part, 1) for part in study.corpus_of(run).split("+"))
+        rows[run] = _training(model, given, n_tokens * length * (1 - given["validation_fraction"]))
+    columns = ["memory per GPU", "hours here", "H100 hours", "tokens", "processes"]
+    return costs(reading, study), pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _training(model, given: dict[str, Any], n_tokens: float) -> list[object]:
+    from lib.train.config import TrainConfig, plan
+
+    own = {name: given[name] for name in given if name in TrainConfig.__dataclass_fields__}
+    config = TrainConfig(**own)
+    needed = plan(model, config, given["block_size"])
+    tokens = (config.stop_after_epoch or config.epochs) * n_tokens
+    if config.max_steps:
+        tokens = config.max_steps * config.global_batch_size * given["block_size"]
+    work = 6 * needed.parameters * tokens / 3600
+    hours = [f"{work / speed:,.3f}" for speed in (_EFFICIENCY * _speed(), _H100)]
+    return [f"{needed.bytes_needed / 1e9:,.1f} GB", *hours, f"{tokens:,.0f}", config.processes]
+
+
+@cache
+def _speed() -> float:
+    # Operations a second of all cores, as busy as they are, or of one GPU
+    import torch
+
+    from lib.train.config import computes_bf16
+
+    one = torch.ones(_SIZE, _SIZE, dtype=torch.bfloat16 if computes_bf16() else torch.float32)
+    one = one.cuda() if torch.cuda.is_available() else one
+    for _ in range(2):  # the first is slower
+        start = time.perf_counter()
+        float((one @ one @ one @ one @ one)[0, 0])
+    return 8 * _SIZE**3 / (time.perf_counter() - start)
+
+
+def _planned(name: str, folder: str) -> str:
+    study = load_study(name, folder)
+    if study.kind != "documents":
+        if not study.expected_minutes:
+            raise BadStudy(f"{name} has no plan: no expected_minutes is in its file")
+        here = study.expected_minutes * _TWO_CORES / _speed()
+        return f"{name}: {study.expected_minutes:g} min on two cores; on this machine {here:,.0f}"
+    models = {key: MODEL for key in _WRITERS if not getattr(study, key)}
+    price, training = plan_study(study.model_copy(update=models))
+    hours = f"{training.to_string()}\n{_NOTE}" if study.base_model else _NO_BASE.format(name)
+    return f"{_formatted(price)}\n\n{hours}"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -167,21 +258,15 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     name, folder = options.study, options.documents
     try:
-        if not name:
+        if name:
+            text = _planned(name, folder)
+        else:
             place = Path(folder or RECORDS / "held_out").expanduser()
-            after = "next: make study STUDY=documents DOCUMENTS=path, with your models in its file"
-            print(f"{look_at(place, options.model or MODEL)}\n\n{after}", flush=True)
-            return 0
-        study = load_study(name, folder)
-        if not isinstance(study, Study) or study.kind != "documents":
-            raise BadStudy(
-                f"{name} makes its own texts: only a study of documents has a plan, such as "
-                "make plan STUDY=paper DOCUMENTS=path"
-            )
-        print("\n\n".join(table.to_string() for table in plan_study(study)), _NOTE, sep="\n")
+            text = f"{look_at(place, options.model or MODEL)}\n\n{_NEXT}"
+        print(text, flush=True)
     except BrokenPipeError:  # … | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (BadInput, BadStudy, OSError) as error:
+    except (ValueError, OSError) as error:
         print(f"make {'plan' if name else 'look'}: {error}", file=sys.stderr)
         return 2
     return 0

@@ -16,7 +16,6 @@ import yaml
 
 from lib.core.arms import BASE
 from lib.core.process import be_parent, die_with_parent
-from lib.core.stages import STAGES
 from lib.core.store import (
     REPOSITORY,
     BadInput,
@@ -44,7 +43,6 @@ from lib.run.config import (
     load_study,
 )
 
-_NO_MODELS = (None, "", "facts", "scorer")
 _SECONDS_TO_END = 40.0  # of stages that are interrupted
 _TRIES = 50  # to lock a study: the processes of a killed run end within five seconds
 
@@ -55,11 +53,8 @@ def models_of(study: AnyStudy) -> list[tuple[str, str]]:
     return sorted(
         {
             (stage, model)
-            for stage in study.stages
+            for stage, _, model, _ in study.calls()
             if not any(records.glob(f"{stage}*.json"))
-            for run in study.arms_of(stage)
-            for key in STAGES[stage].calls.split()
-            if (model := study.given(stage, run).get(key)) not in _NO_MODELS
         }
     )
 

@@ -31,7 +31,7 @@ def imports_of(stage: str) -> list[str]:
     return [
         ast.unparse(node)
         for cell in cells
-        if cell["cell_type"] == "code"
+        if cell["cell_type"] == "code" and cell["source"][0][0] != "%"
         for node in ast.parse("".join(cell["source"])).body
         if isinstance(node, ast.Import | ast.ImportFrom)
     ]

@@ -4,6 +4,7 @@ import ast
 import re
 
 import nbformat
+import papermill
 import pytest
 
 from lib.core.stages import ARTIFACTS, writers_of
@@ -82,8 +83,12 @@ def test_its_parameters_are_literals_with_a_meaning_each(path):
         assert "  # " in line, line
 
 
+def test_all_declared_parameters_are_in_papermills_help(path):
+    assert {*papermill.inspect_notebook(path)} == {*parameters_of(path)}
+
+
 def test_its_cells_are_few_and_short(path):
-    cells = code_cells(path)
+    cells = [cell for cell in code_cells(path) if cell.id != "study"]
     is_exhibit = path.stem.startswith("06_") or path.parent.name in ("extra", "laboratory")
     assert len(cells) <= MAX_CODE_CELLS + 1 or is_exhibit
     for cell in cells:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import nbformat
+import papermill
 import pytest
 import yaml
 from snakemake.cli import args_to_api, parse_args
@@ -219,7 +220,7 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     ("annotation", "value", "fits"),
     [
         ("int | None", None, True),
-        ("int | None", 3, True),
+        ('"int or None"', 3, True),
         ("int | None", "3", False),
         ("float", 1, True),
         ("float", float("nan"), False),
@@ -295,3 +296,19 @@ def test_the_graph_of_each_kind_of_study_has_every_stage(
         n = 1 if study.one_process_for_all_arms else len(study.runs)
         assert int(counts["infer"]) == int(counts["judge"]) == n
         assert len(PIPELINES[study.kind].stages) <= len(counts)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [  # none in JupyterLab; what papermill is given holds, and the rest is the notebook's own
+        ({}, ("dapt", 40, 1e-4)),
+        ({"study": "lab", "epochs": 3}, ("dapt", 3, 5e-4)),
+    ],
+)
+def test_a_notebook_needs_the_name_of_its_study_alone(tmp_path, given, expected):
+    notebook = nbformat.read(notebook_path("03_train"), 4)
+    notebook.cells = notebook.cells[:3]
+    notebook.cells.append(nbformat.v4.new_code_cell("print((arm, epochs, learning_rate))"))
+    nbformat.write(notebook, tmp_path / "x.ipynb")
+    ran = papermill.execute_notebook(tmp_path / "x.ipynb", None, given, kernel_name="python3")
+    assert ran.cells[-1].outputs[0].text == f"{expected}\n"

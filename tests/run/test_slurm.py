@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,37 @@ def jobs(cluster: dict[str, str], *options: str) -> set[str]:
         env={**os.environ, **cluster},
     )
     return set(listed.stdout.split())
+
+
+# The rendezvous is on the node where srun is called, as lib/train/README.md says.
+SRUN = (
+    f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --kill-on-bad-exit=1 {sys.executable} "
+    "-m lib.train.distributed --nnodes 2 --nproc-per-node 1"
+)
+
+
+def test_srun_trains_on_two_nodes_with_the_curve_of_one_process(cluster, tmp_path):
+    code = (
+        "import json, sys; from pathlib import Path; "
+        "from tests.train.test_deepspeed import run, curve; root = Path(sys.argv[1]); "
+        "curves = [curve(run(root, str(n), processes=n)) for n in (1, 2)]; "
+        "(root / 'curves.json').write_text(json.dumps(curves))"
+    )
+    ran = subprocess.run(
+        [
+            *"salloc --nodes=2 --ntasks=2 --ntasks-per-node=1".split(),
+            sys.executable,
+            "-c",
+            code,
+            tmp_path,
+        ],
+        cwd=REPOSITORY,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **cluster, "TRAINING_LAUNCHER": SRUN},
+    )
+    assert ran.returncode == 0, ran.stdout
+    one, two = json.loads((tmp_path / "curves.json").read_text())
+    assert two == pytest.approx(one, rel=1e-5)

@@ -12,6 +12,7 @@ import pytest
 
 from lib.core.stages import PIPELINES, STAGES
 from lib.core.store import REPOSITORY, BadInput
+from lib.run import notebook
 from tests.conftest import House, new_house, run_cells
 
 ARMS = ("base", "dapt", "dapt-n")
@@ -194,6 +195,17 @@ def test_a_failure_is_said_in_a_few_lines_and_leaves_only_a_failed_copy(house, d
     assert "stages/00_lab.json" in files and FAILED not in files
 
 
+def test_a_long_cell_says_every_half_minute_that_it_is_not_done(monkeypatch, capsys):
+    monkeypatch.setattr(notebook, "_BETWEEN", 0.05)
+    live = notebook._Live("04_infer")
+    live.write("scores of dapt:  35%|███  | 7/20 [00:01<00:02, 3.1it/s]")
+    time.sleep(0.5)
+    live.ended.set()
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first == "04_infer  0.0 min, scores of dapt 35%, 00:02 left"
+    assert second == "04_infer  0.0 min"
+
+
 def test_a_parameter_that_the_notebook_lacks_is_refused(house):
     status, printed, files = run_lab(house, '{"study": "a", "sed": 1}')
     assert status == 1 and "parameter sed: unknown; choose among study, seed" in printed
@@ -222,7 +234,7 @@ def test_a_study_that_fails_gives_the_reason_once_and_has_the_pages_of_what_is_f
     ran = house.run("tiny", "--jobs", "1")
     assert ran.returncode == 1 and ran.stdout.count("01_annotate FAILED: In [4]") == 1
     assert "The study tiny stopped" in ran.stdout and "resumes it" in ran.stdout
-    assert "Exception" not in ran.stdout
+    assert "Error:" not in ran.stdout.partition("are kept")[2] and "Exception" not in ran.stdout
     assert "so far: data/tiny/notebooks/01_annotate.failed.ipynb" in ran.stdout
     copies = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.ipynb")}
     pages = {path.stem for path in (house.root / "data/tiny/notebooks").glob("*.html")}
@@ -277,10 +289,16 @@ def test_clean_keeps_what_a_person_has_labelled(tmp_path):
 
 
 def test_a_copy_shares_what_writers_replace_and_has_its_own_cache_and_labels(tmp_path):
-    names = "queries.jsonl llm.sqlite labels/answers.csv .lock".split()
-    for name in ("studies/a.yaml", *(f"data/a/{name}" for name in names)):
+    names = "queries.jsonl llm.sqlite labels/answers.csv .lock stages/00_lab.json".split()
+    for name in ("studies/a.yaml", "figures/a/b.png", *(f"data/a/{name}" for name in names)):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
+        (tmp_path / name).write_text("x")
     copy = ("-C", str(tmp_path), "-f", str(REPOSITORY / "Makefile"), "copy", "STUDY=a", "AS=b")
-    assert [make(*copy, STUDY_ROOT="").returncode for _ in "12"] == [0, 2]
-    assert [(tmp_path / "data/a" / name).stat().st_nlink for name in names] == [2, 1, 1, 1]
+    environment = {"STUDY_ROOT": "", "MAKEFLAGS": ""}
+    assert make(*copy, **environment).returncode == 0
+    left, right = tmp_path / "data" / "a", tmp_path / "data" / "b"
+    is_shared = {name: (right / name).samefile(left / name) for name in names[:3]}
+    assert [*is_shared.values()] == [True, False, False]
+    assert not (right / ".lock").exists() and not (right / "stages").exists()
+    assert (tmp_path / "figures/b/b.png").exists() and (tmp_path / "studies/b.yaml").exists()
+    assert make(*copy, **environment).returncode == 2

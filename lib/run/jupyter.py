@@ -1,0 +1,43 @@
+"""`%study 03_train`, a line of each notebook below its parameters: the rest of a study's values.
+
+In JupyterLab, one name is set in the parameters, that of the study. The line then reads the values
+of the notebook's other parameters in studies/<study>.yaml, sets them and prints what it has set. A
+value that is to differ is set in a cell below. Under papermill, which writes the parameters that it
+is given into a cell of their own, the line does nothing.
+"""
+
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register `%study`; `%load_ext lib.run.jupyter` calls this."""
+    shell.register_magic_function(
+        lambda stage: use_study(stage.strip(), shell.user_ns), magic_name="study"
+    )
+
+
+def use_study(stage: str, names: MutableMapping[str, Any]) -> None:
+    """Set what studies/<study>.yaml says of notebook `stage`, whose `names` these are.
+
+    Of several runs, it is that of `arm`, of the first of `arms` or of `seed`.
+    """
+    if any(cell.startswith("# Parameters") for cell in names["In"]):
+        return
+    from lib.run.config import load_study, studies  # not under papermill: it takes a second
+
+    if names["study"] not in studies():
+        print(f"no file studies/{names['study']}.yaml: the values are those above")
+        return
+    study = load_study(names["study"], needs_folder=False)
+    given = study.given(stage, _run(study.arms_of(stage), names))
+    if not study.folder:  # of the user's own documents, which `make study` is told
+        given.pop("folder", None)
+    given = {name: value for name, value in given.items() if value != names[name]}
+    names.update(given)
+    print(f"of studies/{study.name}.yaml:", ", ".join(f"{one} = {given[one]!r}" for one in given))
+
+
+def _run(runs: list[str], names: Mapping[str, Any]) -> str:
+    named = [names.get("arm"), *names.get("arms", ()), str(names.get("seed"))]
+    return next((one for one in named if one in runs), runs[0])
