@@ -16,7 +16,7 @@ from lib.llm.request import Reply, Request, least_tokens
 
 MOST_TRIES = 8  # per call that fails for reasons other than too many requests
 MOST_THROTTLED = 60  # tries per call that is refused because of too many requests
-TRIES_IF_PAID = 2  # per call whose tries may each be charged
+TRIES_IF_PAID = 3  # per call whose tries may each be charged
 LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
 EMPTY = "an empty reply"
 _FILTERED, _MOST_TOKENS = 451, 10**7  # no model reads or writes so many in a call

@@ -93,12 +93,12 @@ def test_a_run_in_which_the_limit_cuts_every_reply_stops_unless_all_may_fail(tmp
 
 
 @pytest.mark.parametrize("fault", ["html", "broken", "empty", "no-choices"])
-def test_what_is_no_completion_is_asked_for_twice_and_counted_as_paid(tmp_path, at, fault):
+def test_what_is_no_completion_is_asked_for_thrice_and_counted_as_paid(tmp_path, at, fault):
     with Server() as server:
         at(server)
         calls = Calls(tmp_path / "llm.sqlite", max_failed_share=1)
         (reply,) = complete([Request.ask(f"fault:{fault}")], "m", calls)
-        assert reply.kind == "unreadable" and len(server.log) == calls.tally.lost == 2
+        assert reply.kind == "unreadable" and len(server.log) == calls.tally.lost == 3
         with pytest.raises(Stopped, match="1 of 1 calls failed"):
             complete([Request.ask(f"fault:{fault}")], "m", Calls(tmp_path / "llm.sqlite"))
 
