@@ -221,13 +221,13 @@ def draw_bars(
 
 
 def draw_preferences(table4: pd.DataFrame) -> Drawn:
-    """Draw Table 4 of one pair of arms: one bar per outcome, one panel per criterion that the judge
-    has scored for most queries."""
-    row, scored = table4.iloc[0], table4.groupby("criterion")[["n", "unscored"]].transform("sum")
+    """Draw Table 4 of one pair of arms: one bar per outcome, one panel per criterion, where the
+    judge has scored most queries."""
+    row = table4.iloc[0]
     names = [f"{in_words(arm)} is better" for arm in (row.first_arm, row.second_arm)]
     labels = dict(zip(OUTCOMES, [*names, "tie"], strict=True))
     shown = table4.assign(outcome=table4.outcome.map(labels))
-    shown = shown[2 * scored.unscored < scored.n]
+    shown = shown[2 * shown.unscored < shown.n]
     return draw_bars(shown, "outcome", "criterion", "share", "Queries (%)")[0], table4
 
 

@@ -145,7 +145,7 @@ def test_the_verdict_says_what_the_tables_have_in_plain_words(parts):
 
     rows = pd.concat(map(lambda name, part: rows_of(name, base=NO, dapt=part), STRUCTURES, parts))
     text, _, table = verdict(rows).partition("\n\n")
-    assert all(part in text for part in SAID[parts]) and table.count("\n") >= 3, text
+    assert all(part in text for part in SAID[parts]), text
     assert not re.search("nan|natural|tabular|dapt", text + table)
 
 
