@@ -124,7 +124,7 @@ def crossed(rows: pd.DataFrame, levels: dict[str, Iterable[str]]) -> pd.DataFram
 
     Structures are known and need no values; "all" comes last. Raises ValueError for another one.
     """
-    require_known("structure", rows.structure, STRUCTURES)
+    require_known("structure", filter(None, rows.structure), STRUCTURES)  # "": a task without
     levels = {**levels, "structure": (*STRUCTURES, ALL)}
     table = counted(pd.concat([rows, rows.assign(structure=ALL)]), list(levels))
     cells = pd.MultiIndex.from_product(levels.values(), names=levels)

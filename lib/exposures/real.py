@@ -9,7 +9,7 @@ import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
 from lib.analyze.stats import cluster_mean, holm, over_units, t_test
-from lib.core.records import STRUCTURES, Query
+from lib.core.records import STRUCTURES, Query, prose
 from lib.infer.generate import GenerationConfig, answer, load
 from lib.infer.loglik import score
 from lib.judge import scorer
@@ -19,27 +19,27 @@ from lib.train.trainer import fit
 
 ASKED, SAID, NEITHER = TREATMENTS = ("asked", "said again", "neither")
 _COLUMNS = "| {} | {} | {} |\n|---|---|---|\n"
-# What joins facts of a structure, and how it states them: first, then said again in other words.
-_FORMS = {
-    "natural": (
+# What joins facts of each of STRUCTURES, how it states them, and says them again in other words.
+_FORMS = (
+    (
         " ",
         ("", "The {attribute} of {entity} is {value}."),
         ("", "For {entity}, the {attribute} given is {value}."),
         ("", "It is {value} that is the {attribute} of {entity}."),
     ),
-    "entity-list": (
+    (
         "\n",
         ("", "- {attribute} of {entity}: {value}"),
         ("", "- {entity}, {attribute}: {value}"),
         ("", "- {value}: {attribute} of {entity}"),
     ),
-    "tabular": (
+    (
         "\n",
         (_COLUMNS.format("Item", "Attribute", "Value"), "| {entity} | {attribute} | {value} |"),
         (_COLUMNS.format("Attribute", "Item", "Value"), "| {attribute} | {entity} | {value} |"),
         (_COLUMNS.format("Value", "Attribute", "Item"), "| {value} | {attribute} | {entity} |"),
     ),
-}
+)
 ASKS = ("Which {attribute} does {entity} have?", "For {entity}, which {attribute} is given?")
 TEST = "What is the {attribute} of {entity}?"
 
@@ -64,7 +64,7 @@ def texts_of(facts: pd.DataFrame, form: int) -> list[str]:
     """A text a document and structure with all its facts: stated (form 0) or said again (1, 2)."""
     texts = []
     for (_, name), rows in facts.groupby(["document", "structure"], sort=False):
-        gap, *forms = _FORMS[name]
+        gap, *forms = _FORMS[list(STRUCTURES).index(name)]
         header, template = forms[form]
         said = gap.join(template.format(**row) for row in rows.to_dict("records"))
         texts.append(f"From {rows.title.iloc[0]}:\n\n{header}{said}")
@@ -155,7 +155,7 @@ def contrasts(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     asked, said = (rows[rows.treatment == one] for one in (ASKED, SAID))
     pairs = {f"{ASKED} - {SAID}": (asked, said)}
     for name, part in ((ASKED, asked), (SAID, said)):
-        sides = (part[part.structure == one] for one in ("tabular", "natural"))
+        sides = (part[part.structure == one] for one in (list(STRUCTURES)[-1], prose()))
         pairs[f"table - prose where {name}"] = tuple(sides)
     fact, found = ["document", "number"], []
     for name, (first, second) in pairs.items():
