@@ -198,7 +198,8 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
         + "".join(f"; {n} {kind}" for kind in FLAWS if (n := getattr(row, kind, 0)))
         for row in table.itertuples()
     ]
-    keys = [key for key in ("structure", "kind", "level", "form") if key in table]
+    names = ("coverage", "structure", "kind", "level", "form")
+    keys = [key for key in names if key in table]
     return widened(table, keys, "arm", texts)[[*keys, *sorted_arms(table.arm)]]
 
 
