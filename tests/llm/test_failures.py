@@ -13,6 +13,7 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
 from tests.llm_server import Server
+from tests.llm_server_faults import Answer
 
 
 @pytest.mark.parametrize("fault", ["400", "403"])  # a gateway filters one prompt with 403
@@ -163,3 +164,17 @@ def test_the_first_complete_reply_counts_once_a_retry_has_brought_it(tmp_path, a
             assert reply.reason == "" and reply.text.startswith("reply ")
             assert len(server.log) == 2 and not calls.tally.kinds
         assert "refused" not in str(calls)
+
+
+def test_a_redirect_to_another_host_is_not_followed_and_the_key_stays_here(tmp_path, at):
+    with Server() as other:
+
+        class Redirecting(Server):
+            async def _chat(self, call, asked):
+                return Answer(b"", 307, {"Location": f"{other.url}/chat/completions"})
+
+        with Redirecting() as server:
+            at(server)
+            with pytest.raises(Stopped, match="redirects to another address"):
+                complete([Request.ask("one")], "m", Calls(tmp_path / "llm.sqlite"))
+            assert len(server.log) == 1 and not other.log
