@@ -163,14 +163,22 @@ def table5(rows: pd.DataFrame, kinds: Iterable[str] = KINDS) -> pd.DataFrame:
     return crossed(rows, {"arm": sorted_arms(rows.arm), "structure": (), "kind": kinds})
 
 
-def by_coverage(rows: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Return Table 2 split by `coverage` (labels: query_id, coverage): arm, structure, COUNTS.
+def _coverage(rows: pd.DataFrame, labels: pd.DataFrame) -> pd.Series:
+    short = labels.query_id.str.rpartition("/")[2]  # without a folder above the study's
+    return rows.query_id.map(
+        dict(zip([*short, *labels.query_id], [*labels.coverage] * 2, strict=True))
+    )
 
-    A label's query_id may name a folder above the study's. Empty if no question is covered.
-    """
-    short = labels.query_id.str.rpartition("/")[2]
-    label_of = dict(zip([*short, *labels.query_id], [*labels.coverage] * 2, strict=True))
-    named = rows.assign(coverage=rows.query_id.map(label_of))
+
+def with_coverage(rows: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """The rows, and again with their coverage as `structure`, so that contrasts can name it."""
+    covered = rows.assign(structure=_coverage(rows, labels)).dropna(subset="structure")
+    return pd.concat([rows, covered])
+
+
+def by_coverage(rows: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 2 split by coverage (labels: query_id, coverage); empty if none is."""
+    named = rows.assign(coverage=_coverage(rows, labels))
     levels = [one for one in reversed(COVERAGE) if (named.coverage == one).any()]
     if levels in ([], list(COVERAGE[:1])):
         return pd.DataFrame(columns=["arm", "structure", "coverage"])

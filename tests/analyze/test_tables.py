@@ -26,6 +26,7 @@ from lib.analyze.tables import (
     table1,
     table2,
     verdict,
+    with_coverage,
     with_texts,
 )
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
@@ -233,3 +234,5 @@ def test_accuracy_by_coverage_keeps_every_question_apart_and_abstains_without_la
     assert cells.correct.to_dict() == {"asked": 2, "not asked": 0}
     assert cells.n.to_dict() == {"asked": 3, "not asked": 1}
     assert by_coverage(rows, labels.assign(coverage="not asked")).empty
+    again = with_coverage(rows, labels.drop(1))  # q2 of a.md has no label
+    assert [*again.structure] == ["tabular"] * 4 + ["asked"] * 3
