@@ -1,4 +1,4 @@
-"""The shape of the repository: layers, empty packages, sizes. See README.md, Map."""
+"""The shape of the repository: layers, empty packages, sizes. See CONTRIBUTING.md, Packages."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from tests.size import code, tokens
 
 # Ceilings in tokens of code, a little above what there is. Lower them with every deletion.
 MOST_TOKENS = {"lib": 151_000, "tests": 110_000, "notebooks": 17_050, "rules": 2_400}
-MOST_PER_LINE, MOST_README, LEAST_LINES = 8.0, 150, 40
+MOST_PER_LINE, MOST_README, LEAST_LINES = 8.0, 120, 40
 
 
 @pytest.fixture(scope="module")
