@@ -1,15 +1,16 @@
 """A passage as prompts show it; questions on it by a model in three rounds, checks and filter."""
 
-import ast
 import json
 import math
-import operator
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
+import jinja2
+from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lib.core.prompts import escape_prompt_markup, objects_in, prompt_template
@@ -18,7 +19,7 @@ from lib.core.store import BadReply
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from lib.tablequest.cells import POINTS, amounts, words_of
+from lib.tablequest.cells import POINTS, YEAR, Amount, amounts, words_of
 from lib.tablequest.records import (
     LEVELS,
     Block,
@@ -34,13 +35,8 @@ from lib.tablequest.records import (
     in_whole_units,
 )
 
-_BINARY = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-_MOST_CHARACTERS = 300
+_JINJA = SandboxedEnvironment()
+_ARITHMETIC = re.compile(r"(?:[\w.()+/\s-]|\*(?!\*))+")
 _POINTS = re.compile(
     r"\b(?:this|the|these|following) (?:table|passage|text|excerpt)s? (?:above|below)\b"
     r"|\b(?:in|from|of|the following) (?:this |the )?(?:passage|excerpt|table)\b(?! of)",
@@ -99,35 +95,17 @@ def last_object(text: str, *keys: str) -> dict:
 
 
 def evaluate(expression: str, values: Mapping[str, float]) -> float:
-    """Return the value of `expression` over named `values`; no part of it is executed.
+    """Return the value of `expression` over named `values`.
 
-    It has numbers, names, + - * / and brackets. Raises BadReply for anything else.
+    It has numbers, these names, + - * / and brackets. Raises BadReply for anything else.
     """
+    names = {*re.findall(r"[^\W\d]\w*", expression)}
+    if names - values.keys() or len(expression) > 300 or not _ARITHMETIC.fullmatch(expression):
+        raise BadReply(f"{expression[:300]!r} is not + - * / of numbers and {', '.join(values)}")
     try:
-        if len(expression) > _MOST_CHARACTERS:
-            raise BadReply(f"it has {len(expression)} characters, more than {_MOST_CHARACTERS}")
-        result = _value(ast.parse(expression.strip(), mode="eval").body, values)
-        if math.isfinite(result):
-            return result
-        raise BadReply("it has no finite value")
-    except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        raise BadReply(f"the expression {expression[:100]!r} cannot be computed: {error}") from None
-
-
-def _value(node: ast.expr, values: Mapping[str, float]) -> float:
-    match node:
-        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return float(number)
-        case ast.Name(id=name) if name in values:
-            return float(values[name])
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand, values)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](_value(left, values), _value(right, values))
-    raise BadReply(
-        f"{ast.unparse(node)!r} is neither a number, one of the names "
-        f"{', '.join(values)}, nor + - * /"
-    )
+        return float(_JINJA.compile_expression(expression, undefined_to_none=False)(**values))
+    except (jinja2.TemplateError, TypeError, ArithmeticError, RecursionError) as error:
+        raise BadReply(f"the expression {expression!r} cannot be computed: {error}") from None
 
 
 def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[float, str, float]:
@@ -185,6 +163,48 @@ def fault_of(question: TableQuestion, grids: Mapping[str, Grid], company: str) -
         {one.value for one in amounts(text)} for text in (question.question, question.answer)
     )
     return "the question contains its answer" if named & given else ""
+
+
+def check_figures(answer: str, steps: Sequence[str], cells: Mapping[str, Cell], named: str) -> None:
+    """Recompute each "expression = figure" in `steps` over `cells`, in whole units.
+
+    Raises BadReply for a wrong one, or for another figure that is neither a cell, a result, a
+    rounding of one, a year nor in the texts `named`.
+    """
+    values = {name: float(cell.exact) for name, cell in cells.items()}
+    results, rest = [*values.values()], [answer]
+    for step in steps:
+        *lefts, last = re.sub("[\u2010-\u2015\u2212]", "-", step).split("=")
+        for left, right in pairwise([*lefts, last]):
+            expression = _expression(left, values)
+            result, figures = evaluate(expression, values), amounts(right)
+            if not figures or not _agrees(figures[0], result):
+                raise BadReply(f"{expression.strip()} gives {result:,.6g}, unlike {step!r}")
+            results.append(result)
+            rest.append(left.removesuffix(expression))
+        rest.append(last)
+    free = {abs(one.value) for one in amounts(named)}
+    for figure in amounts("\n".join(rest)):
+        is_free = re.fullmatch(YEAR, figure.text) or abs(figure.value) in free
+        if not is_free and not any(_agrees(figure, n * one) for one in results for n in (1, -1)):
+            raise BadReply(f"{figure.text} is neither a cell nor the result of a step")
+
+
+def _expression(text: str, values: Mapping[str, float]) -> str:
+    # the longest end of `text` that is one; of numbers it has 100, days or counts only
+    name = rf"\b(?:{'|'.join(map(re.escape, values))})\b"
+    end = re.search(rf"(?:{name}|(?<![\w.])\d+\b(?!\.\d)|[-+*/()\s])*$", text[-300:])[0]
+    for word in re.finditer(r"\S+", end):
+        found = end[word.start() :]
+        with suppress(BadReply):
+            evaluate(found, values)
+            if re.search(name, found) and all(int(n) < 367 for n in re.findall(r"\b\d+", found)):
+                return found
+    raise BadReply(f"no expression over names stands before '=' in {text!r}")
+
+
+def _agrees(figure: Amount, value: float) -> bool:
+    return abs(float(figure.value) - value) <= float(figure.step) / 2 + abs(value) / 10**9
 
 
 CRITERIA = ("relevant", "reasonable", "valid")
@@ -355,9 +375,12 @@ def read_pair(
     if not refs or len(refs) < len(pair.cells):
         raise BadReply("the cells are empty, or two have one name")
     own = by_id(chat.tables.values())
+    cells: dict[str, Cell] = {name: own[ref.grid_id].cell(ref) for name, ref in refs.items()}
     expression, value, unit, scale = "", None, "", 1.0
-    if level != "hard":
-        cells: dict[str, Cell] = {name: own[ref.grid_id].cell(ref) for name, ref in refs.items()}
+    if level == "hard":
+        labels = [f"{named.row} {named.column}" for named in pair.cells]
+        check_figures(pair.answer, pair.steps, cells, " ".join([pair.question, *labels]))
+    else:
         expression = pair.expression or next(iter(refs))
         value, unit, scale = computed(expression, cells, pair.answer)
     question = TableQuestion(
