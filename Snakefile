@@ -12,7 +12,7 @@ from pathlib import Path
 from snakemake.logging import LogEvent, logger
 
 sys.path.insert(0, str(workflow.basedir))
-from lib.core.arms import BASE, corpus_inputs, is_trained
+from lib.core.arms import BASE, corpus_inputs
 from lib.core.digest import notebook_digest
 from lib.core.store import artifact_path
 from lib.core.store import REPOSITORY, output_root
@@ -45,7 +45,7 @@ workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 os.environ["STUDY_DISCLAIMER"] = study.disclaimer  # stands on every page
-replies = [str(REPOSITORY / study.replies)] * bool(study.replies)
+replies = [str(REPOSITORY / name) for name in study.replies]
 data, figures = f"data/{study.name}", f"figures/{study.name}"
 cores = study.threads or workflow.cores or 1  # of a stage that can use all; see the profile
 own_cores = cores if Path("/dev/nvidia0").exists() else 1  # of stages that run side by side

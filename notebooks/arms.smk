@@ -12,7 +12,7 @@ answering, ONE = (ALL, [""]) if study.one_process_for_all_arms else (PART, PART)
 def models(wildcards):
     """Return what answers wait for: the arms' own models, or the base model."""
     return [path for arm in [*wildcards] or ALL for path in (
-        [f"{data}/models/{arm}/training.json"] if is_trained(arm) else base)]
+        [f"{data}/models/{arm}/training.json"] if arm in study.trained else base)]
 
 
 def learned(wildcards):
@@ -27,10 +27,17 @@ def of(name, arms, **keys):
     return [path for arm in arms for path in rows(name, arm=arm, **keys)]
 
 
+def named(notebook, key):
+    """Return the path of the file that a study names as a parameter of `notebook`, if any."""
+    file = study.own(notebook).get(key)
+    return [str(REPOSITORY / file)] if file else []
+
+
 labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
 augmented = rows("augmented") if study.written else []
 base = [f"{study.base_model}/config.json"] * bool(study.made_by)
 answers, verdicts = of("answers", ALL), of("verdicts", ALL, judge=study.judge)
+others = [path for judge in study.other_judges for path in of("verdicts", ALL, judge=judge)]
 trained = expand(f"{data}/models/{{arm}}/training.json", arm=study.trained)
 
 
@@ -46,11 +53,9 @@ for lab in study.labs:
 
 
 if "02_normalize" in study.stages:
-    withheld = study.own("02_normalize").get("withheld")
-
     rule normalize:
         input: rows("documents"), rows("queries") if augmented else [], replies,
-            [str(REPOSITORY / withheld)] if withheld else [],
+            named("02_normalize", "withheld"),
             base  # its tokenizer counts the tokens
         output: rows("segments", "normalized"), augmented, records("02_normalize")
         params: **stage("02_normalize")
@@ -66,7 +71,7 @@ rule train:
 
 
 rule infer:
-    input: rows("queries"), prompted, models
+    input: rows("queries"), prompted, models, named("04_infer", "answers_file")
     output: of("answers", answering), records("04_infer", ONE)
     params: **each("04_infer")
     threads: cores
@@ -82,7 +87,7 @@ rule judge:
 
 if "06_analyze" in study.stages:
     rule analyze:
-        input: rows("queries"), augmented, answers, verdicts,
+        input: rows("queries"), augmented, answers, verdicts, others,
             records("exposures") if "exposures" in study.stages else []
         output: f"{figures}/tables/table2.csv", records("06_analyze")
         params: **stage("06_analyze")

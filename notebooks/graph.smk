@@ -6,8 +6,8 @@ prompted = rows("documents")
 
 include: "arms.smk"
 
-first, *others = study.arms
-measured, compared = (study.arms_per("arms"), others) if study.one_process_for_all_arms else (PART, PART)
+first, *rest = study.arms
+measured, compared = (study.arms_per("arms"), rest) if study.one_process_for_all_arms else (PART, PART)
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
          if study.made_by]
 facts = rows("facts") if study.kind == "lab" else []
@@ -15,7 +15,7 @@ labels = "".join(labels_digest(output_root() / data / "labels" / f"{one}.csv")
                  for one in ("answers", "questions"))
 again = [judge.replace("/", "--") for judge in study.other_judges]
 done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
-                 for path in records(notebook)),
+                 if notebook != "02_normalize" or study.trained for path in records(notebook)),
         *(f"{data}/stages/05_judge-{judge}.json" for judge in again)]
 wanted = [f"{figures}/tables/table2.csv", *trained, *answers, *verdicts]
 
@@ -81,8 +81,7 @@ rule ledger:
 
 
 rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild or remove it
-    input: rows("queries"), answers, verdicts,
-        [of("verdicts", ALL, judge=other) for other in study.other_judges]
+    input: rows("queries"), answers, verdicts, others, named("agreement", "reading")
     output: records("agreement")
     params: **stage("agreement", content=labels)
     shell: RUN

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from lib.core.store import REPOSITORY, require_known
 
 BASE = "base"  # the base model, untrained
+GIVEN = "given"  # mode of 04_infer for an arm whose answers are in a file: it is not trained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
 RAW, REWRITTEN, WORDINGS, QUESTIONS, PUBLIC, REPLIES = CORPORA = (
     "raw",

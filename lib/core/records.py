@@ -120,6 +120,12 @@ class Answer(Record):
     incomplete_reason: str = ""  # empty, refused, filtered or cut, of an endpoint's reply
 
 
+class GivenAnswer(Answer):
+    """An answer in a file of its own, with its question."""
+
+    question: str
+
+
 class Score(Record):
     """Log-likelihood (natural log) of the reference answer in one arm, teacher-forced.
 

@@ -1,8 +1,10 @@
 """Paths of a study's files, their rows (complete or absent), and the four exceptions."""
 
+import gzip
 import json
 import os
 import re
+import zlib
 from collections.abc import Iterable
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -234,6 +236,17 @@ def replacing(path: Path):
         temporary.unlink(missing_ok=True)
 
 
+def read_lines(path: Path) -> list[bytes]:
+    """Return the lines of a file; one that ends in .gz is decompressed. Raises BadInput."""
+    content = path.read_bytes()
+    try:
+        return (gzip.decompress(content) if path.suffix == ".gz" else content).splitlines()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BadInput(
+            f"{shown(path)} is not a complete gzip file ({error}): restore it"
+        ) from error
+
+
 def write_text(path: Path, text: str) -> Path:
     """Write `text` completely or not at all."""
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
@@ -260,8 +273,8 @@ def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
     file and line if a row does not fit `kind`.
     """
     rows = []
-    lines = require_path(path, made_by).read_bytes().splitlines()  # one may not be UTF-8
-    for number, line in enumerate(lines, 1):
+    # bytes: a line may not be UTF-8
+    for number, line in enumerate(read_lines(require_path(path, made_by)), 1):
         try:
             rows.append(kind.model_validate_json(line))
         except ValidationError as error:

@@ -13,6 +13,7 @@ from lib.core.store import (
     Stopped,
     data_path,
     output_root,
+    read_lines,
     require_path,
     shown,
     write_text,
@@ -44,7 +45,7 @@ def export_to(cache: Cache, file: Path) -> int:
 def import_from(cache: Cache, file: Path) -> int:
     """Add the replies of a file, all or none, for any endpoint; return how many are new."""
     entries = []
-    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+    for number, line in enumerate(read_lines(file), 1):
         try:
             row = json.loads(line)
             if not isinstance(read_wire(200, {}, row["raw"]), Reply):

@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 import yaml
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     NonNegativeInt,
@@ -21,7 +22,16 @@ from pydantic import (
     model_validator,
 )
 
-from lib.core.arms import BASE, RAW, WRITTEN, check_exposures, corpus_of, is_trained, split_arm
+from lib.core.arms import (
+    BASE,
+    GIVEN,
+    RAW,
+    WRITTEN,
+    check_exposures,
+    corpus_of,
+    is_trained,
+    split_arm,
+)
 from lib.core.records import listed
 from lib.core.stages import CURVE, PIPELINES, STAGES, Pipeline
 from lib.core.store import (
@@ -55,6 +65,7 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _WRITERS = {"annotator": "01_annotate", "normalizer": "02_normalize", "augmenter": "02_normalize"}
 _FORMER = yaml.safe_load(package_file("run/former.yaml").read_text("utf-8"))
 _Model = Annotated[str, Field(min_length=1)]
+_Files = Annotated[list[str], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)]
 # Names of studies and arms become file names and parts of commands.
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
@@ -133,7 +144,7 @@ class StudyFile(BaseModel):
     expected_minutes: float = 0  # on two cores; printed before the study starts
     notebooks: dict[str, dict] = {}
     folder: str = ""  # of documents, below the repository or the user's own
-    replies: str = ""  # of models: an exported file, imported before the study starts
+    replies: _Files = []  # of models: exported files, imported before the study starts
     llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
     seeds: list[NonNegativeInt] = []  # one training of each arm, or one base, for each
     disclaimer: str = ""  # why its numbers mean little: printed, and the report's answer
@@ -246,8 +257,7 @@ class Study(StudyFile):
                         "set one_process_for_all_arms to false, or move them to notebooks"
                     )
             self._check_arm(arm, own.get("04_infer", {}))
-        unused = {"augmenter": not self.written}
-        unused["normalizer"] = not self.trained and self.pipeline.task != "spark"
+        unused = {"augmenter": not self.written, "normalizer": not self.trained}
         for key, stage in _WRITERS.items():
             model = getattr(self, key)  # without a base, there is only a look
             if stage in self.stages and not unused.get(key) and (self.base_model or model):
@@ -300,8 +310,9 @@ class Study(StudyFile):
 
     @property
     def trained(self) -> list[str]:
-        """Return the runs that 03_train trains."""
-        return [name for name in self.runs if is_trained(name)]
+        """Return the runs that 03_train trains: none whose answers are given."""
+        modes = {name: self.own("04_infer", name).get("mode") for name in self.runs}
+        return [name for name in self.runs if is_trained(name) and modes[name] != GIVEN]
 
     @property
     def made_by(self) -> str:
@@ -333,7 +344,7 @@ class Study(StudyFile):
             "trained": self.trained,
             "runs": self.runs,
             "pairs": arms[1:],
-            "arms": [arm for arm in arms if arm == BASE or is_trained(arm)],
+            "arms": [arm for arm in arms if arm == BASE or arm in self.trained],
         }[per]
 
     def own(self, stage: str, run: str = "") -> dict[str, object]:

@@ -137,7 +137,11 @@ def _calls(study: Study) -> Iterator[tuple[str, str, str, int]]:
             names = ["judge_pairwise"] * 4  # two criteria in both orders
         for prompt in names:
             yield stage, prompt, model, len(given.get("arms", "1"))
-    yield from (("05_judge", "judge", model, len(study.runs)) for model in study.other_judges)
+    yield from (
+        ("05_judge", "judge", model, len(study.runs))
+        for model in study.other_judges
+        if model != "scorer"
+    )
 
 
 def costs(reading: Reading, study: Study) -> pd.DataFrame:

@@ -93,14 +93,14 @@ def announce(study: AnyStudy) -> None:
 
 
 def _import_replies(study: AnyStudy) -> None:
-    file = REPOSITORY / study.replies
-    if not file.is_file():
-        raise Stopped(
-            f"studies/{study.name}.yaml, replies: {study.replies} is missing: "
-            "restore it, or leave the key out and name models with an endpoint"
-        )
-    with closing(Cache(data_path(study.name, "llm.sqlite"))) as cache:
-        import_from(cache, file)
+    for name in study.replies:
+        if not (REPOSITORY / name).is_file():
+            raise Stopped(
+                f"studies/{study.name}.yaml, replies: {name} is missing: "
+                "restore it, or leave the key out and name models with an endpoint"
+            )
+        with closing(Cache(data_path(study.name, "llm.sqlite"))) as cache:
+            import_from(cache, REPOSITORY / name)
 
 
 def _trouble() -> str:

@@ -6,14 +6,16 @@ from pathlib import Path
 import pandas as pd
 
 from lib.analyze.tables import by_group
-from lib.core.arms import ALL, BASE, is_trained
+from lib.core.arms import ALL, BASE, GIVEN, is_trained
 from lib.core.prompts import words
-from lib.core.records import Answer, Document, Loss, Query, Rejected, Score
+from lib.core.records import Answer, Document, GivenAnswer, Loss, Query, Rejected, Score
 from lib.core.store import (
+    REPOSITORY,
     BadInput,
     artifact_path,
     made_by,
     model_source,
+    read_records,
     require_known,
     require_path,
 )
@@ -35,13 +37,13 @@ from lib.tasks.task import Room, Rows, Shown, Task
 _NEXT_TURN = ("\nQuestion:",)  # an answer to a chat prompt may have blank lines
 OPEN, RETRIEVED = READING = ("open_book", "retrieved")
 BASELINES = ("solver", "constant")
-MODES = ("model", *READING, *BASELINES)
+MODES = ("model", *READING, *BASELINES, GIVEN)
 Found = list[tuple[Document, Block]]
 
 
 @dataclass(frozen=True)
 class Source:
-    """What answers for an arm: local (a folder or hub id), endpoint (a model) or baseline."""
+    """What answers for an arm: local (folder or hub id), endpoint (model), baseline or a file."""
 
     kind: str
     name: str
@@ -59,8 +61,9 @@ def sources_of(
     model_of: str | dict[str, str] = "",
     n_shots: int | dict[str, int] = 0,
     n_blocks: int = 3,
+    answers_file: str = "",
 ) -> dict[str, Source]:
-    """What answers for each arm. Raises ValueError for an unknown mode, or no block to retrieve."""
+    """What answers for each arm. Raises ValueError for an unknown mode, no block or no file."""
     found = {}
     for arm in arms:
         own, other, examples = (
@@ -69,8 +72,10 @@ def sources_of(
         require_known("mode", [own], MODES)
         if own == RETRIEVED and n_blocks < 1:
             raise ValueError(f"n_blocks is {n_blocks}: mode retrieved needs 1 or more")
-        if own in BASELINES:
-            found[arm] = Source("baseline", own)
+        if own == GIVEN and not answers_file:
+            raise ValueError("mode given: answers_file must name the file of answers")
+        if own in (GIVEN, *BASELINES):
+            found[arm] = Source(GIVEN, answers_file) if own == GIVEN else Source("baseline", own)
             continue
         kind, name = "endpoint", endpoint_model
         if not name:
@@ -198,12 +203,31 @@ def answers_of(
 
         folder = artifact_path(study, "answers", arm=arm).parent
         return answer(source.name, queries, arm, config, folder), failed
+    if source.kind == GIVEN:
+        return given_answers(source.name, queries, arm), failed
     if source.kind == "endpoint":
         answers, lost = answer_over_endpoint(source.name, queries, arm, config, calls)
         return answers, [*failed, *lost]
     replies, own = task.replies(queries, rows), {"arm": arm, "n_tokens": 0, "truncated": False}
     ids = [query.query_id for query in queries]
     return [Answer(query_id=name, answer=replies[name], **own) for name in ids], []
+
+
+def given_answers(file: str, queries: list[Query], arm: str) -> list[Answer]:
+    """Return an arm's answers to `queries`, in order, from a file of GivenAnswer (JSON lines).
+
+    Raises BadInput naming the first question without one.
+    """
+    rows = read_records(REPOSITORY / file, GivenAnswer, "what wrote it")
+    found = {(row.query_id, row.question): row for row in rows if row.arm == arm}
+    for query in queries:
+        if (query.query_id, query.question) not in found:
+            raise BadInput(
+                f"{file} has no answer of {arm} to {query.query_id}, {query.question!r}: add it, "
+                "or ask the questions that the file answers"
+            )
+    own = (found[query.query_id, query.question] for query in queries)
+    return [Answer(**row.model_dump(exclude={"question"})) for row in own]
 
 
 def answer_over_endpoint(

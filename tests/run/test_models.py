@@ -1,11 +1,12 @@
 """Before a study starts: what its models cost at most, and whether their endpoint can be used."""
 
+import gzip
 import json
 from types import SimpleNamespace
 
 import pytest
 
-from lib.core.store import Stopped, data_path
+from lib.core.store import BadInput, Stopped, data_path
 from lib.llm import calls
 from lib.llm.cache import Entry
 from lib.llm.complete import complete
@@ -61,17 +62,26 @@ def test_the_limit_and_price_of_every_stage_with_a_model_are_printed(study, poin
 def test_committed_replies_stand_in_for_a_key(study, tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setattr(runner, "REPOSITORY", tmp_path)
-    own = study("annotator: shipped\nreplies: replies.jsonl")
+    own = study("annotator: shipped\nreplies: [replies.jsonl, more.jsonl.gz]")
     with pytest.raises(Stopped, match="replies.jsonl is missing: restore it"):
         announce(own)
-    request = Request.ask("Which port?")
+    requests = [Request.ask("Which port?"), Request.ask("Which one?")]
     raw = json.dumps({"choices": [{"message": {"content": "7001"}, "finish_reason": "stop"}]})
-    row = Entry("", "", "shipped", request.body, raw, None, None, "stop", 0.0, "2026", "", "")
-    (tmp_path / "replies.jsonl").write_text(json.dumps(vars(row)))
+    lines = [
+        json.dumps(
+            vars(Entry("", "", "shipped", one.body, raw, None, None, "stop", 0.0, "2026", "", ""))
+        ).encode()
+        for one in requests
+    ]
+    (tmp_path / "replies.jsonl").write_bytes(lines[0])
+    (more := tmp_path / "more.jsonl.gz").write_bytes(gzip.compress(lines[1])[:-9])
+    with pytest.raises(BadInput, match="more.jsonl.gz is not a complete gzip file"):
+        announce(own)
+    more.write_bytes(gzip.compress(lines[1]))
     announce(own)
     assert "the stages can only use replies that are cached" in capsys.readouterr().out
-    (reply,) = complete([request], "shipped", calls.calls_for("own", "01_annotate"))
-    assert reply.text == "7001"
+    replies = complete(requests, "shipped", calls.calls_for("own", "01_annotate"))
+    assert [reply.text for reply in replies] == ["7001"] * 2
 
 
 def test_a_missing_key_or_price_or_a_dead_server_is_told_before_anything_runs(

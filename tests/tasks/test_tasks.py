@@ -1,5 +1,6 @@
 """The protocol of tasks: what fits, final answers and verdicts, and a system made up here."""
 
+import gzip
 from dataclasses import replace
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pytest
 
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import counted
-from lib.core.records import Answer, Document, Verdict
+from lib.core.records import Answer, Document, GivenAnswer, Verdict
 from lib.core.stages import SYSTEMS
 from lib.core.store import REPOSITORY, BadInput, load, save
 from lib.infer.prompts import GenerationConfig
@@ -16,7 +17,7 @@ from lib.structext.prompts import Prompted, as_queries, prompts_for
 from lib.structext.samples import generate
 from lib.structext.score import NO_ANSWER
 from lib.structext.score import TASK as STRUCTEXT
-from lib.tasks.answering import Source, opened, recall_table, shown_to, sources_of
+from lib.tasks.answering import Source, answers_of, opened, recall_table, shown_to, sources_of
 from lib.tasks.task import final_answers, task_of, verdicts_of
 from tests.conftest import run_cells
 from tests.rows import answer as make_answer
@@ -153,6 +154,34 @@ def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the
         sources_of("s", ["base"], "org/model", "", "book")
     with pytest.raises(ValueError, match="n_blocks is 0: mode retrieved needs 1 or more"):
         sources_of("s", ["retrieved"], "org/model", "", "retrieved", n_blocks=0)
+
+
+def test_given_answers_are_of_the_same_arm_and_question_or_refused(tmp_path):
+    file, queries = tmp_path / "a.jsonl.gz", [make_query("q2"), make_query("q1")]
+    rows = [
+        GivenAnswer(**vars(make_answer(f"{arm} {name}", name)) | {"arm": arm}, question="Who?")
+        for arm in ("dapt", "dapt-q")
+        for name in ("q1", "q2", "q3")
+    ]
+    file.write_bytes(gzip.compress("".join(f"{row.model_dump_json()}\n" for row in rows).encode()))
+
+    def given(arm: str, asked: list) -> list[str]:
+        source = sources_of("s", [arm], "", "", "given", answers_file=str(file))[arm]
+        shown = shown_to(source, task_of("spark"), asked, {}, HOW)
+        found, failed = answers_of(arm, source, task_of("spark"), shown, {}, HOW, "s", None)
+        assert not failed and [row.query_id for row in found] == [one.query_id for one in asked]
+        return [row.answer for row in found]
+
+    assert given("dapt-q", queries) == ["dapt-q q2", "dapt-q q1"]
+    for arm, missing in (
+        ("dapt", make_query("q4")),
+        ("base", queries[0]),
+        ("dapt", make_query("q1", question="Why?")),
+    ):
+        with pytest.raises(BadInput, match=f"has no answer of {arm} to {missing.query_id}, 'Wh"):
+            given(arm, [missing])
+    with pytest.raises(ValueError, match="answers_file must name"):
+        sources_of("s", ["dapt"], "", "", "given")
 
 
 def test_retrieved_prompts_have_the_best_blocks_of_thirty_records_and_recall_counts_the_own_one():
