@@ -206,7 +206,7 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
         + "".join(f"; {n} {kind}" for kind in FLAWS if (n := getattr(row, kind, 0)))
         for row in table.itertuples()
     ]
-    names = ("coverage", "structure", "kind", "level", "form")
+    names = ("judge", "coverage", "structure", "kind", "level", "form")
     keys = [key for key in names if key in table]
     return widened(table, keys, "arm", texts)[[*keys, *sorted_arms(table.arm)]]
 

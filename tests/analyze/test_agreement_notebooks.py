@@ -8,6 +8,7 @@ import pytest
 from lib.analyze.agreement import items_of, read_labels
 from lib.core.records import STRUCTURES, Answer
 from lib.core.store import BadInput, data_path, load, result_path, save
+from lib.judge.llm_judge import Preference
 from tests.analyze.test_tables import query, verdicts
 from tests.conftest import run_cells
 
@@ -76,3 +77,29 @@ def test_a_sheet_is_written_compared_when_it_is_filled_in_and_never_overwritten(
     assert "answers with a text are drawn; 2 have none" in printed
     left = {file.stem for file in result_path("s", "x").parent.iterdir()}
     assert "agreement" not in left, "an earlier run's"
+
+
+def test_a_reading_is_one_more_judge_by_its_name_and_is_only_read(run, tmp_path):
+    judged = load("s", "answers", arm=ARMS), load("s", "verdicts", arm=ARMS, judge="m")
+    items = items_of(QUERIES, *judged)
+    sheet = tmp_path / "a_reading.csv"
+    sheet.write_text("item,label\n" + "".join(f"{one.item},{one.verdict}\n" for one in items[:9]))
+    before = sheet.read_bytes()
+    printed = run(judges=["scorer", "m"], reading=str(sheet))
+    assert "9 answers are labelled, 0 labels are of other answers; 2 have none" in printed
+    assert sheet.read_bytes() == before and not data_path("s", "labels", "answers.csv").exists()
+    table = pd.read_csv(result_path("s", "agreement.csv"))
+    table = table[(table.arm == "all") & (table.structure == "all")]
+    table = table.set_index(["first_judge", "second_judge"])
+    assert table.loc[("m", "a_reading"), ["n", "kappa"]].tolist() == [9, 1]
+
+
+def test_table_2_by_judge_and_pairs_of_questions_drawn_by_lot(run):
+    run_cells("06_analyze", study="s", arms=ARMS, judges=["scorer", "m"])
+    table = pd.read_csv(result_path("s", "table2_judges.csv")).set_index(["judge", "structure"])
+    assert table.correct.loc[[("scorer", "all"), ("m", "all")]].tolist() == [3, 3, 6, 6]
+    assert result_path("s", "table2_judges.md").read_text().count("| m | ") == 4
+    run_cells("pairs", study="s", n_questions=5)
+    compared = load("s", "preferences", Preference, judge="scorer", first="base", second="dapt")
+    asked = {row.query_id for row in compared}
+    assert len(asked) == 5 and len(compared) == 10 and asked != {f"q{n}" for n in range(5)}

@@ -169,7 +169,7 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_and_leak_nothing(r
         verdicts = [row.verdict for row in read_records(path, Verdict, "05")]
         assert verdicts == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
 
-        printed = run(root, server, "06_analyze", judge=MODEL, arms=["base"])
+        printed = run(root, server, "06_analyze", judges=[MODEL], arms=["base"])
         assert "[key] They agree." in (root / "data/s/notebooks/06_analyze.html").read_text()
 
         paid = sum(call.status == 200 for call in server.log)
