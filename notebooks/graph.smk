@@ -23,15 +23,15 @@ wanted = [f"{figures}/tables/table2.csv", *trained, *answers, *verdicts]
 if study.kind == "documents":
     rule documents:
         output: rows("documents", "documents_rejected"), records("00_documents")
-        params: **stage("00_documents", content=fingerprint(Path(study.folder)))
+        params: **stage("00_documents", content=contents(*list_files(REPOSITORY / study.folder)[0]))
         priority: 10  # an unusable folder is reported before minutes of training
         shell: RUN
 
 
 rule annotate:
-    input: rows("documents"), facts, replies
+    input: rows("documents"), facts
     output: rows("queries", "queries_rejected"), records("01_annotate")
-    params: **stage("01_annotate")
+    params: **stage("01_annotate", content=replies)
     shell: RUN
 
 
@@ -81,7 +81,7 @@ rule ledger:
 
 
 rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild or remove it
-    input: rows("queries"), answers, verdicts, others, named("agreement", "reading")
+    input: rows("queries"), answers, verdicts, others
     output: records("agreement")
     params: **stage("agreement", content=labels)
     shell: RUN

@@ -1,9 +1,10 @@
 """Names of arms: their order, which are trained, on what corpus and with which seed (`dapt@2`)."""
 
+import json
 import re
 from collections.abc import Iterable
 
-from lib.core.store import REPOSITORY, require_known
+from lib.core.store import REPOSITORY, BadInput, artifact_path, require_known
 
 BASE = "base"  # the base model, untrained
 GIVEN = "given"  # mode of 04_infer for an arm whose answers are in a file: it is not trained
@@ -92,14 +93,30 @@ def is_rewritten(corpus: str) -> bool:
 
 
 def corpus_inputs(corpus: str) -> tuple[tuple[str, ...], list[str]]:
-    """The artifacts that a corpus is read from, and its files."""
+    """The artifacts that a corpus is read from, and its files and folders in the repository."""
     if corpus == REPLIES:
         return ("training",), []
     parts = corpus.split("+")
-    places = [REPOSITORY / part for part in parts if part not in CORPORA]
-    files = [path for place in places for path in (place, *place.rglob("*")) if path.is_file()]
     written = ("augmented",) if {*parts} & {*WRITTEN} else ()
-    return ("segments", "normalized", "documents", *written), sorted(map(str, files))
+    places = [part for part in parts if part not in CORPORA]
+    return ("segments", "normalized", "documents", *written), places
+
+
+def require_one_base(study: str, arms: Iterable[str]) -> None:
+    """Raise BadInput if the training of `arms`, which a table compares, began with other weights.
+
+    A hub's model can change, and a notebook can be run by hand.
+    """
+    began = {
+        arm: json.loads(path.read_text("utf-8"))["fingerprint"]["base_weights"]
+        for arm in filter(is_trained, arms)
+        if (path := artifact_path(study, "model", arm=arm) / "training.json").exists()
+    }
+    if len({*began.values()}) > 1:
+        raise BadInput(
+            f"{', '.join(began)} were trained on different weights of their base model: run "
+            "03_train for them again"
+        )
 
 
 def sorted_arms(arms: Iterable[str]) -> list[str]:

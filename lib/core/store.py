@@ -4,10 +4,12 @@ import gzip
 import json
 import os
 import re
+import sys
 import zlib
 from collections.abc import Iterable
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +20,7 @@ from lib.core.records import Record
 from lib.core.stages import ARTIFACTS, writers_of
 
 REPOSITORY = Path(lib.__file__).resolve().parent.parent
+WRITTEN = "STUDY_WRITTEN"  # names a file that collects the paths which a stage writes
 OF_PAPERS = ("table", "paper_", "published", "heat")  # how names of results begin that papers have
 R = TypeVar("R", bound=Record)
 
@@ -225,6 +228,7 @@ def replacing(path: Path):
     try:
         yield temporary
         os.replace(temporary, path)
+        note_written(path)
     except OSError as error:
         raise OSError(
             error.errno,
@@ -245,6 +249,26 @@ def read_lines(path: Path) -> list[bytes]:
         raise BadInput(
             f"{shown(path)} is not a complete gzip file ({error}): restore it"
         ) from error
+def note_written(path: Path) -> None:
+    """Note a file or folder for the record of the stage that writes it.
+
+    A kernel without a record prints once what `make study` will do, if the study is finished.
+    """
+    if collected := os.environ.get(WRITTEN):  # labels are a person's
+        with open(collected, "a", encoding="utf-8") as file:
+            file.write(f"{path}\n" * ("/labels/" not in shown(path)))
+    elif "ipykernel" in sys.modules:
+        for study in Path(shown(path)).parts[1:2]:
+            _warn_once(study)
+
+
+@cache
+def _warn_once(study: str) -> None:
+    if (output_root() / "data" / study / "run.json").exists():
+        print(
+            f"{study} is a finished study: `make study STUDY={study}` will put what is saved here "
+            f"aside and run its stage again; work in a copy (make copy STUDY={study} AS=name)"
+        )
 
 
 def write_text(path: Path, text: str) -> Path:

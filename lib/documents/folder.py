@@ -3,7 +3,6 @@
 Markdown and text are read as they are; PDF, DOCX, HTML and the like are converted to Markdown.
 """
 
-import hashlib
 import os
 import re
 import shutil
@@ -11,7 +10,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -131,21 +129,6 @@ def list_files(
     if not files:
         raise BadInput(f"no {kinds} file in {folder}: {_summary(skipped)}. Put some there")
     return sorted(files), skipped
-
-
-def fingerprint(folder: Path, endings: tuple[str, ...] = SUFFIXES) -> str:
-    """Return a hash of the names and contents of the files that `list_files` finds.
-
-    Raises BadInput as `list_files` does.
-    """
-    digest = hashlib.sha256()
-    for path in list_files(folder, endings)[0]:
-        digest.update(_name(path, Path(folder)).encode() + b"\0")
-        with suppress(OSError):
-            if path.is_file():  # reading a pipe would hang
-                with path.open("rb") as file:
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:16]
 
 
 def read_bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:

@@ -5,10 +5,11 @@ import json
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Any
 
 import httpx2
@@ -88,16 +89,22 @@ def client(at: Endpoint) -> openai.AsyncOpenAI:
     )
 
 
-async def trouble(at: Endpoint) -> str:
-    """Return why no call can succeed, as the endpoint's list of models tells; "" if none does."""
+async def trouble(at: Endpoint, models: Iterable[str] = ()) -> str:
+    """Return why no call of `models` can succeed, as the endpoint's list of models tells, or ""."""
+    said = ""
     async with client(at) as one:
         try:
             got = await one.with_options(max_retries=0).get("/models", cast_to=httpx2.Response)
             read = got.extensions["read"]
+            listed = re.findall(r'"id": ?"(?:[^"]*/)?([^"/]+)"', got.text)
+            for name in {model.rpartition("/")[2] for model in models} - {*listed}:
+                for close in get_close_matches(name, listed, 1, 0.8):  # others can be unlisted
+                    said = f"the endpoint has no model {name!r}: did you mean {close!r}?"
         except Exception as error:
             read = read_error(error)
     reason = read.reason * bool(re.search("page|connection", read.reason))
-    return at.scrubbed(read.stops.format(model="") or reason) * (read.status != 404)  # no list
+    said = read.stops.format(model="") or reason or said
+    return at.scrubbed(said) * (read.status != 404)  # no list
 
 
 def read_error(error: BaseException) -> Fault:

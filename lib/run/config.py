@@ -132,6 +132,8 @@ def check(notebook: Path, given: dict[str, object]) -> None:
             is_text = isinstance(value, str) and "float" in annotation
             hint = ", but text: in YAML write 5.0e-6, not 5e-6" * is_text
             raise BadStudy(f"{where}: {value!r} is not {annotation}{hint}") from error
+        if isinstance(value, int | float) and value < 0 <= (declared[name].default or 0):
+            raise BadStudy(f"{where}: {value!r} is below zero")
 
 
 class StudyFile(BaseModel):
@@ -490,7 +492,8 @@ def _folder(study: AnyStudy, folder: str, needs_folder: bool) -> str:
     if folder:  # some shells keep the ~ of DOCUMENTS=~/docs
         place = REPOSITORY / folder if folder == study.folder else Path(folder).expanduser()
         list_files(place, endings)
-        return str(place.resolve())
+        place = place.resolve()  # a clone that moves runs nothing again
+        return str(place.relative_to(REPOSITORY) if place.is_relative_to(REPOSITORY) else place)
     if needs_folder and "00_documents" in pipeline.stages:
         raise BadStudy(
             f"it reads a folder of {listed(endings, 'or')} files: make study STUDY={study.name} "

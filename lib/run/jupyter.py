@@ -3,11 +3,15 @@
 In JupyterLab, one name is set in the parameters, that of the study. The line then reads the values
 of the notebook's other parameters in studies/<study>.yaml, sets them and prints what it has set. A
 value that is to differ is set in a cell below. Under papermill, which writes the parameters that it
-is given into a cell of their own, the line does nothing.
+is given into a cell of their own, the line only refuses those that the notebook does not have.
 """
 
+import ast
+import os
 from collections.abc import Mapping, MutableMapping
 from typing import Any
+
+from lib.core.store import WRITTEN
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -22,10 +26,14 @@ def use_study(stage: str, names: MutableMapping[str, Any]) -> None:
 
     Of several runs, it is that of `arm`, of the first of `arms` or of `seed`.
     """
-    if any(cell.startswith("# Parameters") for cell in names["In"]):
+    injected = [cell for cell in names["In"] if cell.startswith("# Parameters")]
+    if injected and WRITTEN in os.environ:  # lib.run.notebook has checked them
         return
-    from lib.run.config import load_study, studies  # not under papermill: it takes a second
+    from lib.run.config import check, load_study, notebook_path, studies  # which takes a second
 
+    if injected:  # papermill alone only warns
+        lines = [ast.unparse(line).split(" = ", 1) for line in ast.parse(injected[0]).body]
+        return check(notebook_path(stage), {name: ast.literal_eval(value) for name, value in lines})
     if names["study"] not in studies():
         print(f"no file studies/{names['study']}.yaml: the values are those above")
         return

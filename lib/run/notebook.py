@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 from threading import Event, Thread
 
 from lib.core import process
-from lib.core.store import REPOSITORY, BadStudy, Stopped, data_path, shown, write_json
+from lib.core.store import REPOSITORY, WRITTEN, BadStudy, Stopped, data_path, shown, write_json
 from lib.report import write_page
 from lib.run.config import check, notebook_path, parameters_of
-from lib.run.provenance import code_state, machine, now
+from lib.run.provenance import code_state, machine, now, states
 
 # A kernel must not go on writing if its runner is killed.
 _FIRST = (
@@ -40,8 +40,8 @@ _BEGUN, _STOPPED = Event(), Event()  # the kernel runs cells; a signal said to s
 def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[Path, str]:
     """Run `notebook` with `given`; return its HTML page and what its cells print to the console.
 
-    Leaves <name>.ipynb and .html in data/<study>/notebooks and <name>.json in data/<study>/stages,
-    or <name>.failed.ipynb. Raises Stopped for an error in a cell.
+    Leaves <name>.ipynb and .html in data/<study>/notebooks, or <name>.failed.ipynb, and for a
+    study <name>.json in data/<study>/stages. Raises Stopped for an error in a cell.
     """
     defaults = {key: one.default for key, one in parameters_of(notebook).items()}
     study = given.get("study", defaults["study"])
@@ -53,18 +53,23 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
     for stale in (record, executed, page, failed, running):
         stale.unlink(missing_ok=True)
     state, clock = code_state() | {"started": now()}, time.monotonic()
+    written = data_path(study, "stages", f".{name}.{os.getpid()}.partial")
+    written.touch()
+    os.environ[WRITTEN] = str(written)
     try:
         finished = _execute(notebook, running, name, given)
+        files = states(map(Path, written.read_text("utf-8").splitlines()))
         on_page = "" if "disclaimer" in given else os.environ.get("STUDY_DISCLAIMER", "")
         write_page(running, page, study, on_page)
     except BaseException:
         if running.exists():
             os.replace(running, failed)
         raise
+    finally:
+        written.unlink(missing_ok=True)
     os.replace(running, executed)
-    write_json(
-        record,
-        {
+    if process.VARIABLE in os.environ:  # not by hand: the study's record is of its own run
+        facts = {
             "stage": name,
             "notebook": str(notebook.relative_to(REPOSITORY)),
             **state,
@@ -72,9 +77,10 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
             "machine": machine(),  # stages can run on different nodes
             "defaulted": {key: value for key, value in defaults.items() if key not in given},
             "calls": _CALLS.findall(_printed(finished.cells)),
+            "files": files,
             "seconds": round(time.monotonic() - clock, 1),
-        },
-    )
+        }
+        write_json(record, facts)
     tagged = [cell for cell in finished.cells if "console" in cell.metadata.get("tags", [])]
     return page, _printed(tagged)
 
@@ -209,6 +215,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     minutes, seconds = divmod(round(time.monotonic() - clock), 60)
     found = "".join(f"  {line.strip()}\n" for line in found.splitlines() if line.strip())
+    found += "  by hand: `make study` runs this stage again\n" * is_alone
     print(f"{name}  done in {minutes}:{seconds:02d}  {shown(page)}\n{found}", end="", flush=True)
     return 0
 

@@ -192,7 +192,7 @@ def plan_study(study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
     from transformers import AutoConfig
 
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it repeats each attempt
-    reading, rows = read_folder(Path(study.folder)), {}
+    reading, rows = read_folder(REPOSITORY / study.folder), {}
     try:
         model = study.base_model and AutoConfig.from_pretrained(model_source(study.base_model))
     except OSError as error:

@@ -8,15 +8,16 @@ import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import distributions
 from pathlib import Path
 
 from lib.core.store import (
     REPOSITORY,
-    artifact_path,
     data_path,
     output_root,
     result_path,
@@ -30,9 +31,14 @@ _WIDTH = 1.96 * 2**0.5  # of a difference between two bases, in standard deviati
 
 def code_state() -> dict[str, object]:
     """Return {"commit", "dirty"} of the repository; both None if it is not a git checkout."""
-    git = ("git", f"--git-dir={REPOSITORY / '.git'}", f"--work-tree={REPOSITORY}")
-    commit = _output(*git, "rev-parse", "HEAD")
-    return {"commit": commit, "dirty": commit and bool(_output(*git, "status", "--porcelain"))}
+    commit = git("rev-parse", "HEAD")
+    return {"commit": commit, "dirty": commit and bool(git("status", "--porcelain"))}
+
+
+def git(*arguments: str) -> str | None:
+    """Return what git prints about the repository; None if it is not a git checkout."""
+    places = f"--git-dir={REPOSITORY / '.git'}", f"--work-tree={REPOSITORY}"
+    return _output("git", *places, *arguments)
 
 
 def machine() -> dict[str, object]:
@@ -63,8 +69,6 @@ def write_run(study: str, stages: list[Path]) -> None:
         owner = path.parts[-3]  # another study, if its laboratory made the base model
         record = json.loads(path.read_text(encoding="utf-8"))
         records[f"{owner}/" * (owner != study) + record["stage"]] = record
-    inputs = ("documents", "queries", "normalized", "augmented")
-    files = [REPOSITORY / f"studies/{study}.yaml", *(artifact_path(study, one) for one in inputs)]
     write_json(
         data_path(study, "run.json"),
         {
@@ -73,8 +77,7 @@ def write_run(study: str, stages: list[Path]) -> None:
             **code_state(),
             "seconds": round(sum(record["seconds"] for record in records.values()), 1),
             "stages": records,
-            "prompts": _hashes(sorted((REPOSITORY / "prompts").rglob("*.md"))),
-            "inputs": _hashes(files),
+            "inputs": {name: contents(name) for name in ("prompts", f"studies/{study}.yaml")},
             "versions": {
                 "python": platform.python_version(),
                 **{package.name: package.version for package in distributions()},
@@ -84,12 +87,57 @@ def write_run(study: str, stages: list[Path]) -> None:
     )
 
 
-def _hashes(paths: list[Path]) -> dict[str, str]:
-    return {
-        shown(path).removeprefix(f"{REPOSITORY}/"): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in paths
-        if path.is_file()
+def contents(*places: str | Path) -> str:
+    """Return a digest of files of the repository and all files below folders, "" if there are none.
+
+    Where the repository is does not count, so that a study which was moved does not run again.
+    """
+    found = states(REPOSITORY / place for place in places)
+    digests = [(name.removeprefix(f"{REPOSITORY}/"), found[name]["sha256"]) for name in found]
+    return hashlib.sha256(str(digests).encode()).hexdigest() * bool(found)
+
+
+def states(places: Iterable[Path]) -> dict[str, dict]:
+    """Return size, time, digest and rows of each file, also below folders, by path."""
+    every = {one for place in places for one in (place, *place.rglob("*"))}
+    files = [one for one in every if one.is_file() and os.access(one, os.R_OK)]
+    return {shown(path): _state(path, {}) for path in sorted(files)}
+
+
+def _state(path: Path, known: dict) -> dict:
+    status = path.stat()
+    state = {"bytes": status.st_size, "at": status.st_mtime_ns}
+    if state.items() <= known.items():
+        return known
+    with path.open("rb") as file:
+        state["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+    rows = {"rows": path.read_bytes().count(b"\n")} if path.suffix == ".jsonl" else {}
+    return state | rows
+
+
+def forget_changed(records: list[Path]) -> None:
+    """Remove the record of each stage whose files were changed since, and name them.
+
+    A changed file is kept in data/<study>/changed, where nothing reads it.
+    """
+    last = {  # to write a file
+        name: (record, state)
+        for record in filter(Path.exists, records)
+        for name, state in json.loads(record.read_text("utf-8")).get("files", {}).items()
     }
+    for name, (record, state) in last.items():
+        path, runs = output_root() / name, f"{record.stem} ran, which runs again"
+        if not path.exists():
+            print(f"{name} is gone since {runs}", flush=True)
+        elif (now := _state(path, state))["sha256"] != state["sha256"]:
+            _, study, *parts = Path(name).parts
+            kept = shutil.move(path, data_path(study, "changed", now["sha256"][:8], *parts))
+            rows = f" ({state['rows']} rows, then {now['rows']})" if "rows" in state else ""
+            print(f"{name} was changed{rows} after {runs}; the change is in {shown(kept)}: to work")
+            print(f"  with it, make copy STUDY={study} AS=name and put it there", flush=True)
+        else:
+            continue
+        record.unlink(missing_ok=True)
 
 
 def _output(*command: str) -> str | None:

@@ -4,10 +4,12 @@ import argparse
 import asyncio
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TextIO
@@ -41,7 +43,9 @@ from lib.run.config import (
     AnyStudy,
     Study,
     load_study,
+    notebook_path,
 )
+from lib.run.provenance import git
 
 _SECONDS_TO_END = 40.0  # of stages that are interrupted
 _TRIES = 50  # to lock a study: the processes of a killed run end within five seconds
@@ -82,7 +86,7 @@ def announce(study: AnyStudy) -> None:
         stops = f"stops before {dollars(limit)} over all runs"
         print(f"{stage}: {model}, {costs}; ", end="")
         print("without a limit: max_cost_usd is null" if limit is None else stops, flush=True)
-    trouble = _trouble() if stages else ""
+    trouble = _trouble(model for _, model in stages) if stages else ""
     if trouble and not data_path(study.name, "llm.sqlite").exists():
         raise Stopped(
             f"{trouble}. {', '.join(stage for stage, _ in stages)} would call a model; "
@@ -103,12 +107,12 @@ def _import_replies(study: AnyStudy) -> None:
             import_from(cache, REPOSITORY / name)
 
 
-def _trouble() -> str:
+def _trouble(models: Iterable[str]) -> str:
     if not (at := endpoint()):
         return "no key is set: set OPENAI_API_KEY in the environment or in .env"
     from lib.llm.direct import trouble  # openai's client takes half a second
 
-    return asyncio.run(trouble(at))
+    return asyncio.run(trouble(at, models))
 
 
 def locked(names: list[str]) -> list[TextIO]:
@@ -184,7 +188,7 @@ def run_study(study: str, documents: str = "", jobs: str = "all", profile: str =
     for note in filter(None, _notes(own)):
         print(f"{name}: {note}", flush=True)
     be_parent()
-    os.environ[FOLDER_VARIABLE] = own.folder
+    os.environ[FOLDER_VARIABLE] = str(REPOSITORY / own.folder) * bool(own.folder)
     if status := _run_graph(name, jobs, options, locks):
         print(
             f"\nThe study {name} stopped; unless it was killed, the reason is above. "
@@ -208,7 +212,7 @@ def _check_base(study: Study) -> None:
     if not study.base_model:
         from lib.run.plan import look_at  # pandas takes 0.3 s
 
-        print(look_at(Path(study.folder)), end="\n\n", flush=True)
+        print(look_at(REPOSITORY / study.folder), end="\n\n", flush=True)
         raise BadStudy(
             f"studies/{study.name}.yaml names no base_model, so the study stops after this look: "
             "name a base model there that you can train, or give "
@@ -229,15 +233,24 @@ def _notes(study: AnyStudy) -> list[str]:
     notes = [f"its base model is made by studies/{other}.yaml" for other in study.others]
     if study.expected_minutes and not data_path(study.name, "run.json").exists():
         notes.append(f"about {study.expected_minutes:g} min on two cores")
-    return [*notes, study.disclaimer]
+    return [*notes, *_edited(study), study.disclaimer]
+
+
+def _edited(study: AnyStudy) -> Iterator[str]:
+    # JupyterLab saves by itself
+    for stage in study.stages:
+        changes = git("diff", "-U0", "HEAD", "--", str(notebook_path(stage))) or ""
+        for line in re.findall(r'^\+ +"(\w+: .+? = .+?)(?:  #|\\n|"$)', changes, re.M):
+            yield f"{stage} is not as committed, for every study: {line}"
 
 
 def _run_graph(study: str, jobs: str, options: list[str], locks: list[TextIO]) -> int:
     cores = ["--jobs", jobs] * (jobs != "all") if options else ["--cores", jobs]
     fixed = "--rerun-incomplete --nolock --quiet host rules reason --config".split()
+    by_content = ["--max-checksum-file-size", str(10**12)]  # a copy has new times
     start = [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile")]
     with subprocess.Popen(
-        [*start, *options, *cores, *fixed, f"study={study}"],
+        [*start, *options, *cores, *by_content, *fixed, f"study={study}"],
         pass_fds=[file.fileno() for file in locks],
     ) as running:
         try:

@@ -29,7 +29,7 @@ from transformers.masking_utils import sdpa_mask
 from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
-from lib.core.store import BadInput, save, shown, write_json
+from lib.core.store import BadInput, note_written, save, shown, write_json
 from lib.core.store import load as load_rows
 from lib.infer.generate import load
 from lib.infer.loglik import score
@@ -94,6 +94,7 @@ def train(
     write_json(final / "training.json", {**manifest, **facts})
     shutil.rmtree(output, ignore_errors=True)
     final.rename(output)
+    note_written(output)
     shutil.rmtree(work)
     return history
 

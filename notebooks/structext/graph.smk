@@ -11,14 +11,12 @@ wanted = [f"{figures}/structext.md", *trained, *answers, *verdicts]
 
 # a missing file is reported by the notebook, which says what to give
 place = Path(study.given("00_structext").get("official") or "no published samples").expanduser()
-official = [str(path) for path in ([place] if place.is_file() else sorted(place.rglob("*.json*")))]
 
 
 rule texts:
-    input: official
     output: rows("samples", "asked", "queries", "solved", "training_samples"),
         of("training", tuned), records("00_structext")
-    params: **stage("00_structext")
+    params: **stage("00_structext", content=contents(place))
     shell: RUN
 
 

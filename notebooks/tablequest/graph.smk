@@ -9,21 +9,21 @@ include: "../arms.smk"
 done = [*labs, *(path for notebook in study.stages  # only trained arms read rewritten text
                  if notebook != "02_normalize" or study.trained for path in records(notebook))]
 wanted = [f"{figures}/tablequest.md", *trained, *answers, *verdicts]
-contents = fingerprint(Path(study.folder), study.pipeline.endings) if study.folder else ""
+reports = list_files(REPOSITORY / study.folder, study.pipeline.endings)[0] if study.folder else []
 
 
 rule filings:
     output: filed, rows("not_understood", "documents", "documents_rejected"),
         records("00_filings")
-    params: **stage("00_filings", content=contents)
+    params: **stage("00_filings", content=contents(*reports))
     shell: RUN
 
 
 rule questions:
-    input: filed, replies
+    input: filed
     output: rows("questions", "queries_rejected", "queries"),
         records("01_annotate")
-    params: **stage("01_annotate")
+    params: **stage("01_annotate", content=replies)
     shell: RUN
 
 

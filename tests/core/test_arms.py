@@ -2,7 +2,8 @@
 
 import pytest
 
-from lib.core.arms import is_trained, split_arm
+from lib.core.arms import is_trained, require_one_base, split_arm
+from lib.core.store import BadInput, artifact_path, write_json
 
 
 def test_some_arms_are_trained_and_any_other_is_a_model_as_it_is():
@@ -15,3 +16,13 @@ def test_some_arms_are_trained_and_any_other_is_a_model_as_it_is():
 def test_a_name_of_another_form_is_refused(name):
     with pytest.raises(ValueError, match="dapt@2"):
         split_arm(name)
+
+
+def test_arms_that_were_trained_on_other_weights_are_in_no_table(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    for arm, weights in (("dapt", "a"), ("dapt-n", "a"), ("dapt@2", "b")):
+        path = artifact_path("s", "model", arm=arm) / "training.json"
+        write_json(path, {"fingerprint": {"base_weights": weights}})
+    require_one_base("s", ["base", "dapt", "dapt-n", "dapt-a"])
+    with pytest.raises(BadInput, match="dapt, dapt@2 were trained on different weights"):
+        require_one_base("s", ["base", "dapt", "dapt@2"])

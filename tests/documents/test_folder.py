@@ -10,7 +10,6 @@ from lib.core.store import BadInput
 from lib.documents.folder import (
     MAX_DOCUMENT_BYTES,
     MAX_FILE_BYTES,
-    fingerprint,
     language_of,
     list_files,
     read_folder,
@@ -151,21 +150,6 @@ def test_what_was_converted_is_written_and_old_files_go(tmp_path):
     write_converted(target, read_folder(source))
     assert [path.relative_to(target).as_posix() for path in target.rglob("*.md")] == ["b/c.html.md"]
     assert (target / "b" / "c.html.md").read_text() == ("# Valve\n\nIt opens.\n")
-
-
-def test_the_fingerprint_follows_names_and_contents_only(tmp_path):
-    put(tmp_path, a=TEXT, b="words")
-    first = fingerprint(tmp_path)
-    os.utime(tmp_path / "a.md", (1, 1))
-    (tmp_path / "scan.png").write_bytes(b"\x89PNG")
-    assert fingerprint(tmp_path) == first
-    put(tmp_path, b="other words")
-    second = fingerprint(tmp_path)
-    (tmp_path / "a.pdf").write_bytes(b"%PDF")
-    assert fingerprint(tmp_path) not in (first, second)
-    (tmp_path / "a.pdf").unlink()
-    (tmp_path / "b.md").rename(tmp_path / "c.md")
-    assert len({first, second, fingerprint(tmp_path)}) == 3
 
 
 TEXTS = {

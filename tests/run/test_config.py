@@ -321,3 +321,8 @@ def test_a_notebook_needs_the_name_of_its_study_alone(tmp_path, given, expected)
     nbformat.write(notebook, tmp_path / "x.ipynb")
     ran = papermill.execute_notebook(tmp_path / "x.ipynb", None, given, kernel_name="python3")
     assert ran.cells[-1].outputs[0].text == f"{expected}\n"
+
+
+def test_papermill_refuses_a_parameter_that_the_notebook_lacks(tmp_path):
+    with pytest.raises(papermill.PapermillExecutionError, match="colum: unknown; choose among"):
+        papermill.execute_notebook(notebook_path("statistics"), None, {"colum": "single"})

@@ -1,7 +1,9 @@
 """The graph in real processes: what re-runs, what a kill or a full disk leaves, who may run."""
 
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -22,7 +24,7 @@ AFTER_DAPT_N = {"03_train-dapt-n", "04_infer-dapt-n", "05_judge-dapt-n", "06_ana
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> House:
     """A house whose study has been run to its end."""
-    house = new_house(tmp_path_factory.mktemp("finished") / "house")
+    house = new_house(tmp_path_factory.mktemp("finished") / "a b ä's")
     ran = house.run("tiny", "--jobs", "2")
     assert ran.returncode == 0, ran.stdout
     return house
@@ -64,8 +66,10 @@ def test_a_study_completes_every_stage_and_keeps_what_its_numbers_come_from(fini
     assert (run["commit"], run["dirty"]) == (None, None)  # the copy is not a git checkout
     assert run["versions"]["torch"].startswith("2.")
     assert run["machine"]["cores"] == os.cpu_count()
-    files = {f"data/tiny/{name}.jsonl" for name in ("documents", "queries", "normalized")}
-    assert set(run["inputs"]) == files | {"studies/tiny.yaml"}
+    assert [*run["inputs"]] == ["prompts", "studies/tiny.yaml"]
+    written = {name for stage in run["stages"].values() for name in stage["files"]}
+    assert {f"data/tiny/{name}.jsonl" for name in ("documents", "queries", "normalized")} <= written
+    assert run["stages"]["04_infer-dapt"]["files"]["data/tiny/answers/dapt.jsonl"]["rows"] == 4
 
 
 def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished):
@@ -79,6 +83,32 @@ def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished):
     study = finished.root / "studies" / "tiny.yaml"
     study.write_text(study.read_text().replace("epochs: 3", "epochs: 4"))
     assert rerun(finished) == AFTER_DAPT_N
+
+
+def test_a_file_changed_by_hand_is_named_and_kept_and_its_stage_runs_again(finished):
+    uninterrupted, data = table(finished), finished.root / "data" / "tiny"
+    by_hand = finished.run("06_analyze", "-y", '{"study": "tiny"}', module="notebook")
+    assert "by hand: `make study` runs this stage again" in by_hand.stdout
+    assert table(finished) != uninterrupted
+    answers = data / "answers" / "dapt.jsonl"
+    fewer = "".join(answers.read_text().splitlines(keepends=True)[:-1])
+    answers.write_text(fewer)
+    (data / "models" / "base" / "config.json").touch()  # only touched
+    before, ran = finished.times(), finished.run("tiny", "--jobs", "2")
+    assert "answers/dapt.jsonl was changed (4 rows, then 3) after 04_infer-dapt ran" in ran.stdout
+    again = {name for name, when in finished.times().items() if before.get(name) != when}
+    assert again == {"04_infer-dapt", "05_judge-dapt", "06_analyze"}
+    (kept,) = data.glob("changed/*/answers/dapt.jsonl")
+    assert (kept.read_text(), table(finished)) == (fewer, uninterrupted)
+
+
+def test_a_copy_in_another_place_has_nothing_to_do(finished, tmp_path):
+    copy = House(tmp_path / 'c "d"')
+    shutil.copytree(finished.root, copy.root, copy_function=shutil.copy)  # with new times
+    before = copy.times()
+    ran = copy.run("tiny")
+    assert ran.returncode == 0, ran.stdout
+    assert before and copy.times() == before and "runs again" not in ran.stdout
 
 
 def until(condition, seconds: float = 60.0):
@@ -152,7 +182,7 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
 def test_ctrl_c_and_sigterm_end_every_process_and_print_one_line(finished, tell, sent, after):
     (finished.root / "data/tiny/models/dapt-n/training.json").unlink(missing_ok=True)
     with finished.start("tiny", PAUSE="60") as running:
-        while "03_train-dapt-n" not in running.stdout.readline():
+        while not running.stdout.readline().startswith("03_train-dapt-n"):
             assert running.poll() is None
         time.sleep(after)
         tell(running.pid, sent)
@@ -192,7 +222,7 @@ def test_a_failure_is_said_in_a_few_lines_and_leaves_only_a_failed_copy(house, d
     house.write_notebook("00_lab")
     status, printed, files = run_lab(house, '{"seed": 2}')  # it takes its own study
     assert status == 0, printed
-    assert "stages/00_lab.json" in files and FAILED not in files
+    assert "notebooks/00_lab.html" in files and FAILED not in files
 
 
 def test_a_long_cell_says_every_half_minute_that_it_is_not_done(monkeypatch, capsys):
@@ -286,6 +316,40 @@ def test_clean_keeps_what_a_person_has_labelled(tmp_path):
     assert make("clean", "STUDY=smoke", STUDY_ROOT=str(tmp_path)).returncode == 0
     kept = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
     assert kept == ["data/smoke/labels/a.csv"]
+
+
+def test_clean_removes_nothing_that_is_committed_and_nothing_under_a_running_study(tmp_path):
+    committed, written = tmp_path / "data/a/facts.csv", tmp_path / "data/a/answers.jsonl"
+    for path in (tmp_path / "studies/a.yaml", committed, written):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    clean = ("-C", str(tmp_path), "-f", str(REPOSITORY / "Makefile"), "clean", "STUDY=a")
+    own = {"STUDY_ROOT": "", "MAKEFLAGS": ""}
+    ran = make(*clean, **own)
+    assert ran.returncode == 2 and "only git knows" in ran.stdout and committed.exists()
+    git = ["git", "-C", str(tmp_path)]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "add", "data/a/facts.csv"], check=True)
+    with open(tmp_path / "data/a/.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ran = make(*clean, **own)
+        assert ran.returncode == 2 and "the study a is being run" in ran.stdout
+        assert written.exists()
+    assert make(*clean, **own).returncode == 0
+    assert committed.exists() and not written.exists()
+
+
+def test_make_runs_under_a_path_with_blanks_and_quotes(tmp_path):
+    root = tmp_path / """a 'b' "c" ä"""
+    (root / ".venv/bin").mkdir(parents=True)
+    for name in ("requirements.lock", "requirements-torch.lock", "pyproject.toml", ".venv/ready"):
+        (root / name).touch()
+    python = root / ".venv/bin/python"
+    python.write_text('#!/bin/sh\necho "$PWD|$PYTHONPATH|$*"\n')
+    python.chmod(0o755)
+    for name in ("study", "look", "plan", "verify", "bench", "lab"):
+        ran = make("-C", str(root), "-f", str(REPOSITORY / "Makefile"), name, CONDA_PREFIX="")
+        assert f"{root}|{root}|-m " in ran.stdout, ran.stderr
 
 
 def test_a_copy_shares_what_writers_replace_and_has_its_own_cache_and_labels(tmp_path):
