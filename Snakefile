@@ -69,15 +69,18 @@ def stage(notebook, name="", of=study, content="", **more):
     """
     def given(wildcards):
         return json.dumps(of.given(notebook, "-".join(wildcards)) | more, sort_keys=True)
+
     def named(wildcards):  # files of the repository
         values = of.given(notebook, "-".join(wildcards)).values()
         return contents(*(one for one in values if one and isinstance(one, str)
                           and os.path.isfile(REPOSITORY / one)))
+
     is_run = notebook in of.stages
     path = notebook_path(notebook)
     task = (SYSTEMS[of.pipeline.task],) if "task" in parameters_of(path) else ()
     return {"code": notebook_digest(path, more=task) if is_run else "", "content": content,
-            "files": named if is_run else "", "weights": weights if "base_model" in parameters_of(path) else "",
+            "weights": weights if "base_model" in parameters_of(path) else "",
+            "files": named if is_run else "",
             "retry": settings_of(of.llm, notebook).get("retry", []),
             "notebook": notebook, "name": name or notebook, "given": given if is_run else "{}"}
 

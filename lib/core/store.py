@@ -249,6 +249,8 @@ def read_lines(path: Path) -> list[bytes]:
         raise BadInput(
             f"{shown(path)} is not a complete gzip file ({error}): restore it"
         ) from error
+
+
 def note_written(path: Path) -> None:
     """Note a file or folder for the record of the stage that writes it.
 
