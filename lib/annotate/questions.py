@@ -19,33 +19,22 @@ MAX_SHORT_WORDS = 14  # natural and tabular answers are a word or a short phrase
 MAX_QUESTION_WORDS = 45
 MAX_SENTENCES = 3  # of a natural source reference
 
-# Words where they point at something outside: the table below, but not below 160 bar
-_PARTS = (
-    r"(?:tables?|lists?|figures?|sections?|paragraphs?|rows?|columns?|examples?|steps?|text|chapters?"
-    r"|pages?|one|ones)\b"
+# A word points for sure where it has no noun of its own: the table below, not below 160 bar
+_PARTS = r"(?:section|paragraph|table|list|figure|example|option|step|row|column|page|text)s?"
+_PLACE = (
+    r"\b(?:this|these|here|aforementioned|(?:the|as) (?:above|below|following|follows))\b(?!\.\w)"
+    rf"|\b(?:{_PARTS} (?:above|below)|(?:previous|preceding|following|earlier) {_PARTS})\b(?! \d)"
+    r"|\b(?:above|below)(?=\W*\Z|[,;:)]| (?:is|are|for)\b)"
+    r"|\b(?:we|our|my|me)\b(?!-)|\b(?:can|did|do|may|must|should) I\b(?!/)"
 )
-_SAID = r"(?:shown|given|listed|described|mentioned|defined|stated|named|noted|discussed|specified)"
-_THERE = (
-    rf"\b(?:{_SAID}|the|see|as|from|in) (?:above|below|earlier|previously)\b(?! \d)|\bhere\b"
-    rf"|\b(?:above|below)(?:-|(?=\s*(?:\Z|[?,;:!)？؟])| {_PARTS}"
-    r"| (?:is|are|was|were|has|have|do|does)\b))"
-    rf"|\bpreviously {_SAID}|\b(?:preceding|previous|earlier|following) {_PARTS}|\baforementioned\b"
-    r"|\bas follows\b|\bthe following\b|\b(?:this|these)\b(?!\.\w)"
-    r"|\bthe latter\b|\bthe former\b(?=\s*[?,.]| (?:is|of|has|was|do|does)\b)"
-)
+_POINTER = re.compile(_PLACE)
+# these may stand for what the question names: a name, a number, code, "the pump … it"
 _PRONOUN = (
-    r"(?-i:\b(?:[Ii]ts?|[Tt]hey|[Hh]e|[Ss]he|[Hh]is|[Hh]er|[Ww]e|us(?<!\d us)|me)\b(?!-))"
-    r"|\b(?:itself|them|themselves|theirs?|ours?|mine|my)\b"
-    r"|\bthose\b(?! (?:that|who|which|of|with|in)\b)"
-    r"|(?-i:\b(?:do|can|should|must|if|when|did|would|could|may|have|am|will|shall) I\b(?!/)"
-    r"|\bI (?:am|can|do|did|have|had|must|need|should|use|want|will|would|was)\b)"
+    r"(?:its?|itself|they|them|theirs?|he|she|his|hers?|us|those(?! that| wh)"
+    r"|the (?:former|latter))\b"
 )
-_POINTER = re.compile(f"{_THERE}|{_PRONOUN}", re.I)
-# a pronoun for what the question itself names: "the pump … when it starts", "HP-220 … its"
-_NAMED = re.compile(
-    r"(\b(?:[Tt]he|[Aa]n?) \w.{0,120} "
-    r"(?:when|if|after|before|while|until|once|unless|because|than|and|so) )"
-    r"(?:it|they)\b|((?:(?<=\w )[A-Z]|\w\d).{0,120}\b)(?:its?|their|they|itself|themselves)\b"
+_UNNAMED = re.compile(
+    rf"(?!.*(?:\w \W?[A-Z]|[\d`\"“]|\b(?:the|an?) .{{0,120}}\b(?:it|they)\b)).*\b{_PRONOUN}"
 )
 _CONTAINER = re.compile(
     r"\b(?:in|from|of|per|see|by) (?:the|a|an) (?:[\w-]+ )?(?:table|list|figure|bullet|row|"
@@ -55,7 +44,7 @@ _CONTAINER = re.compile(
 _REASONING = re.compile(
     r"\b(?:why|compare|explain|how would|do you think|difference between)\b", re.I
 )
-_POINTS_BACK = re.compile(rf"\A(?:{_PRONOUN}|that\b|such\b|one (?:of|that|which)\b)|{_THERE}", re.I)
+_POINTS_BACK = re.compile(rf"(?:{_PRONOUN}|that\b|such\b|one (?:of|that|which)\b)|.*?(?:{_PLACE})")
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|`[^`]*`')
 _NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")  # Thai, Japanese, Chinese
 _FILLER = (
@@ -212,7 +201,7 @@ def violation(candidate: Candidate, text: str) -> str:
         or asked.count('"') % 2
         or any(unquoted.count(a) != unquoted.count(b) for a, b in ("()", "[]")),
         "the question is not self-contained: it points at something outside itself": (
-            _POINTER.search(_NAMED.sub(r"\1\2", unquoted))
+            _POINTER.search(_lowered(unquoted)) or _UNNAMED.match(_lowered(asked))
         ),
         "the question names a table or list instead of its subject": _CONTAINER.search(unquoted),
         "the question asks for reasoning, not recall": _REASONING.search(unquoted),
@@ -226,11 +215,16 @@ def violation(candidate: Candidate, text: str) -> str:
         "the answer is longer than a short phrase": not is_list
         and (len(lines) > 1 or len(answer.split()) > MAX_SHORT_WORDS),
         "the answer points at something outside itself": not is_list
-        and _POINTS_BACK.search(answer),
+        and _POINTS_BACK.match(_lowered(answer)),
         "the source reference is longer than three sentences": structure == prose()
         and n_sentences > MAX_SENTENCES,
     }
     return next((reason for reason, is_broken in checks.items() if is_broken), "")
+
+
+# "It is", but not "IT"
+def _lowered(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
 
 
 # a script may have no spaces
