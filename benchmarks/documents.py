@@ -16,7 +16,12 @@ from pathlib import Path
 
 from lib.core.store import REPOSITORY
 
-BYTES = {"document": 1_240_000, "corpus": 910_000}  # 4 times: 5 MB, the most per file
+BYTES = {"document": 1_240_000, "corpus": 910_000, "rows": 310_000, "line": 250_000}
+# 4 times a document are 5 MB, the most per file; 4 times a line are 1 MB
+REPEATED = {
+    "rows": ("# Parts\n\n| part | mass |\n|---|---|\n", "| x1 | 12 kg |\n"),
+    "line": ("# Pump P1\n\n", "The pump P1 has a mass of 12 kg and "),
+}
 FACTORS = (1, 2, 4)
 SOURCES = REPOSITORY / "data" / "technical"
 NAMES = re.compile(r"\b(etcd\w*|Prometheus|Graphite|InfluxDB|OpenTSDB|Nagios|Sensu|ESP)\b")
@@ -27,6 +32,10 @@ STAGES = ("read", "segment", "audit")
 def write_documents(folder: Path, kind: str, factor: int) -> None:
     """Write one document, or a corpus like it, `factor` times as large."""
     size, most = 0, factor * BYTES[kind]
+    if kind in REPEATED:
+        head, part = REPEATED[kind]
+        (folder / "long.md").write_text(head + part * (most // len(part)), encoding="utf-8")
+        return
     pieces = []
     for name, text in _copies():
         pieces.append(text)
@@ -142,6 +151,8 @@ def main() -> str:
     for kind, text in (
         ("document", "One document, up to the limit of 5 MB:"),
         ("corpus", "A corpus of documents of 7 to 60 kB:"),
+        ("rows", "A table, up to 1.2 MB:"),
+        ("line", "One line, up to 1 MB:"),
     ):
         lines += ["", text, "", *scaling(FACTORS, __spec__.name, kind, "{}")]
     return "\n".join(lines)

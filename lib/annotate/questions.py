@@ -45,7 +45,7 @@ _REASONING = re.compile(
     r"\b(?:why|compare|explain|how would|do you think|difference between)\b", re.I
 )
 _POINTS_BACK = re.compile(rf"(?:{_PRONOUN}|that\b|such\b|one (?:of|that|which)\b)|.*?(?:{_PLACE})")
-_QUOTED = re.compile(r'"[^"]*"|“[^”]*”|`[^`]*`')
+_QUOTED = re.compile(r'"[^"]*"|“[^“”]*”|`[^`]*`')
 _NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")  # Thai, Japanese, Chinese
 _FILLER = (
     "a an the of in on at for to and or is are was were be by with as from what which when "

@@ -14,10 +14,10 @@ Decide = Callable[[list[Query], list[str]], list[Decision]]  # queries and their
 _MAX_WORDS = 40  # beyond the question's, of a text that may state an answer
 _MAX_ITEM = 5  # words of an item between commas
 _MAX_SURPLUS = 3  # words of what may be one more item: more are a clause
-_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)?")
+_LINK = re.compile(r"\[([^][]*)\]\([^)\n]{0,999}\)?")
 _MARKER = re.compile(r"^(?:[-*+•]|\(?\d{1,2}[.)])\s+")
-_OR_LATER = re.compile(r"\s+or (?:later|newer)\b", re.I)
-_BETWEEN = re.compile(r"\s*(?:[,;](?!\d)|\b(?:and|or)\b)\s*", re.I)
+_OR_LATER = re.compile(r"(?<!\s)\s+or (?:later|newer)\b", re.I)
+_BETWEEN = re.compile(r"(?<!\s)\s*(?:[,;](?!\d)|\b(?:and|or)\b)\s*", re.I)
 _CONTENT = re.compile(r"[\w,;:|.]")
 _SEPARATOR = re.compile(r" (?:[,;|.]|and|or)(?= )")
 _LEADS = "in on at to as by via from for with when which that where who so because if while".split()
