@@ -282,6 +282,8 @@ def run_study_here(name: str) -> None:
             continue  # as in the graph: nothing learns a rewrite
         for arm in study.arms_of(stage):
             run_cells(stage, **study.given(stage, arm))
+        for judge in study.other_judges if stage == "05_judge" else ():
+            run_cells(stage, **study.given(stage) | {"judge": judge, "arms": study.runs})
 
 
 def rows(path: Path) -> list[dict]:

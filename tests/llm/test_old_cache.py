@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from lib.core.store import REPOSITORY
+from lib.core.store import REPOSITORY, read_lines
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
@@ -37,8 +37,9 @@ def test_replies_paid_for_at_the_tag_are_read_without_a_key(tmp_path, monkeypatc
 
 def test_every_shipped_reply_is_whole_and_found_under_its_request():
     n = 0
-    for path in sorted((REPOSITORY / "data").glob("*/replies.jsonl")):
-        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+    data = REPOSITORY / "data"
+    for path in (*data.glob("*/replies.jsonl"), *data.glob("*/verdicts.jsonl.gz")):
+        for row in map(json.loads, read_lines(path)):
             fields = json.loads(row["request"])
             fields["messages"] = tuple(map(tuple, fields["messages"]))
             fields["stop"] = tuple(fields.get("stop", ()))

@@ -68,6 +68,34 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     assert "solver" in (figures / "structext.md").read_text(encoding="utf-8")
 
 
+def test_a_models_verdicts_on_committed_answers_need_neither_key_nor_training(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    run_study_here("records-judged")
+    data, tables = tmp_path / "data/records-judged", tmp_path / "figures/records-judged"
+    assert not [*data.glob("models/*")]
+    judged = table(tables / "tables" / "table2_judges.csv")
+    n = [row["n"] for row in judged if row["structure"] == "all"]
+    assert n == ["196"] * 4  # two judges, two arms
+    agreed = table(tables / "extra" / "agreement.csv")
+    agreed = {
+        (row["first_judge"], row["second_judge"]): row["n"]
+        for row in agreed
+        if row["arm"] == row["structure"] == "all"
+    }
+    assert agreed == {
+        ("shipped", "scorer"): "392",
+        ("shipped", "model_reading"): "150",
+        ("scorer", "model_reading"): "150",
+    }, "every label of the reading is of one of the answers"
+    (file,) = (data / "preferences" / "shipped").iterdir()
+    preferences = rows(file)
+    assert len(preferences) == 2 * 60
+    assert not [row for row in preferences if row["verdict"] == "unscored"]
+
+
 def test_a_tuned_arm_learns_replies_to_other_prompts_than_those_asked(root):
     data = root / "data" / "structext-smoke"
     trained = json.loads((data / "models" / "tuned" / "training.json").read_text())
