@@ -66,7 +66,7 @@ _UP, _DOWN = (
 )
 _POWER = re.compile(r"(?:(?<!\d)10|(?<![^\W\d_])[^\W\d_]{1,3}|\))\Z")  # 10, a unit or a bracket
 _TYPED = re.compile(r"(?<=\d)(?<!(?<!\d)10)[⁰¹²³⁴-⁹]+")
-_AT_NUMBER, _UNSURE = "mark at a number", "table whose cells are unsure"
+_AT_NUMBER, _UNSURE = "\ufdd2mark at a number\ufdd3", "table whose cells are unsure"
 _ERRORS = frozenset(
     "#REF! #N/A #DIV/0! #VALUE! #NAME? #NUM! #NULL! #SPILL! #CALC! #GETTING_DATA".split()
 )
@@ -242,7 +242,11 @@ def write_markdown(pieces: Iterable[Piece], title: str = "") -> Converted:
         lines = _lines(piece)
         if not lines:
             continue
-        text += "\n" * (2 - _is_tight(previous, piece)) * bool(text)
+        is_next = piece.depth <= previous.depth or piece.number in (None, 1)  # else a blank line
+        is_tight = previous.kind == "item" and (
+            not previous.text or piece.kind == "item" and is_next
+        )
+        text += "\n" * (2 - is_tight) * bool(text)
         start = len(text)
         added = first + ("\n" + " " * len(first)).join(lines)
         text += re.sub(r"[ \t]+$", "", added, flags=re.M)
@@ -262,7 +266,7 @@ def settle(text: str) -> tuple[str, list[str]]:
     """Return `text` with raised and lowered numbers that stay apart, and what it lacks."""
     if text.isascii():
         return text, []
-    text = _TYPED.sub(rf"\g<0>{missing(_AT_NUMBER)}", text)
+    text = _TYPED.sub(rf"\g<0>{_AT_NUMBER}", text)
     text = _SHIFTED.sub(_shifted, _FRACTION.sub(_fraction, text))
     return _MARKS.sub("", text), [*filter(None, _MARKS.findall(text))]
 
@@ -289,15 +293,15 @@ def _shifted(match: re.Match) -> str:
     before = match.string[max(match.start() - 8, 0) : match.start()]
     is_at_number = before[-1:].isdigit()
     if way == LOWERED[0]:
-        return missing(_AT_NUMBER) * (is_at_number or bool(following)) + text
+        return _AT_NUMBER * (is_at_number or bool(following)) + text
     if re.fullmatch(r"[-−–+]?\d+", text):
         is_power = not text.isdigit() or text != "1" and _POWER.search(before)
         if is_power or is_at_number and len(text) > 1:
-            return text.translate(_UP) + missing(_AT_NUMBER) * (not is_power)
+            return text.translate(_UP) + _AT_NUMBER * (not is_power)
     elif not is_at_number or re.fullmatch("st|nd|rd|th|er?|[ao°º]", text):
         return text
     note = re.sub(r"\W", "", text)
-    return f"[^{note}]" * bool(note) + missing(_AT_NUMBER) * is_at_number
+    return f"[^{note}]" * bool(note) + _AT_NUMBER * is_at_number
 
 
 def doubt_of(lacking: Counter[str]) -> str:
@@ -346,12 +350,6 @@ def table_piece(rows: Iterable[Sequence[str]], n_heads: int = 1, **fields) -> Pi
         for column in zip(*rows[:n_heads], strict=True)
     ]
     return Piece("table", rows=[head or [""] * len(rows[0]), *rows[n_heads:]], **fields)
-
-
-# A nested list that does not start with 1 needs a blank line
-def _is_tight(previous: Piece, piece: Piece) -> bool:
-    is_next = piece.depth <= previous.depth or piece.number in (None, 1)
-    return previous.kind == "item" and (not previous.text or piece.kind == "item" and is_next)
 
 
 def _lines(piece: Piece) -> list[str]:

@@ -5,8 +5,8 @@ Tracked changes count as accepted. Hidden and struck text, headers, footers, com
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import groupby
+from operator import attrgetter
 
 from lib.core.store import BadInput
 from lib.documents.convert import (
@@ -26,20 +26,17 @@ from lib.documents.convert import (
 
 _NAMES = {
     "w": "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
-    "mc": "http://schemas.openxmlformats.org/markup-compatibility/2006",
     "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
 }
 MAX_SPAN = 1000  # columns of a cell
 _W = f"{{{_NAMES['w']}}}"
-_KEPT = (
-    "[not(ancestor::w:del|ancestor::w:moveFrom|ancestor::mc:Fallback)"
-    " and count(ancestor::w:p) = $depth]"
+_RUNS = "descendant::w:r|descendant::m:oMath"
+# shapes without a box of text, whose content stands behind its paragraph by then
+_PICTURES = (
+    "(.//w:drawing|w:object|w:pict)[not(.//*[local-name()='txbx' or local-name()='textbox'])]"
 )
-_RUNS = f"descendant::w:r{_KEPT}|descendant::m:oMath{_KEPT}"
-_PICTURES = "(.//w:drawing|w:object|w:pict)[not(.//w:txbxContent)]"
 _SHIFTS = {"superscript": RAISED, "subscript": LOWERED}
 _OFF = (None, "0", "false")
-_BOXES = ".//w:txbxContent[not(ancestor::mc:Fallback)]"
 _LIST = "w:num[@w:numId=$name]"
 _LEVEL = (
     f"w:abstractNum[@w:abstractNumId=../{_LIST}[1]/w:abstractNumId/@w:val]/w:lvl[@w:ilvl=$depth]"
@@ -55,7 +52,7 @@ _CODE_STYLE = re.compile(
     r"html (?:code|preformatted)|plain text",
     re.I | re.M,
 )
-_HEADING_STYLE = re.compile(r"^heading ([1-9])$", re.I | re.M)
+_HEADING_STYLE = re.compile(r"^heading ([1-9])$|\A\s*title$", re.I | re.M)
 
 Run = tuple[bool, str]  # is it monospaced, its text
 
@@ -71,18 +68,18 @@ def read(raw: bytes) -> Converted:
         for name in map("word/{}.xml".format, names)
     )
     reader = _Reader(styles, numbering)
-    pieces = list(reader.pieces(document))
-    for note in (one for part in notes for one in part.xpath("*[not(@w:type)]", namespaces=_NAMES)):
-        pieces += reader.pieces(note)
-    return write_markdown(_join_code(pieces), reader.title)
-
-
-def _join_code(pieces: list[Piece]) -> Iterator[Piece]:
-    for kind, group in groupby(pieces, key=lambda piece: piece.kind):
+    for part in (document, *notes):
+        etree.strip_elements(part, "{*}del", "{*}moveFrom", "{*}Fallback", with_tail=False)
+        for box in reversed([*part.iter(_W + "txbxContent")]):
+            next(box.iterancestors(_W + "p")).addnext(box)
+        for content in part.xpath("*[not(@w:type)]", namespaces=_NAMES):
+            reader.read(content)
+    pieces: list[Piece] = []
+    for kind, group in groupby(reader.pieces, attrgetter("kind")):
         if kind == "code":
-            yield Piece("code", "\n".join(piece.text for piece in group))
-        else:
-            yield from group
+            group = [Piece(kind, "\n".join(one.text for one in group))]
+        pieces += group
+    return write_markdown(pieces, reader.title)
 
 
 class _Reader:
@@ -92,47 +89,38 @@ class _Reader:
         self.counts: dict[str, dict[int, int]] = defaultdict(dict)
         self.open: list[tuple[str, int, int, int]] = []  # lists: name, indent, base, last level
         self.title = ""
+        self.pieces: list[Piece] = []
 
-    def pieces(self, element) -> Iterator[Piece]:
+    def read(self, element) -> None:
+        readers = {_W + "p": self.paragraph, _W + "tbl": self.table}
         for child in element:
-            if child.tag == _W + "p":
-                yield from self.paragraph(child)
-                for box in child.xpath(_BOXES, namespaces=_NAMES):
-                    yield from self.pieces(box)
-            elif child.tag == _W + "tbl":
-                yield from self.table(child)
-            elif child.tag not in (_W + "del", _W + "moveFrom"):
-                yield from self.pieces(child)
+            readers.get(child.tag, self.read)(child)
 
-    def paragraph(self, paragraph) -> Iterator[Piece]:
+    def paragraph(self, paragraph) -> None:
         runs, styles = self.runs(paragraph), self.chain(paragraph, "w:pPr/w:pStyle")
         names = "\n".join(_value([style], "w:name") or "" for style in styles)
         heading, outline = _HEADING_STYLE.search(names), _value(styles, "w:pPr/w:outlineLvl")
-        is_title = not heading and names.strip().lower().split("\n")[0] == "title"
-        level = int(heading[1]) if heading else int(is_title)
-        level = int(outline) + 1 if outline else level
+        level = int(outline) + 1 if outline else int(heading[1] or 1) if heading else 0
         number = self.number(styles)
         words = [run for run in runs if run[1].strip()]
-        is_code = _CODE_STYLE.search(names) or number is None and all(mono for mono, _ in words)
+        is_code = _CODE_STYLE.search(names) or not number and all(mono for mono, _ in words)
         if not words:
             return
-        if is_title and not self.title:
+        if heading and not (heading[1] or self.title):
             self.title = settle(" ".join("".join(text for _, text in runs).split()))[0]
         if not number:
             self.open = []
         if 0 < level < 10:
-            yield Piece("heading", inline_runs(runs), level=level)
+            piece = Piece("heading", inline_runs(runs), level=level)
         elif is_code:
-            yield Piece("code", "".join(text for _, text in runs))
-        elif number:
-            yield Piece("item", inline_runs(runs), depth=number[0], number=number[1])
+            piece = Piece("code", "".join(text for _, text in runs))
         else:
-            yield Piece("prose", inline_runs(runs))
+            piece = Piece("item" if number else "prose", inline_runs(runs), **number)
+        self.pieces.append(piece)
 
     def runs(self, paragraph) -> list[Run]:
         runs = []
-        depth = 1 + len(list(paragraph.iterancestors(_W + "p")))
-        for run in paragraph.xpath(_RUNS, namespaces=_NAMES, depth=depth):
+        for run in paragraph.xpath(_RUNS, namespaces=_NAMES):
             if run.tag != _W + "r":
                 runs.append((False, missing("formula")))
                 continue
@@ -159,7 +147,7 @@ class _Reader:
         return chain
 
     # A list item's depth and, in a numbered list, its number as Word counts it (ECMA-376, 17.9)
-    def number(self, styles: list) -> tuple[int, int | None] | None:
+    def number(self, styles: list) -> dict:
         name = _value(styles, "w:pPr/w:numPr/w:numId") or ""
         depth = int(_value(styles, "w:pPr/w:numPr/w:ilvl") or 0)
         lists, level = (
@@ -167,12 +155,12 @@ class _Reader:
             for path in (_LIST, _LEVEL)
         )
         if not lists:
-            return None
+            return {}
         base = self.base(name, depth, int(_value([*styles, *level], "w:pPr/w:ind", "left") or 0))
         if _value(level, "w:numFmt") in (None, "bullet", "none"):
-            return base + depth, None
+            return {"depth": base + depth}
         start = int(_value(level, "w:start") or 1)
-        return base + depth, count_item(self.counts[name], depth, start)
+        return {"depth": base + depth, "number": count_item(self.counts[name], depth, start)}
 
     # How much deeper than its own level a list is that stands in an item of another
     def base(self, name: str, depth: int, left: int) -> int:
@@ -187,7 +175,7 @@ class _Reader:
         self.open.append((name, left, base, depth))
         return base
 
-    def table(self, element) -> Iterator[Piece]:
+    def table(self, element) -> None:
         rows: list[list[str]] = []
         for line in element.iter(_W + "tr"):
             row: list[str] = []
@@ -203,10 +191,10 @@ class _Reader:
             rows.append(row)
         if len(rows) > 1 and max(map(len, rows)) > 1:
             n_heads = len(element.xpath("w:tr[w:trPr/w:tblHeader]", namespaces=_NAMES))
-            yield table_piece(rows, n_heads or 1)
+            self.pieces.append(table_piece(rows, n_heads or 1))
         else:  # it arranges the page
             for cell in element.iter(_W + "tc"):
-                yield from self.pieces(cell)
+                self.read(cell)
 
 
 # The first of the elements that has it decides

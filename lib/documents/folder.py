@@ -189,15 +189,13 @@ def _check_size(n_bytes: int, limit: float, what: str = "") -> None:
 
 def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
     text = result.markdown
-    if not text.strip():
-        raise BadInput("empty")
     blocks, tokens = parse(text), Counter()
     for block in blocks:
         tokens[block.kind] += -(-len(block.text.strip().encode()) // 4)
     if not any(tokens[kind] for kind in CONTENT):
-        kinds = ", ".join(sorted(tokens)) or "nothing"
-        doubt = f" ({result.doubt})" * bool(result.doubt)
-        raise BadInput(f"no paragraph, list or table, only {kinds}{doubt}")
+        kinds, doubt = ", ".join(sorted(tokens)), f" ({result.doubt})" * bool(result.doubt)
+        found = f"no paragraph, list or table, only {kinds}" if kinds else "empty"
+        raise BadInput(found + doubt)
     lacking, doubted = Counter[str](), [*result.doubted]
     for block in blocks if name.lower().endswith(TEXT) else ():
         if block.kind in CONTENT and (found := settle(marked(text[block.start : block.end]))[1]):
@@ -227,14 +225,17 @@ def language_of(blocks: Iterable[Block]) -> str:
         if block.kind in ("prose", "list") and len(part.text) >= _RUNNING
     ]
     text = _NOT_WORDS.sub(" ", "\n".join(parts))
-    words = Counter(word.lower() for word in _WORD.findall(text))
+    words = Counter(_WORD.findall(text.lower()))
     amounts = {
         language: sum(words[word] for word in {*known.split()}) / _SHARE
         for language, known in _LANGUAGES["words"].items()
     }
-    scripts = {} if text.isascii() else _LANGUAGES["scripts"]
-    amounts |= {name: len(re.findall(letters, text)) / n for name, (letters, n) in scripts.items()}
-    n_words = max([words.total(), *map(amounts.get, scripts)])
+    scripts = {
+        language: len(re.findall(letters, text)) / n
+        for language, (letters, n) in _LANGUAGES["scripts"].items()
+    }
+    amounts |= scripts
+    n_words = max(words.total(), *scripts.values())
     found = max(amounts, key=amounts.__getitem__)
     if n_words < _FEW_WORDS:
         return ""

@@ -84,9 +84,7 @@ def _parse_html(text: str):
         root = etree.fromstring(raw, parser)
         html.xhtml_to_html(root)
     if root is None or parser.error_log:
-        root = etree.fromstring(raw or b"<p>", html.HTMLParser(**common))
-    if root is None:
-        raise BadInput("empty")
+        root = etree.fromstring(raw + b"<p>", html.HTMLParser(**common))  # None without a tag
     if root.xpath("*" + "/*" * MAX_NESTED):
         raise BadInput(f"elements nested more than {MAX_NESTED} deep")
     for line_break in root.iter("br"):
@@ -197,15 +195,16 @@ def pieces_of(root) -> list[Piece]:
 class _Walker:
     def __init__(self):
         self.pieces: list[Piece] = []
-        self.words = ""
+        self.words: list[str] = []
+        self.numbers: dict[object, int] = {}  # the last one of each numbered list
         self.depth = 0
 
     def add(self, kind: str, **fields) -> None:
         self.pieces.append(Piece(kind, depth=self.depth, **fields))
 
     def flush(self) -> None:
-        lines = (" ".join(line.split()) for line in self.words.split("\n"))
-        text, self.words = "\n".join(filter(None, lines)), ""
+        lines = (" ".join(line.split()) for line in "".join(self.words).split("\n"))
+        text, self.words = "\n".join(filter(None, lines)), []
         last = self.pieces[-1] if self.pieces else Piece("prose")
         if text and last.kind == "item" and not last.text and last.depth < self.depth:
             last.text = text
@@ -215,7 +214,7 @@ class _Walker:
     def block(self, element) -> None:
         tag = element.tag
         if tag in _INLINE:
-            self.words += _inlined(element)
+            self.words.append(_inlined(element))
             return
         self.flush()
         if tag in _HEADINGS:
@@ -230,7 +229,7 @@ class _Walker:
                 self.pieces.append(table_piece(rows, n_heads, depth=self.depth))
         else:
             if tag in ("li", "dt"):
-                self.add("item", number=_number(element))
+                self.add("item", number=self.number(element))
             is_deeper = tag in ("li", "dt", "dd")
             self.depth += is_deeper
             self.content(element)
@@ -238,18 +237,18 @@ class _Walker:
 
     def content(self, element) -> None:
         is_list = element.tag in ("ul", "ol", "menu")  # what stands between its items is no text
-        self.words += escape(element.text or "") * (not is_list)
+        self.words.append(escape(element.text or "") * (not is_list))
         for child in element:
             self.block(child)
-            self.words += escape(child.tail or "") * (not is_list)
+            self.words.append(escape(child.tail or "") * (not is_list))
         self.flush()
 
-
-def _number(item) -> int | None:
-    parent = item.getparent()
-    if item.tag == "dt" or parent is None or parent.tag != "ol":
-        return None
-    return _integer(parent, "start") + int(item.xpath("count(preceding-sibling::li)"))
+    def number(self, item) -> int | None:
+        parent = item.getparent()
+        if item.tag == "dt" or parent is None or parent.tag != "ol":
+            return None
+        self.numbers[parent] = self.numbers.get(parent, _integer(parent, "start") - 1) + 1
+        return self.numbers[parent]
 
 
 # Other tables only arrange the page

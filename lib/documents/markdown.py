@@ -23,6 +23,7 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | 
 _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 # quote marks and list markers before the text of a block
 _PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")
+_ROW = re.compile(_PREFIX.pattern + r"[ \t]*\|?")
 _PIPE = re.compile(r"(?<!\\)\|")
 _CODE = re.compile(r"(?<![\\`])(`{1,3})(?!`)[^`]*(?<!`)\1(?!`)")
 _DELIMITER = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t:-]*+)*+")
@@ -43,7 +44,6 @@ _DIALECT_TAG = re.compile(
     r"(?P<quote>[ \t>]*)(?:\{%.*%\}|\{\{[<%].*[%>]\}\}|:{3,}.*|"
     r"(?P<inner>\[![A-Za-z]+\][+-]?|\{:[^{}]*\}))[ \t]*"
 )
-_DIALECT = re.compile(r"^[ \t>]*(?:!!!|\?\?\?|===[!+]?[ \t]|\[\^|\[!|\{[%{:]|:::)", re.M)
 
 # Sentences. "J. Smith" continues one, "draws 4 W." ends it.
 _ABBREVIATION = re.compile(
@@ -150,8 +150,8 @@ def title_of(blocks: Sequence[Block]) -> str:
         is_above = all(one.level > first.level for one in others)
         if is_above and (first.level == 1 or blocks[0] is first):
             return first.text
-    front = blocks[0].text if blocks and blocks[0].kind == "front-matter" else ""
-    match = _FRONT_MATTER_TITLE.search(front)
+    front = (block.text for block in blocks[:1] if block.kind == "front-matter")
+    match = _FRONT_MATTER_TITLE.search("".join(front))
     return match[1].strip("\"'") if match else ""
 
 
@@ -162,28 +162,20 @@ def plain(markdown: str, references: dict | None = None, tag_break: str = "; ") 
     """
     text = " ".join(_HARD_BREAK.sub(" ", markdown).split())
     if _SPECIAL.search(text):
-        parts = (_visible(child, tag_break) for child in _children(text, references))
+        [inline] = _INLINE.parseInline(text, {} if references is None else references)
+        closed = frozenset(_CLOSING.findall(text.lower()))
+        parts = (_visible(child, closed, tag_break) for child in inline.children or ())
         text = re.sub(r"\s+", " ", "".join(parts)).strip()
     return re.sub(r"\s*;(?:\s*;)+", ";", text).strip("; ") if ";" in text else text
 
 
-def _visible(token: Token, tag_break: str) -> str:
-    if token.type in ("softbreak", "hardbreak"):
-        return " "
-    if token.type == "html_inline":
-        is_raised = token.content[:4].lower() == "<sup"
-        return "^" * is_raised or (tag_break if _BREAK_TAG.match(token.content) else "")
-    return _NOTE.sub("", token.content) if token.type == "text" else token.content
-
-
-def _children(text: str, references: dict | None) -> list[Token]:
-    tokens = _INLINE.parseInline(text, {} if references is None else references)
-    children = (tokens[0].children or []) if tokens else []
-    closed = frozenset(_CLOSING.findall(text.lower()))
-    for child in children:
-        if child.type == "html_inline" and not _is_html(_TAG.match(child.content), closed):
-            child.type = "text"
-    return children
+def _visible(token: Token, closed: frozenset[str], tag_break: str) -> str:
+    if token.type not in ("text", "html_inline"):
+        return token.content
+    if token.type == "text" or not _is_html(_TAG.match(token.content), closed):
+        return _NOTE.sub("", token.content)
+    is_raised = token.content[:4].lower() == "<sup"
+    return "^" * is_raised or (tag_break if _BREAK_TAG.match(token.content) else "")
 
 
 # <index> is no tag of HTML
@@ -216,12 +208,11 @@ def _trim(source: str, start: int, end: int) -> tuple[int, int]:
 
 # The same number of lines, in which tags of dialects are _EDGE or empty. Text that a dialect
 # indents below such a line loses that indent, so that it is not code. The mark of a footnote
-# becomes _NOTE_MARK, so that it is no link definition.
+# becomes _NOTE_MARK, so that it is no link definition. In a table a pipe in code is no edge of a
+# cell.
 def _commonmark(body: str) -> str:
-    if not _DIALECT.search(body):
-        return _tabled(body)
-    lines: list[str] = []
-    fence, boxes = "", []  # the open fence; the indents of the open boxes
+    lines, fence, in_table = list[str](), "", False
+    boxes: list[int] = []  # the indents of the open ones
     for line in _NEWLINE.split(body):
         indent = len(line) - len(line.lstrip(" "))
         if indent < len(line):
@@ -241,21 +232,11 @@ def _commonmark(body: str) -> str:
             boxes.append(indent)
         elif tag := _DIALECT_TAG.fullmatch(line):
             line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + _EDGE
+        is_ruled = in_table or "|" in line and bool(_DELIMITER.fullmatch(line))
+        in_table = is_ruled and bool(line.strip()) and not fence
+        if in_table:
+            line = _CODE.sub(lambda code: _PIPE.sub(r"\\|", code[0]), line)
         lines.append(line)
-    return _tabled("\n".join(lines))
-
-
-# In a table's rows a pipe in code is no edge of a cell
-def _tabled(body: str) -> str:
-    if "`" not in body or "|" not in body:
-        return body
-    lines, in_table = _NEWLINE.split(body), False
-    for at, line in enumerate(lines):
-        in_table = bool(line.strip()) and (
-            in_table or "|" in line and bool(_DELIMITER.fullmatch(line))
-        )
-        if in_table and "`" in line:
-            lines[at] = _CODE.sub(lambda code: _PIPE.sub(r"\\|", code[0]), line)
     return "\n".join(lines)
 
 
@@ -325,11 +306,10 @@ class _Reader:
     # The cells of a line; missing ones, which the parser adds, are left out
     def row(self, node: SyntaxTreeNode) -> Row:
         number, tag_break = node.map[0], " " if node.parent.type == "thead" else "; "
-        begin = _PREFIX.match(self.source, self.lines[number]).end()
+        begin = _ROW.match(self.source, self.lines[number]).end()
         line = self.source[begin : self.lines[number + 1]].rstrip("\r\n")
         line = _CODE.sub(lambda code: code[0].replace("|", "-"), line)
         bounds = [-1, *(pipe.start() for pipe in _PIPE.finditer(line)), len(line)]
-        bounds = bounds[not line[: bounds[1]].strip() and len(bounds) > 2 :]
         if not line[bounds[-2] + 1 :].strip() and len(bounds) > 2:
             bounds.pop()
         row = []

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from itertools import groupby, pairwise, zip_longest
+from itertools import compress, groupby, pairwise, zip_longest
 
 from lib.core.store import BadInput
 from lib.documents.convert import (
@@ -202,7 +202,7 @@ def _blocks(rows: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
     for filled, group in groupby(rows, key=any):
         columns = list(zip_longest(*group, fillvalue="")) if filled else []
         shape = _SPACER.sub("-", "".join(" x"[any(column)] for column in columns))
-        columns = [column for column, mark in zip(columns, shape, strict=True) if mark != "-"]
+        columns = compress(columns, map("-".__ne__, shape))
         for is_used, kept in groupby(columns, key=any):
             if is_used:
                 lines = [list(line) for line in zip(*kept, strict=True)]

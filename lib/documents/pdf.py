@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from math import inf
 from statistics import median
 from typing import NamedTuple
@@ -24,15 +24,16 @@ LEAST_LETTERS = 0.7  # of those that pypdfium2 reads
 
 _MONOSPACE = re.compile(r"mono|courier|consol|menlo|typewriter|cmtt|inconsolata|fixed|code", re.I)
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
+_NO_LETTER = re.compile(r"\(cid:\d+\)")  # its font does not say which it is
 _COLUMN_GAP = 7  # points; less is a blank between words
 _MARGIN = 0.13  # of a page's height, where headers and footers are
 
-_UNSPACED = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}")  # Chinese, Japanese
+# between words of one word, and of Chinese and Japanese, stands no blank
+_UNSPACED = re.compile(r"\w[-/][^\W_]\Z|[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}\Z")
 _CUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-\u2010\u00ad]$")
-_BULLET = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o")
-_SURE_BULLET = "•◦▪‣●○■"
+_MARK = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o|\(?(\d{1,3})[.)]")
+_SURE_MARK = "•◦▪‣●○■"
 _BLANK = 1.2  # of the font size, between cells of a row
-_NUMBER = re.compile(r"\(?(\d{1,3})[.)]")
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 
 
@@ -46,7 +47,6 @@ class Word(NamedTuple):
     bottom: float
     size: float
     mono: bool
-    bold: bool
     face: str  # the font's name
 
 
@@ -59,12 +59,12 @@ class Line:
 
     def __post_init__(self):
         widest = max(self.words, key=lambda word: word.x1 - word.x0)
-        texts, x0s, x1s, tops, bottoms, _, monos, bolds, faces = zip(*self.words, strict=True)
+        texts, x0s, _, tops, *_, monos, faces = zip(*self.words, strict=True)
         sizes = [word.size for word in self.words if not word.mono] or [widest.size]
         self.text, self.size = " ".join(texts), round(max(sizes), 1)
-        self.x0, self.x1, self.top, self.bottom = x0s[0], max(x1s), min(tops), max(bottoms)
+        self.x0, self.top = x0s[0], min(tops)
         self.middle = (widest.top + widest.bottom) / 2
-        self.mono, self.bold = all(monos), all(bolds)
+        self.mono, self.bold = all(monos), all(map(_BOLD.search, faces))
         self.face = faces[0] if len({*faces}) == 1 else ""  # "" of several
 
 
@@ -89,7 +89,7 @@ class Page:
     bullets: list[tuple[float, float]]  # x, y
     grids: list[Grid] = field(default_factory=list)
     is_scan: bool = False
-    n_letters: int = 0
+    n_dropped: int = 0  # letters that are printed twice or in a margin
 
     @property
     def lines(self) -> list[Line]:
@@ -108,26 +108,31 @@ def read(raw: bytes) -> Converted:
             f"no text in it: {len(scans) or 'none'} of {len(pages)} pages are pictures (a scan?); "
             "run a text recognition over it"
         )
-    if 2 * sum(word.startswith("(cid:") for word in words) > len(words):
-        raise BadInput("most of its text has no letters: its fonts do not say which they are")
-    if (share := sum(page.n_letters for page in pages) / _n_letters(raw)) < LEAST_LETTERS:
-        raise BadInput(f"only {share:.0%} of its letters can be read in order: save it as DOCX")
     _drop_furniture(pages)
     gutter = _gutter(pages)
     left = min((word.x0 for page in pages for word in page.words), default=0)
-    pieces = pieces_of([part for page in pages for part in _ordered(page, gutter, left)])
+    flow = [part for page in pages for part in _ordered(page, gutter, left)]
+    reader = _Reader([line for line in flow if isinstance(line, Line)])
+    for part in flow:
+        (reader.line if isinstance(part, Line) else reader.table)(part)
     lacking = [Piece("prose", missing(f"picture as page {number}")) for number in scans]
-    return write_markdown([*pieces, *lacking])
+    result = write_markdown([*reader.finished(), *lacking])
+    n_letters = _n_letters(result.markdown) + sum(page.n_dropped for page in pages)
+    if (share := n_letters / max(1, _n_letters(_plain(raw)))) < LEAST_LETTERS:
+        raise BadInput(f"only {share:.0%} of its letters can be read in order: save it as DOCX")
+    return result
 
 
-def _n_letters(raw: bytes) -> int:
+def _n_letters(text: str) -> int:
+    return sum(map(str.isalnum, _NO_LETTER.sub("", text)))
+
+
+def _plain(raw: bytes) -> str:
     import pypdfium2
 
-    n_letters = 0
     with suppress(pypdfium2.PdfiumError), closing(pypdfium2.PdfDocument(raw)) as document:
-        for page in document:
-            n_letters += sum(map(str.isalnum, page.get_textpage().get_text_range()))
-    return max(1, n_letters)
+        return "".join(page.get_textpage().get_text_range() for page in document)
+    return ""
 
 
 def _pages(raw: bytes) -> list[Page]:
@@ -161,10 +166,9 @@ def _page(original) -> Page:
             return True
         step = max(one["size"], 1) / 12
         x, y = int(one["x0"] / step), int(one["top"] / step / 2)
-        place = (one["text"], step, x, y)
-        near = {(*place[:2], x + dx, y + dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)}
+        near = product([one["text"]], [step], (x, x - 1, x + 1), (y, y - 1, y + 1))
         is_new = seen.isdisjoint(near)
-        seen.add(place)
+        seen.add((one["text"], step, x, y))
         return is_new
 
     page = original.filter(is_first)
@@ -173,7 +177,6 @@ def _page(original) -> Page:
         Word(
             *(one[name] for name in ("text", "x0", "x1", "top", "bottom", "size")),
             bool(_MONOSPACE.search(one["fontname"])),
-            bool(_BOLD.search(one["fontname"])),
             one["fontname"].split("+")[-1],
         )
         for one in found
@@ -185,8 +188,7 @@ def _page(original) -> Page:
         if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4
     ]
     result = Page(page.width, page.height, words, bullets)
-    n_twice = len(original.chars) - len(page.chars)
-    result.n_letters = n_twice + sum(map(str.isalnum, "".join(word.text for word in words)))
+    result.n_dropped = len(original.chars) - len(page.chars)
     covered = sum(one["width"] * one["height"] for one in page.images)
     result.is_scan = len(words) < MIN_WORDS and 2 * covered > page.width * page.height
     _take_grids(page, result)
@@ -198,9 +200,10 @@ def _take_grids(page, into: Page) -> None:
         columns, tops = (sorted({cell[at] for cell in table.cells}) for at in (0, 1))
         if len(columns) < 2 or len(tops) < 2:
             continue
+        inside = [(cell, _inside(into.words, *cell)) for cell in table.cells]
         texts = [
-            (cell, words_text([line.words for line in lines_of(_inside(into.words, *cell), [])]))
-            for cell in table.cells
+            (cell, words_text([line.words for line in lines_of(words, [])]))
+            for cell, words in inside
         ]
         rows = [
             [
@@ -213,7 +216,8 @@ def _take_grids(page, into: Page) -> None:
             ]
             for y in tops
         ]
-        _remove(into, _inside(into.words, *table.bbox))
+        for _, words in inside:
+            _remove(into, words)
         into.grids.append(Grid(rows, *table.bbox))
 
 
@@ -236,12 +240,14 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
     large = 1.2 * median([line.size for _, line in lines] or [0])
     places = defaultdict(list)
     for page, line in lines:
-        in_margin = line.bottom < page.height * _MARGIN or line.top > page.height * (1 - _MARGIN)
-        if in_margin and line.size <= large:
+        margin = page.height * _MARGIN
+        is_inside = margin - line.size <= line.top <= page.height - margin
+        if not is_inside and line.size <= large:
             places[re.sub(r"\d+", "#", line.text), round(line.middle / 3)].append((page, line))
     for repeated in places.values():
         if len(repeated) >= max(2, len(pages) * 0.4):
             for page, line in repeated:
+                page.n_dropped += _n_letters(line.text)
                 _remove(page, line.words)
 
 
@@ -345,25 +351,10 @@ def _join(text: str, following: str, known: frozenset[str]) -> tuple[str, str]:
     if _CUT_WORD.search(text) and following[:1].islower():
         is_whole = text.strip().lower() + re.match(r"[\w-]*", following)[0].lower() in known
         return (text if is_whole else text[:-1]), ""
-    is_glued = (
-        re.search(r"\w[-/]$", text)
-        and following[:1].isalnum()
-        or _UNSPACED.fullmatch(text[-1:] + following[:1])
-    )
-    return text, "" if is_glued else " "
+    return text, "" if _UNSPACED.search(text[-2:] + following[:1]) else " "
 
 
-def pieces_of(flow: Sequence[Line | Grid]) -> list[Piece]:
-    """Return the pieces of all pages, given in reading order.
-
-    Lines that look like rows of a table without rulings are doubtful.
-    """
-    reader = _Reader([line for line in flow if isinstance(line, Line)])
-    for part in flow:
-        (reader.line if isinstance(part, Line) else reader.table)(part)
-    return reader.finished()
-
-
+# Lines that look like rows of a table without rulings are doubtful.
 # `stack` holds the open list items as (x of mark, x of text)
 class _Reader:
     def __init__(self, lines: Sequence[Line]):
@@ -395,16 +386,20 @@ class _Reader:
             if piece.kind == "code" or piece.kind == "doubtful" and len(lines) > 1:
                 piece.text = "\n".join(line.text for line in lines)
             elif lines:
-                is_marked = piece.kind == "item" and lines[0].bullet is None
-                rows = [lines[0].words[is_marked:], *(line.words for line in lines[1:])]
                 piece.kind = piece.kind.replace("doubtful", "prose")
-                piece.text = words_text(rows, self.known)
+                piece.text = words_text([line.words for line in lines], self.known)
         return [piece for piece, _ in self.pieces[1:]]
 
     def line(self, line: Line) -> None:
-        goes_on = self._goes_on(line)
-        if self._is_item(line, goes_on):
-            self._item(line)
+        goes_on, mark = self._goes_on(line), _MARK.fullmatch(line.words[0].text)
+        is_marked = mark and len(line.words) > 1 and (not goes_on or mark[0] in _SURE_MARK)
+        if line.bullet is not None:
+            self._item(line, line.bullet)
+            return
+        if is_marked:
+            item = Line(line.words[1:])
+            item.size = line.size  # of the mark too: what follows may be code in a smaller font
+            self._item(item, line.x0, mark[1])
             return
         level = self._level(line)
         is_row = len(segments(line, _BLANK * line.size)) > 1
@@ -440,9 +435,8 @@ class _Reader:
         if piece.kind not in ("prose", "item"):
             return False
         before, is_second = lines[-1], len(lines) == 1
-        left = self.stack[-1][1] if is_second and piece.kind == "item" else before.x0
-        is_indented = is_second and piece.kind == "prose" and 0 < left - line.x0 < 30
-        if not (abs(line.x0 - left) < 4 or is_indented) or (
+        is_indented = is_second and piece.kind == "prose" and 0 < before.x0 - line.x0 < 30
+        if not (abs(line.x0 - before.x0) < 4 or is_indented) or (
             abs(line.size - before.size) > 0.6 and not line.mono
         ):
             return False
@@ -473,20 +467,9 @@ class _Reader:
             return 0
         return len(self.levels) + 1 + (not line.bold)
 
-    def _is_item(self, line: Line, goes_on: bool) -> bool:
-        mark = line.words[0].text
-        is_mark = _BULLET.fullmatch(mark) or _NUMBER.fullmatch(mark)
-        is_marked = len(line.words) > 1 and is_mark and (not goes_on or mark in _SURE_BULLET)
-        return line.bullet is not None or bool(is_marked)
-
-    def _item(self, line: Line) -> None:
-        mark, text, number = line.bullet, line.x0, None
-        if mark is None:
-            mark, text = line.x0, line.words[1].x0
-            number = _NUMBER.fullmatch(line.words[0].text)
-        number = number and int(number[1])
-        self._begin("item", line, depth=self._depth(mark + 1), number=number)
-        self.stack.append((mark, text))
+    def _item(self, line: Line, x: float, number: str | None = None) -> None:
+        self._begin("item", line, depth=self._depth(x + 1), number=int(number) if number else None)
+        self.stack.append((x, line.x0))
 
     def _depth(self, x: float) -> int:
         while self.stack and x < self.stack[-1][1] - 4:

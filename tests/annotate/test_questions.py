@@ -20,18 +20,6 @@ LIST = {"block_type": "list", "start": 62, "end": 71}
 DOCUMENT = Document(document_id="d", title="Orsa R-9", path="", text=TEXT)
 
 
-POINTING_ANSWERS = {
-    "below 160 bar": False,
-    "above 65 °C": False,
-    "IT": False,
-    "one": False,
-    "it is open": True,
-    "see above": True,
-    "this port": True,
-    "the following": True,
-}
-
-
 @pytest.mark.parametrize("case", table(Path(__file__).with_name("violations.csv")))
 def test_each_constraint_is_checked(case):
     reason = case.pop("reason")
@@ -48,10 +36,12 @@ def test_a_word_that_can_point_is_refused_only_where_it_points(case):
     )
 
 
-@pytest.mark.parametrize(("answer", "is_refused"), POINTING_ANSWERS.items())
-def test_an_answer_may_start_at_a_number_but_not_point(answer, is_refused):
+@pytest.mark.parametrize("answer", ["below 160 bar", "above 65 °C", "IT", "one"])
+@pytest.mark.parametrize("pointing", ["", "it is ", "see above: ", "this ", "the following: "])
+def test_an_answer_may_start_at_a_number_but_not_point(answer, pointing):
+    answer = pointing + answer
     found = violation(replace(GOOD, answer=answer, start=0, end=len(answer)), answer)
-    assert ("the answer points" in found) == is_refused
+    assert ("the answer points" in found) == bool(pointing)
 
 
 def test_few_queries_are_spread_over_structures_and_the_rest_is_counted_by_reason():

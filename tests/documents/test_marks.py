@@ -7,7 +7,7 @@ from pptx import Presentation
 
 from lib.annotate.llm_annotator import read_reply
 from lib.documents import docx, html, office
-from lib.documents.folder import fingerprint, read_folder
+from lib.documents.folder import read_folder
 from lib.documents.markdown import parse, plain
 from lib.llm.request import Reply
 from tests.documents.files import docx as docx_file
@@ -131,6 +131,3 @@ def test_a_large_file_is_refused_unread(tmp_path):
         file.truncate(6_000_000_000)
     [row] = read_folder(tmp_path).rejected
     assert row.reason == "6000.0 MB, over the limit of 5: split it"
-    with (tmp_path / "log.txt").open("wb") as file:
-        file.truncate(50_000_000)
-    assert fingerprint(tmp_path) != ""

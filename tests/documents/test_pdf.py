@@ -134,6 +134,14 @@ def test_lines_that_look_like_rows_of_a_table_without_rulings_are_doubted():
     assert [block.kind for block in parse(result.markdown)] == ["prose", "code", "prose"]
 
 
+def test_words_beside_the_cells_of_a_table_stay():
+    frame = [(55, 106, 255, 106), (55, 126, 255, 126), (55, 86, 155, 86), (255, 106, 255, 126)]
+    frame += [(x, 86, x, 126) for x in (55, 155)]
+    text = pdf.read(made([*table(100, [("Code", "Beside"), ROWS[1][:2]]), *frame])).markdown
+    assert "| E1 | dry run |" in text and "Beside" in text
+
+
+UPWARDS = "10 Tf 0 1 -1 0 300 100 Tm /F0 10"  # the size of a text that runs upwards
 ENCRYPTED = (
     "/Encrypt<</Filter/Standard/V 1/R 2/P -1/O<"
     + "00" * 32
@@ -148,6 +156,7 @@ ENCRYPTED = (
     [
         (made(prose(100, WORDS), trailer=ENCRYPTED), "encrypted: save it without a password"),
         (made([(50, 50, 90, 90)]), r"no text in it: none of 1 pages are pictures \(a scan\?\)"),
+        (made([*prose(100, WORDS), (0, 800, UPWARDS, 0, WORDS)]), "only 50% of its letters"),
         (made(prose(100, WORDS))[:400], "damaged or cut off"),
         (b"%PDF-1.4\n", "damaged or cut off"),
     ],
