@@ -11,7 +11,7 @@ from lib.documents.folder import read_folder
 from lib.documents.markdown import parse, plain
 from lib.llm.request import Reply
 from tests.documents.files import docx as docx_file
-from tests.documents.files import paragraph, zipped
+from tests.documents.files import paragraph
 
 AT = "1 × mark at a number"
 M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
@@ -86,17 +86,6 @@ def test_slides_keep_marks():
         deck.save(file)
         found = office.read_pptx(file.getvalue())
     assert (found.markdown, found.doubt) == ("- 12[^1]\n", AT)
-
-
-def test_a_book_is_named_by_its_own_title():
-    parts = {
-        "META-INF/container.xml": '<container><rootfile full-path="c.opf"/></container>',
-        "c.opf": '<package><metadata xmlns:dc="x"><dc:title>The pump\n book</dc:title></metadata>'
-        '<manifest><item id="a" href="a.html"/></manifest><spine><itemref idref="a"/></spine>'
-        "</package>",
-        "a.html": "<h1>One</h1><p>It opens.</p><h1>Two</h1>",
-    }
-    assert html.read_epub(zipped(**parts)).title == "The pump book"
 
 
 def test_rows_of_too_many_cells_and_open_quotes_are_no_values():

@@ -17,7 +17,8 @@ CONTAINER = (
     '<rootfile full-path="book/a.opf"/></rootfiles></container>'
 )
 OPF = (
-    '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="t" href="t.xhtml"/>'
+    '<package xmlns="http://www.idpf.org/2007/opf"><title>The pump\n book</title><manifest>'
+    '<item id="t" href="t.xhtml"/>'
     '<item id="n" href="n.xhtml" properties="nav"/><item id="b" href="b%201.xhtml"/>'
     '<item id="a" href="a.xhtml"/></manifest><spine><itemref idref="t"/><itemref idref="n"/>'
     '<itemref idref="a"/><itemref idref="b"/></spine></package>'
@@ -104,7 +105,7 @@ def test_slides_have_titles_bullets_with_levels_tables_and_prose():
     )
 
 
-def test_a_book_is_read_in_the_order_of_its_spine_without_title_page_and_contents():
+def test_a_book_has_its_title_and_is_read_in_the_order_of_its_spine_without_contents():
     parts = {
         f"book/{name}.xhtml": PAGE.format(kind, name)
         for name, kind in (("t", "titlepage"), ("n", ""), ("a", ""), ("b 1", ""))
@@ -112,3 +113,4 @@ def test_a_book_is_read_in_the_order_of_its_spine_without_title_page_and_content
     book = zipped(**{"META-INF/container.xml": CONTAINER, "book/a.opf": OPF}, **parts)
     made = html.read_epub(book)
     assert made.markdown == "# a\n\nWords.\n\n# b 1\n\nWords.\n"
+    assert made.title == "The pump book"
