@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import TextIO, TypeVar
+from unicodedata import category
 
 from pydantic import BaseModel, ValidationError
 
@@ -22,6 +23,7 @@ from lib.core.stages import ARTIFACTS, writers_of
 REPOSITORY = Path(lib.__file__).resolve().parent.parent
 WRITTEN = "STUDY_WRITTEN"  # names a file that collects the paths which a stage writes
 OF_PAPERS = ("table", "paper_", "published", "heat")  # how names of results begin that papers have
+_STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode: controls, formats, surrogates, line ends
 R = TypeVar("R", bound=Record)
 
 
@@ -141,6 +143,19 @@ def shown(path: Path) -> str:
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
+def printable(text: object) -> str:
+    """Return `text` with what could steer a terminal escaped, except line ends and tabs."""
+    return "".join(
+        ascii(one)[1:-1] if category(one) in _STEERING and one not in "\n\t" else one
+        for one in str(text)
+    )
+
+
+def tell(*texts: object, end: str = "\n", file: TextIO | None = None) -> None:
+    """Print texts as `printable`, at once: names of files and words of endpoints are in them."""
+    print(*map(printable, texts), end=end, file=file, flush=True)
+
+
 def model_source(base_model: str) -> str:
     """Return what `from_pretrained` loads: a folder's path, or a hub id (`org/name`) unchanged.
 
@@ -212,7 +227,7 @@ def save(
         path.unlink(missing_ok=True)
         return path
     write_records(path, rows)
-    print(f"{shown(path)}: {len(rows)} rows")
+    tell(f"{shown(path)}: {len(rows)} rows")
     return path
 
 
@@ -267,7 +282,7 @@ def note_written(path: Path) -> None:
 @cache
 def _warn_once(study: str) -> None:
     if (output_root() / "data" / study / "run.json").exists():
-        print(
+        tell(
             f"{study} is a finished study: `make study STUDY={study}` will put what is saved here "
             f"aside and run its stage again; work in a copy (make copy STUDY={study} AS=name)"
         )

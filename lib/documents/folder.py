@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from lib.core.records import UNKNOWN, Document, Rejected, listed
-from lib.core.store import BadInput, package_file, write_text
+from lib.core.store import BadInput, package_file, tell, write_text
 from lib.documents import docx, html, office, pdf
 from lib.documents.convert import Converted, Worker, doubt_of, settle
 from lib.documents.markdown import CONTENT, Block, marked, parse, title_of
@@ -88,7 +88,7 @@ def read_folder(folder: Path) -> Reading:
                 reading.documents.append(document)
                 reading.tokens[name] = tokens
             if (seconds := time.monotonic() - begin) > SLOW:
-                print(f"{name}: {seconds:.0f} s to read", file=sys.stderr)
+                tell(f"{name}: {seconds:.0f} s to read", file=sys.stderr)
     if not reading.documents:
         raise BadInput(
             f"no usable document in {folder}: {_summary([*reading.rejected, *skipped])}. "

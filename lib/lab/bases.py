@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from lib.core.records import Document, Fact, listed
-from lib.core.store import BadInput, output_root, shown, write_text
+from lib.core.store import BadInput, output_root, shown, tell, write_text
 from lib.infer.prompts import prompt_for
 from lib.lab.facts import question
 from lib.lab.records import ATTRIBUTES, Product, public_records
@@ -163,6 +163,6 @@ def _build(output: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        print(shown(build_smollm2(output_root() / sys.argv[1])))
+        tell(shown(build_smollm2(output_root() / sys.argv[1])))
     except BadInput as error:
         sys.exit(f"make base: {error}")

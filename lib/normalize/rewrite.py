@@ -21,7 +21,7 @@ from lib.core.prompts import (
     prompt_template,
 )
 from lib.core.records import UNKNOWN, Augmented, Document, Normalized, Query, Segment
-from lib.core.store import model_named
+from lib.core.store import model_named, tell
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -118,7 +118,7 @@ def llm_normalizer(model: str, document_kind: str, calls: Calls) -> Rewrite:
         }
         second = dict(zip(again, complete([*again.values()], model, calls), strict=True))
         rows |= {name: parse_rewrite(named[name], reply) for name, reply in second.items()}
-        print(
+        tell(
             f"{len(again)} replies were asked for once more: {len(again) - len(faults)} were cut "
             f"or repeated, {len(faults)} lost a fact or added one"
         )

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from lib.core.store import WRITTEN
+from lib.core.store import WRITTEN, tell
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -35,7 +35,7 @@ def use_study(stage: str, names: MutableMapping[str, Any]) -> None:
         lines = [ast.unparse(line).split(" = ", 1) for line in ast.parse(injected[0]).body]
         return check(notebook_path(stage), {name: ast.literal_eval(value) for name, value in lines})
     if names["study"] not in studies():
-        print(f"no file studies/{names['study']}.yaml: the values are those above")
+        tell(f"no file studies/{names['study']}.yaml: the values are those above")
         return
     study = load_study(names["study"], needs_folder=False)
     given = study.given(stage, _run(study.arms_of(stage), names))
@@ -43,7 +43,7 @@ def use_study(stage: str, names: MutableMapping[str, Any]) -> None:
         given.pop("folder", None)
     given = {name: value for name, value in given.items() if value != names[name]}
     names.update(given)
-    print(f"of studies/{study.name}.yaml:", ", ".join(f"{one} = {given[one]!r}" for one in given))
+    tell(f"of studies/{study.name}.yaml:", ", ".join(f"{one} = {given[one]!r}" for one in given))
 
 
 def _run(runs: list[str], names: Mapping[str, Any]) -> str:

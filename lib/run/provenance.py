@@ -22,6 +22,7 @@ from lib.core.store import (
     output_root,
     result_path,
     shown,
+    tell,
     write_json,
 )
 
@@ -128,13 +129,13 @@ def forget_changed(records: list[Path]) -> None:
     for name, (record, state) in last.items():
         path, runs = output_root() / name, f"{record.stem} ran, which runs again"
         if not path.exists():
-            print(f"{name} is gone since {runs}", flush=True)
+            tell(f"{name} is gone since {runs}")
         elif (now := _state(path, state))["sha256"] != state["sha256"]:
             _, study, *parts = Path(name).parts
             kept = shutil.move(path, data_path(study, "changed", now["sha256"][:8], *parts))
             rows = f" ({state['rows']} rows, then {now['rows']})" if "rows" in state else ""
-            print(f"{name} was changed{rows} after {runs}; the change is in {shown(kept)}: to work")
-            print(f"  with it, make copy STUDY={study} AS=name and put it there", flush=True)
+            tell(f"{name} was changed{rows} after {runs}; the change is in {shown(kept)}: to work")
+            tell(f"  with it, make copy STUDY={study} AS=name and put it there")
         else:
             continue
         record.unlink(missing_ok=True)
@@ -187,9 +188,9 @@ def main(study: str, *records: str) -> int:
         return 0
     found = verify(study)
     for file, result in found.items():
-        print(f"{file:24}{result}")
+        tell(f"{file:24}{result}")
     if not found:
-        print(f"figures/exhibit has nothing of {study}")
+        tell(f"figures/exhibit has nothing of {study}")
     return any(result.startswith("beyond") for result in found.values())
 
 

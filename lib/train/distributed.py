@@ -24,7 +24,7 @@ from lib.core.process import VARIABLE, be_parent, collect_seldom, die_with_paren
 if __name__ == "__main__":
     collect_seldom()  # before the imports that take seconds
 
-from lib.core.store import REPOSITORY, Stopped, write_json, write_text
+from lib.core.store import REPOSITORY, Stopped, printable, tell, write_json, write_text
 
 if TYPE_CHECKING:  # an agent starts in half the time without
     from lib.train.config import TrainConfig
@@ -80,14 +80,12 @@ def launch(work: Path, job: dict[str, object], processes: int) -> dict[str, obje
     with child:
         for line in child.stdout:  # a progress bar's \r also ends a line
             is_progress = line.startswith("updates:")
-            print(
-                "\r" * is_progress + line.rstrip("\n"),
-                end="" if is_progress else "\n",
-                file=sys.stderr if is_progress else sys.stdout,
-                flush=True,
-            )
+            if is_progress:
+                sys.stderr.write("\r" + printable(line.rstrip("\n")))
+            else:
+                tell(line.rstrip("\n"))
             reasons += [line.strip()] if _REASON.match(line) else []
-    print(file=sys.stderr)
+    tell(file=sys.stderr)
     if child.returncode:
         failed = (
             "a training process failed; the same command resumes from the last complete "
@@ -171,7 +169,7 @@ def run_process(path: Path) -> int:
     except Exception as error:  # any error: the notebook must show it
         traceback.print_exc(file=sys.stdout)
         message = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        print(f"process {os.environ['RANK']} stopped: {message}", flush=True)
+        tell(f"process {os.environ['RANK']} stopped: {message}")
         return 1
     finally:
         if torch.distributed.is_initialized():

@@ -29,7 +29,7 @@ from transformers.masking_utils import sdpa_mask
 from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
-from lib.core.store import BadInput, note_written, save, shown, write_json
+from lib.core.store import BadInput, note_written, save, shown, tell, write_json
 from lib.core.store import load as load_rows
 from lib.infer.generate import load
 from lib.infer.loglik import score
@@ -127,7 +127,7 @@ def fit(
     ends = [path for path in _checkpoints(work) if _step(path) % length.updates_an_epoch == 0]
     last = str(ends[-1]) if ends else None
     if last and trainer.is_world_process_zero():
-        print(f"resuming from {ends[-1].name} of an earlier run", flush=True)
+        tell(f"resuming from {ends[-1].name} of an earlier run")
     with fastest_attention(model, len(blocks.input_ids[0]), arguments.device):
         result = trainer.train(resume_from_checkpoint=last)
     model.config.use_cache = True

@@ -3,7 +3,7 @@
 import pytest
 
 from lib.core.records import Answer, Rejected
-from lib.core.store import BadInput, load, made_by, read_records, save, write_records
+from lib.core.store import BadInput, load, made_by, read_records, save, tell, write_records
 
 ROWS = [Rejected(document_id="d", rejected_text="q", reason="the call failed")]
 
@@ -12,6 +12,11 @@ ROWS = [Rejected(document_id="d", rejected_text="q", reason="the call failed")]
 def root(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     return tmp_path
+
+
+def test_what_could_steer_a_terminal_is_printed_escaped(capsys):
+    tell("a\x1b[2J\r\u202eb\n\tc\xa0é😀\ud800", end="")
+    assert capsys.readouterr().out == "a\\x1b[2J\\r\\u202eb\n\tc\xa0é😀\\ud800"
 
 
 def test_a_model_id_stays_one_folder_and_several_arms_are_one_list(root, capsys):
