@@ -8,39 +8,60 @@ import json
 import math
 import os
 import platform
-import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
 
 from lib.core.store import REPOSITORY
-from tests.llm_server import RemoteServer, Server, digest_of
-from tests.llm_server_faults import FINAL, HARMLESS, NO_ANSWER, PASSING
+from tests.llm_server import Call
 
-N, LATENCY, RATE, BURST = 300, 0.2, 3000, 20  # calls, seconds, requests per minute, burst of them
+N, LATENCY = 300, 0.2  # calls, seconds
 KILLED_AT = 160
 ROUNDS = 4
-LIMITED = (
-    "--requests-per-minute",
-    str(RATE),
-    "--faults",
-    "500",
-    "502",
-    "503",
-    "--fault-share",
-    "0.05",
-    "--says",
-    "x-ratelimit",
-    "retry-after",
-)
 QUESTIONS = [f"question {number}" for number in range(N)]
+
+
+SERVER = """
+import json, sys
+from dataclasses import asdict
+from tests.llm_server import Server
+with Server(latency=float(sys.argv[1])) as server:
+    print(server.url, flush=True)
+    for _ in sys.stdin:
+        print(json.dumps([asdict(call) for call in server.log]), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A server in a separate process."""
+
+    running: subprocess.Popen
+    url: str
+
+    @property
+    def log(self) -> list[Call]:
+        """Its log so far."""
+        self.running.stdin.write("log\n")
+        self.running.stdin.flush()
+        return [Call(**one) for one in json.loads(self.running.stdout.readline())]
+
+
+@contextmanager
+def serving() -> Iterator[Remote]:
+    """Start the server in a separate process."""
+    command = [sys.executable, "-c", SERVER, str(LATENCY)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=REPOSITORY, **pipes) as running:
+        yield Remote(running, running.stdout.readline().strip())
+        running.kill()
 
 
 @dataclass
@@ -57,7 +78,7 @@ class Run:
         return sum(not reason for _, reason in self.replies)
 
 
-def started(server: RemoteServer, runs: Sequence[tuple[str, list[str], dict]]) -> subprocess.Popen:
+def started(server: Remote, runs: Sequence[tuple[str, list[str], dict]]) -> subprocess.Popen:
     """Start a process with `runs` of clients on prompts."""
     environment = {
         **os.environ,
@@ -79,7 +100,7 @@ def started(server: RemoteServer, runs: Sequence[tuple[str, list[str], dict]]) -
     return process
 
 
-def ran(server: RemoteServer, runs: Sequence[tuple[str, list[str], dict]]) -> list[Run]:
+def ran(server: Remote, runs: Sequence[tuple[str, list[str], dict]]) -> list[Run]:
     """Run them to their end."""
     process = started(server, runs)
     output, _ = process.communicate()
@@ -105,7 +126,7 @@ def speeds(folder: str) -> list[list[str]]:
         for _ in range(ROUNDS)
         for client, k in names
     ]
-    with Server.process("--latency", str(LATENCY)) as server:
+    with serving() as server:
         runs = ran(server, work)[2:]
     if any(run.n_texts != N for run in runs):
         raise RuntimeError("a row was lost where nothing failed")
@@ -128,25 +149,10 @@ def speeds(folder: str) -> list[list[str]]:
     return rows
 
 
-def limited(folder: str) -> str:
-    """Return what becomes of N calls under a limit of which some fail."""
-    with Server.process(
-        "--latency", str(LATENCY), *LIMITED, "--burst-seconds", str(BURST * 60 / RATE)
-    ) as server:
-        settings = {"concurrency": 20, "cache": new_cache(folder), "max_failed_share": 1.0}
-        (run,) = ran(server, [("ours", QUESTIONS, settings)])
-        statuses = Counter(call.status for call in server.log)
-    ideal = (statuses.total() - statuses[429] - BURST) * 60 / RATE + LATENCY
-    return (
-        f"{run.n_texts} of {N} rows, {run.seconds / ideal:.2f} times the time that the limit "
-        f"allows, {statuses[429] / statuses.total():.1%} of {statuses.total()} answered 429"
-    )
-
-
 def killed(folder: str) -> str:
     """Count replies that the server gave twice, because a run was killed and repeated."""
     work = [("ours", QUESTIONS, {"concurrency": 20, "cache": new_cache(folder)})]
-    with Server.process("--latency", str(LATENCY)) as server:
+    with serving() as server:
         process = started(server, work)
         while sum(call.status == 200 for call in server.log) < KILLED_AT:
             time.sleep(0.02)
@@ -162,39 +168,6 @@ def killed(folder: str) -> str:
     )
 
 
-def misfortunes(folder: str) -> str:
-    """Count rows lost (without the text that the server would give) and misread (a wrong text)."""
-    prompts = [
-        f"{number} {text}"
-        for number in range(3)
-        for fault in (*HARMLESS, *PASSING, *NO_ANSWER, *FINAL)
-        for text in (f"fault:{fault}{' once' * (fault in PASSING)}", f"next to {fault}")
-    ]
-    with Server.process() as server:
-        (run,) = ran(
-            server,
-            [
-                (
-                    "ours",
-                    prompts,
-                    {
-                        "concurrency": 20,
-                        "cache": new_cache(folder),
-                        "max_failed_share": 1.0,
-                    },
-                )
-            ],
-        )
-    lost = misread = 0
-    for prompt, (text, reason) in zip(prompts, run.replies, strict=True):
-        fault = next(iter(re.findall(r"fault:([\w-]+)", prompt)), "")
-        has_text = fault not in (*NO_ANSWER, *FINAL)
-        is_right = text == digest_of({"messages": [{"content": prompt}]}) and has_text
-        lost += has_text and bool(reason)
-        misread += not reason and not is_right
-    return f"{lost} of {len(prompts)} rows lost and {misread} misread (0 and 0)"
-
-
 def spread(values: Sequence[float]) -> str:
     """Format median and range."""
     return f"{median(values):.2f} ({min(values):.2f}–{max(values):.2f})"
@@ -203,9 +176,9 @@ def spread(values: Sequence[float]) -> str:
 def main() -> str:
     """Return the section of README.md about lib/llm."""
     load, start = os.getloadavg()[0], time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
+    with tempfile.TemporaryDirectory() as folder:
         lines = [f"| {' | '.join(row)} |" for row in speeds(folder)]
-        limit, kill, faults = pool.map(lambda lose: lose(folder), (limited, killed, misfortunes))
+        kill = killed(folder)
     return f"""## lib/llm: calls to a model
 
 `python -m benchmarks llm` on {datetime.now(UTC):%Y-%m-%d}, {time.perf_counter() - start:.0f} s, \
@@ -220,12 +193,7 @@ ours, CPU ms per call | bare, CPU ms per call | at most |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 {chr(10).join(lines)}
 
-What ours loses, in brackets the most that is allowed; it has no limiter of its own:
-
-- **Limited**, {RATE:,} requests per minute (a bucket of {BURST}), 5% of the calls answered 500, \
-502 or 503; replies state the limit, a 429 in whole seconds when to come back: {limit}.
-- **Killed** when {KILLED_AT} of {N} replies were sent, then run again: {kill}.
-- **Faults**, each three times, next to a call without: {faults}.
+Killed when {KILLED_AT} of {N} replies were sent, then run again: {kill}.
 """
 
 

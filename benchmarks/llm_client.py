@@ -10,7 +10,7 @@ from pathlib import Path
 
 import aiohttp
 
-from lib.llm import direct
+import lib.llm.client
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Request
@@ -20,7 +20,7 @@ Replies = list[tuple[str, str]]  # (text, reason): with a reason, the text is no
 
 def ours(prompts: list[str], settings: dict) -> Replies:
     """Ask by `complete`; `settings` are fields of Calls."""
-    direct.TIMEOUT_SECONDS = 2.0
+    lib.llm.client.TIMEOUT_SECONDS = 2.0
     calls = Calls(**settings | {"cache": Path(settings["cache"])})
     replies = complete([Request.ask(prompt) for prompt in prompts], "m", calls)
     return [(reply.text, reply.reason) for reply in replies]

@@ -1,34 +1,27 @@
-"""A model behind the OpenAI protocol over HTTP on loopback: latency, limits, faults, batches.
+"""A model behind the OpenAI protocol over HTTP on loopback: latency, faults, batches.
 
-In a test: `with Server(latency=0.1) as server:`. For a measurement, in a separate process:
-`Server.process(...)`, or `python -m tests.llm_server --port 0`, which prints its base URL. A prompt
-can request a fault itself: "fault:html" every time, "fault:html once" only the first time.
+`with Server(latency=0.1) as server:`. A prompt can request a fault itself: "fault:html" every time,
+"fault:html once" only the first time.
 """
 
-import argparse
 import asyncio
+import gzip
 import hashlib
 import json
 import random
 import re
-import subprocess
-import sys
 import threading
 import time
-import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.llm_server_batches import Batches, BatchRules
-from tests.llm_server_faults import FAULTS, Answer, Asked, error, no_model, whole, wrong_key
-from tests.llm_server_limits import SAYS, Limit
+import yaml
 
 _MARKER = re.compile(r"fault:([\w-]+)( once)?")
-_ROOT = Path(__file__).resolve().parents[1]
 Faults = Callable[[int, dict], str | None]  # number of a call (from 1), body -> name in FAULTS
 
 
@@ -42,80 +35,271 @@ class Call:
     prompt: str = ""
     model: str = ""
     stop: list[str] | None = None
-    key_hash: str = ""  # of the header Authorization
     fault: str = ""
     status: int = 0
 
 
-def at_random(names: Sequence[str], share: float, seed: int = 1) -> Faults:
-    """A share of calls fails, each with one of `names`; the same calls for the same seed."""
+# Writes head and body in an odd way; returns whether all of it was sent.
+Send = Callable[[asyncio.StreamWriter, bytes, bytes], Awaitable[bool]]
+
+
+@dataclass
+class Answer:
+    """One HTTP reply. `send` replaces the ordinary way to write it."""
+
+    body: bytes | str | dict
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    send: Send | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.body, dict):
+            self.body = json.dumps(self.body)
+        if isinstance(self.body, str):
+            self.body = self.body.encode()
+
+    def head(self) -> bytes:
+        """Return status line and headers with the empty line."""
+        more = {"content-type": "application/json", "content-length": len(self.body)}
+        if "transfer-encoding" in self.headers:
+            del more["content-length"]
+        lines = "".join(f"{name}: {value}\r\n" for name, value in (more | self.headers).items())
+        return f"HTTP/1.1 {self.status} .\r\n{lines}\r\n".encode()
+
+
+def error(status: int, message: str, code: str = "server_error", **headers: str) -> Answer:
+    """An error as OpenAI words it."""
+    return Answer({"error": {"message": message, "type": code, "code": code}}, status, headers)
+
+
+def completion(body: dict, text: str) -> dict:
+    """A complete chat completion; four bytes make a token."""
+    n_in, n_out = (len(part.encode()) // 4 + 1 for part in (json.dumps(body["messages"]), text))
+    message = {"role": "assistant", "content": text}
+    return {
+        "model": body.get("model"),
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+        "usage": {
+            "prompt_tokens": n_in,
+            "completion_tokens": n_out,
+            "total_tokens": n_in + n_out,
+        },
+    }
+
+
+def prompt_of(body: dict) -> str:
+    """The last message."""
+    return body["messages"][-1]["content"]
+
+
+def digest_of(body: dict) -> str:
+    """The reply where no other is given: it depends on the last message alone."""
+    prompt = prompt_of(body).encode("utf-8", "surrogatepass")
+    return "reply " + hashlib.sha256(prompt).hexdigest()[:16]
+
+
+def at_random(names: Sequence[str], share: float) -> Faults:
+    """A share of calls fails, each with one of `names`; the same calls each time."""
 
     def choose(number: int, body: dict) -> str | None:
-        chance = random.Random(f"{seed} {number}")
+        chance = random.Random(number)
         return chance.choice(list(names)) if chance.random() < share else None
 
     return choose
 
 
-def completion(body: dict, text: str) -> dict:
-    """A complete chat completion; four bytes make a token."""
-    tokens_in, tokens_out = (
-        len(part.encode()) // 4 + 1 for part in (json.dumps(body["messages"]), text)
-    )
-    message = {"role": "assistant", "content": text}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": body.get("model"),
-        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-        "usage": {
-            "prompt_tokens": tokens_in,
-            "completion_tokens": tokens_out,
-            "total_tokens": tokens_in + tokens_out,
-        },
-    }
+async def _sent(writer: asyncio.StreamWriter, *parts: bytes, wait: float = 0.0) -> None:
+    for part in parts:
+        writer.write(part)
+        await writer.drain()
+        await asyncio.sleep(wait)
 
 
-def digest_of(body: dict) -> str:
-    """The reply where no other is given: it depends on the last message alone."""
-    prompt = Asked(body).prompt.encode("utf-8", "surrogatepass")
-    return "reply " + hashlib.sha256(prompt).hexdigest()[:16]
+async def _drop(writer, head, body, share=0.0):
+    await _sent(writer, (head + body)[: int(share * len(head + body))])
+    return False
+
+
+async def _double(writer, head, body):
+    other = body.replace(b'"content": "', b'"content": "a reply to nobody ')
+    await _sent(writer, head + body, Answer(other).head() + other)
+    return True
+
+
+async def _until_close(writer, head, body):
+    await _sent(writer, re.sub(rb"content-length.*?\r\n", b"", head), body)
+    return False
+
+
+async def _slow(writer, head, body, n=10, wait=0.01):
+    await _sent(writer, *(head[at : at + n] for at in range(0, len(head), n)), wait=wait)
+    await _sent(writer, body)
+    return True
+
+
+async def _trickle(writer, head, body):
+    await _sent(writer, Answer(b" " * 10**6).head(), *[b" "] * 10**6, wait=0.05)
+
+
+async def _chunked(writer, head, body):
+    parts = [body[at : at + 50] for at in range(0, len(body), 50)]
+    await _sent(writer, head, *(b"%x\r\n" % len(part) + part + b"\r\n" for part in [*parts, b""]))
+    return True
+
+
+async def _garbage(writer, head, body):
+    await _sent(writer, b"\x16\x03\x01 this is not HTTP\r\n\r\n")
+    return False
+
+
+SENDS: dict[str, tuple[Send, dict[str, str]]] = {
+    "chunked": (_chunked, {"transfer-encoding": "chunked"}),
+    "slow-header": (_slow, {}),
+    "until-close": (_until_close, {}),
+    "double": (_double, {}),
+    "drop": (_drop, {}),
+    "drop-inside": (partial(_drop, share=0.7), {}),
+    "garbage": (_garbage, {}),
+    "trickle": (_trickle, {}),
+    "never": (partial(_slow, wait=86_400), {}),
+}
+TABLE = yaml.safe_load((Path(__file__).parent / "data/llm_faults.yaml").read_text("utf-8"))
+HARMLESS, STOPPING, FINAL = (TABLE[kind] for kind in ("harmless", "stopping", "final"))
+PASSING = [
+    name
+    for name in [*TABLE["errors"], *TABLE["bodies"], *SENDS, "broken"]
+    if name not in (*HARMLESS, *STOPPING, *FINAL)
+]
+PARAMETERS = ("400-max_completion_tokens", "400-max_tokens", "400-temperature")
+
+
+def faulty(name: str, asked: dict, reply: dict, **secrets: str) -> Answer:
+    """Return the reply that is spoilt by the fault of this name; "" is none."""
+    if name in TABLE["errors"]:
+        status, message, *code = TABLE["errors"][name]
+        return error(status, message.format(**secrets), *code, **TABLE["headers"].get(name, {}))
+    if name in PARAMETERS and name[4:] in asked:
+        return error(400, f"Unsupported parameter: '{name[4:]}'", "unsupported_parameter")
+    if name in TABLE["bodies"]:
+        return Answer(TABLE["bodies"][name].format(**secrets))
+    if name in SENDS:
+        return Answer(reply, 200, dict(SENDS[name][1]), SENDS[name][0])
+    choice = reply["choices"][0]
+    if name in TABLE["choices"]:
+        choice["finish_reason"], more = TABLE["choices"][name]
+        choice["message"] |= more
+    if name == "parts":
+        text = choice["message"]["content"]
+        choice["message"]["content"] = [{"type": "text", "text": one} for one in text]
+    if name == "no-usage":
+        del reply["usage"]
+    whole = Answer(reply)
+    if name == "gzip":
+        return Answer(gzip.compress(whole.body), 200, {"content-encoding": "gzip"})
+    return Answer(whole.body[:-7]) if name == "broken" else whole
+
+
+@dataclass
+class Batches:
+    """Files and batches, in OpenAI's form; `answer` gives the reply to a line."""
+
+    answer: Callable[[dict], Answer]
+    polls: int = 2  # done at this look
+    ends: str = "completed"  # or failed: no line is answered; expired, cancelled: half are
+    queue_tokens: int = 10**9  # a batch with more of them fails at once
+    files: dict[str, bytes] = field(default_factory=dict)
+    batches: dict[str, dict] = field(default_factory=dict)
+
+    def route(self, call: Call, body: bytes) -> Answer:
+        """Return the reply to a request below /v1/files or /v1/batches."""
+        match call.method, *call.path.split("/")[2:]:
+            case "POST", "files":
+                part = next(part for part in body.split(b"\r\n--") if b'name="file"' in part)
+                return Answer({"id": self._store(part.partition(b"\r\n\r\n")[2])})
+            case "GET", "files", file_id, "content" if file_id in self.files:
+                return Answer(self.files[file_id])
+            case "POST", "batches":
+                asked, number = json.loads(body), len(self.batches) + 1
+                self.batches[f"batch_{number}"] = asked | {
+                    "id": f"batch_{number}",
+                    "status": "in_progress",
+                    "looks": 0,
+                    "rows": [*map(json.loads, self.files[asked["input_file_id"]].splitlines())],
+                }
+                return Answer(self.batches[f"batch_{number}"])
+            case "GET", "batches":
+                return Answer({"data": [*self.batches.values()]})
+            case "GET", "batches", batch_id if batch_id in self.batches:
+                return Answer(self._look(self.batches[batch_id]))
+        return error(404, f"No such object: {call.path}")
+
+    def _store(self, content: bytes) -> str:
+        self.files[f"file-{len(self.files) + 1}"] = content
+        return f"file-{len(self.files)}"
+
+    def _look(self, batch: dict) -> dict:
+        batch["looks"] += 1
+        n_tokens = sum(row["body"]["max_completion_tokens"] for row in batch["rows"])
+        if batch["status"] != "in_progress" or batch["looks"] < self.polls:
+            return batch
+        if n_tokens > self.queue_tokens or self.ends == "failed":
+            code = "token_limit_exceeded" if n_tokens > self.queue_tokens else "invalid_json_line"
+            return batch | {"status": "failed", "errors": {"data": [{"code": code}]}}
+        rows = batch["rows"]
+        n_done = len(rows) // (1 + (self.ends != "completed"))
+        lines: dict[str, list] = {"output": [], "error": []}
+        for number, row in enumerate(rows):
+            line = {"custom_id": row["custom_id"], "response": None, "error": {"code": "expired"}}
+            if number < n_done:
+                answer = self.answer(row["body"])
+                got = {"status_code": answer.status, "request_id": "req", "body": answer.body}
+                got["body"] = _parsed(answer.body.decode())
+                line |= {"response": got, "error": None}
+            is_error = number >= n_done or answer.status != 200
+            lines["error" if is_error else "output"].append(json.dumps(line))
+        for kind, some in lines.items():
+            if some:
+                batch[f"{kind}_file_id"] = self._store("\n".join(some).encode() + b"\n")
+        counts = {"completed": len(lines["output"]), "failed": len(lines["error"])}
+        batch |= {"status": self.ends, "request_counts": counts}
+        return batch
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 class Server:
     """The server, in a thread with its own loop while the context is open.
 
     A reply comes after `latency` seconds. `reply` gives a text, an Answer, or fields of the
-    completion that replace the ordinary ones. `key` and `models` are the only ones accepted; ""
-    and (): any. The limit's bucket has `burst_seconds` worth of its rate.
+    completion that replace the ordinary ones. `key` is the only one accepted; "": any.
+
+    `odd` requests, (method, path with N for a number), are answered in an odd way: "before" and
+    "after" halt for ever. Once: "dropped" does the work and does not reply, an Answer is the reply,
+    a function is called before the reply.
     """
 
     def __init__(
         self,
         *,
         latency: float = 0.0,
-        requests_per_minute: float | None = None,
-        burst_seconds: float = 1.0,
-        says: Sequence[str] = SAYS,
         reply: Callable[[dict], object] = digest_of,
         faults: Faults | None = None,
         key: str = "",
-        models: Sequence[str] = (),
-        batch: BatchRules | None = None,
+        **batch: object,
     ) -> None:
-        self.latency = latency
-        self.reply, self.faults = reply, faults
-        self.key, self.models = key, models
-        self.limit = Limit(requests_per_minute, burst_seconds, says)
-        self.batches = Batches(batch or BatchRules(), self._batch_line)
+        self.latency, self.reply, self.faults, self.key = latency, reply, faults, key
+        self.batches = Batches(self._batch_line, **batch)
+        self.odd: dict[tuple[str, str], object] = {}
+        self.reached = threading.Event()
         self.log: list[Call] = []
-        self.url = ""
-        self._n_calls, self._seen = 0, Counter()
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self.serve(0, self._up.set)), daemon=True
-        )
-        self._up = threading.Event()
+        self.url, self.models = "", ["m"]
+        self._n_calls, self._seen, self._up = 0, Counter(), threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self.serve()), daemon=True)
 
     def __enter__(self) -> "Server":
         self._thread.start()
@@ -127,27 +311,15 @@ class Server:
         self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join()
 
-    async def serve(self, port: int, up: Callable[[], None]) -> None:
-        """Serve until the context ends; call `up` when `url` is set."""
+    async def serve(self) -> None:
+        """Serve until the context ends."""
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
-        listening = await asyncio.start_server(self._connection, "127.0.0.1", port, backlog=4096)
+        self._halted = asyncio.Event()  # kept: a connection that is garbage closes others
+        listening = await asyncio.start_server(self._connection, "127.0.0.1", 0, backlog=4096)
         self.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
-        up()
+        self._up.set()
         await self._ended.wait()
         listening.close()
-
-    @staticmethod
-    @contextmanager
-    def process(*arguments: str) -> Iterator["RemoteServer"]:
-        """Start the server in a separate process; `arguments` as on the command line."""
-        command = [sys.executable, "-m", "tests.llm_server", *arguments]
-        running = subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True)
-        try:
-            yield RemoteServer(running.stdout.readline().strip())
-        finally:
-            running.kill()
-            running.wait()
-            running.stdout.close()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -161,19 +333,12 @@ class Server:
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         line, *rest = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, target, _ = line.split(" ")
-        headers = {
-            name.lower(): value.strip() for name, _, value in (one.partition(":") for one in rest)
-        }
-        body = await _body(reader, headers)
-        call = Call(
-            time.time(),
-            method,
-            urlsplit(target).path,
-            key_hash=_hash(headers.get("authorization", "")),
-        )
-        if not call.path.startswith("/_"):
-            self.log.append(call)
-        answer = await self._answer(call, urlsplit(target).query, headers, body)
+        named = (one.partition(":") for one in rest)
+        headers = {name.lower(): value.strip() for name, _, value in named}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        call = Call(time.time(), method, urlsplit(target).path)
+        self.log.append(call)
+        answer = await self._oddly(call, headers, body)
         if answer.send and not await answer.send(writer, answer.head(), answer.body):
             return False
         call.status = answer.status  # before the last byte: a client that has it finds it here
@@ -181,120 +346,58 @@ class Server:
             writer.write(answer.head() + answer.body)
         return headers.get("connection", "").lower() != "close"
 
-    async def _answer(
-        self, call: Call, query: str, headers: Mapping[str, str], body: bytes
-    ) -> Answer:
-        key = headers.get("authorization", "").removeprefix("Bearer ")
-        if call.path == "/_log":
-            return Answer(json.dumps([asdict(one) for one in self.log]).encode())
-        if self.key and key != self.key:
-            return wrong_key(key)
-        if (call.method, call.path) == ("POST", "/v1/chat/completions"):
-            return await self._chat(call, Asked(json.loads(body), key, headers.get("host", "")))
-        if (call.method, call.path) == ("GET", "/v1/models"):
-            rows = [
-                {"id": name, "object": "model", "created": 1, "owned_by": "tests"}
-                for name in self.models or "m"
-            ]
-            return Answer(json.dumps({"object": "list", "data": rows}).encode())
-        kind = headers.get("content-type", "")
-        return self.batches.route(call.method, call.path, query, kind, body) or error(
-            404, f"Unknown request URL: {call.method} {call.path}", kind="invalid_request_error"
-        )
-
-    async def _chat(self, call: Call, asked: Asked) -> Answer:
-        call.prompt, call.model = asked.prompt, asked.body.get("model", "")
-        call.stop = asked.body.get("stop")
-        if refusal := self.limit.refusal():
-            refusal.headers |= self.limit.headers()
-            return refusal
-        if self.latency:
-            await asyncio.sleep(self.latency)
-        answer = self._reply(call, asked)
-        answer.headers |= self.limit.headers()
+    async def _oddly(self, call: Call, headers: Mapping[str, str], body: bytes) -> Answer:
+        place = call.method, re.sub(r"/(batch_|file-)\d+", "/N", call.path)
+        how = self.odd.get(place)
+        if how not in ("before", "after"):
+            self.odd.pop(place, None)
+        if isinstance(how, Answer):
+            return how
+        if callable(how):
+            how()
+        if how == "before":
+            await self._halt()
+        answer = await self._answer(call, headers, body)
+        if how == "after":
+            await self._halt()
+        if how == "dropped":
+            raise ConnectionError
         return answer
 
-    def _reply(self, call: Call, asked: Asked) -> Answer:
+    async def _halt(self) -> None:
+        self.reached.set()
+        await self._halted.wait()
+
+    async def _answer(self, call: Call, headers: Mapping[str, str], body: bytes) -> Answer:
+        key = headers.get("authorization", "").removeprefix("Bearer ")
+        if self.key and key != self.key:
+            return faulty("401", {}, {}, key=key)
+        if call.path == "/v1/models":
+            return Answer({"data": [{"id": name} for name in self.models]})
+        if call.path != "/v1/chat/completions":
+            return self.batches.route(call, body)
+        asked = json.loads(body)
+        call.prompt, call.model, call.stop = prompt_of(asked), asked["model"], asked.get("stop")
+        await asyncio.sleep(self.latency)
+        return self._reply(call, asked, key=key, host=headers.get("host", ""))
+
+    def _reply(self, call: Call, asked: dict, **secrets: str) -> Answer:
         self._n_calls += 1
         self._seen[call.prompt] += 1
-        if self.models and asked.body.get("model") not in self.models:
-            return no_model(asked.body.get("model"))
         marker = _MARKER.search(call.prompt)
         if marker and (not marker[2] or self._seen[call.prompt] == 1):
             call.fault = marker[1]
         elif self.faults:
-            call.fault = self.faults(self._n_calls, asked.body) or ""
-        own = self.reply(asked.body)
-        if isinstance(own, Answer):
-            return own
-        reply = (
-            completion(asked.body, own)
-            if isinstance(own, str)
-            else completion(asked.body, "") | own
-        )
-        return FAULTS[call.fault](asked, reply) if call.fault else whole(reply)
+            call.fault = self.faults(self._n_calls, asked) or ""
+        reply = self.reply(asked)
+        if isinstance(reply, Answer):
+            return reply
+        text = reply if isinstance(reply, str) else ""
+        whole = completion(asked, text) | ({} if isinstance(reply, str) else reply)
+        return faulty(call.fault, asked, whole, **secrets)
 
-    def _batch_line(self, asked: Asked) -> Answer:
-        model = asked.body.get("model", "")
-        self.log.append(call := Call(time.time(), "POST", "batch", asked.prompt, model))
-        answer = self._reply(call, asked)
+    def _batch_line(self, asked: dict) -> Answer:
+        self.log.append(call := Call(time.time(), "POST", "batch", prompt_of(asked)))
+        answer = self._reply(call, asked, key="", host="")
         call.status = answer.status
         return answer
-
-
-@dataclass(frozen=True)
-class RemoteServer:
-    """A server in a separate process."""
-
-    url: str
-
-    @property
-    def log(self) -> list[Call]:
-        """Its log so far."""
-        with urllib.request.urlopen(f"{self.url.removesuffix('/v1')}/_log") as reply:
-            return [Call(**one) for one in json.loads(reply.read())]
-
-
-async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
-    if headers.get("transfer-encoding", "").lower() != "chunked":
-        return await reader.readexactly(int(headers.get("content-length") or 0))
-    parts = []
-    while size := int(await reader.readuntil(b"\r\n"), 16):
-        parts.append(await reader.readexactly(size))
-        await reader.readexactly(2)
-    await reader.readuntil(b"\r\n")
-    return b"".join(parts)
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def main() -> None:
-    """Serve until killed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.llm_server",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--port", type=int, default=0, help="0: a free one")
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds")
-    parser.add_argument("--requests-per-minute", type=float)
-    parser.add_argument("--burst-seconds", type=float, default=1.0)
-    parser.add_argument(
-        "--says", nargs="*", default=SAYS, choices=SAYS, help="headers that state the limits"
-    )
-    parser.add_argument(
-        "--faults", nargs="*", default=[], choices=FAULTS, help="with --fault-share"
-    )
-    parser.add_argument("--fault-share", type=float, default=0.0)
-    parser.add_argument("--seed", type=int, default=1)
-    options = vars(parser.parse_args())
-    port = options.pop("port")
-    faults = at_random(options.pop("faults"), options.pop("fault_share"), options.pop("seed"))
-    server = Server(faults=faults, **options)
-    asyncio.run(server.serve(port, lambda: print(server.url, flush=True)))
-
-
-if __name__ == "__main__":
-    main()

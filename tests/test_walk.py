@@ -8,7 +8,7 @@ from lib.core.stages import SYSTEMS
 from lib.core.store import REPOSITORY
 from lib.run.config import notebook_path, parameters_of
 
-N_MODULES = 40
+N_MODULES = 39
 STARTS = ("study", "notebook", "provenance")  # of lib.run, with Snakemake between them
 STEP = re.compile(r"^\d\. \*\*(\w+)\*\*((?:.|\n   )+)", re.M)
 

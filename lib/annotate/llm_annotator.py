@@ -23,8 +23,7 @@ from lib.core.prompts import BREAK_MARK, casefold_words, escape_prompt_markup, p
 from lib.core.records import STRUCTURES, UNKNOWN, Document, Grounding, Rejected, structure_of
 from lib.core.store import BadReply, model_named
 from lib.documents.markdown import Block, block_at, parse
-from lib.llm.budget import price_of
-from lib.llm.calls import Calls
+from lib.llm.calls import Calls, price_of
 from lib.llm.complete import complete
 from lib.llm.request import ESTIMATE, Reply, Request, counter
 

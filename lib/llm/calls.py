@@ -1,24 +1,27 @@
-"""The settings of a stage's calls to a model, and their tally."""
+"""The settings of a stage's calls to a model, their tally, and models' prices (prices.csv)."""
 
+import csv
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
 import pydantic
 import yaml
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, ValidationError
 
-from lib.core.store import REPOSITORY, data_path
+from lib.core.store import REPOSITORY, BadInput, Stopped, data_path, package_file, shown
 from lib.llm.request import Kind
 
 SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit
-_ENOUGH = 20  # replies, if all are cut, that stop the run
+PRICES = package_file("llm/prices.csv")
 _MOST_SHORTENED = 0.05  # of the calls of a stage: prompts that the endpoint has not read whole
-_EARLY = 17.5  # failures above max_failed_share that stop a run before its last call
+_EARLY = 17  # faults of the endpoint, one after another, that stop a run before its last call
 
 
 @dataclass
@@ -29,16 +32,14 @@ class Tally:
     cached: int = 0
     new: int = 0
     failed: int = 0
-    unserved: int = 0  # of the failed calls, those that only the endpoint can be blamed for
+    unserved: int = 0  # failed calls since the last reply that only the endpoint can be blamed for
     kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
     models: Counter = field(default_factory=Counter)  # that answered, as the endpoint names them
-    cut: int = 0  # replies that are cut at the length limit, cached ones included
     shortened: int = 0  # prompts that were not read whole, those of cached replies included
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    usd: float | None = 0.0  # of this run, estimates included
-    usd_estimated: float = 0.0  # worst cases of calls lost and of replies without a usage
+    usd: float | None = 0.0  # of this run; worst cases of lost calls and replies without a usage
 
 
 @pydantic.dataclasses.dataclass(config=pydantic.ConfigDict(extra="forbid"))
@@ -60,52 +61,35 @@ class Calls:
 
     def __str__(self) -> str:
         tally = self.tally
-        money = f"{dollars(tally.usd)}, {dollars(tally.usd_estimated)} of it an estimate"
         kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.kinds.items()))
         models = ", ".join(f"{name} ({n:,})" for name, n in tally.models.most_common(9))
         parts = {
             f"cached {tally.cached} / new {tally.new} / failed {tally.failed}": 1,
-            f"{tally.kinds.total()} truncated or refused ({kinds}): retry lists the kinds to ask "
-            "for again": kinds,
+            f"no answer: {kinds} (retry lists the kinds to ask for again)": kinds,
             f"answered by {models}": models,
             f"{tally.shortened} prompts not read whole": tally.shortened,
             f"{tally.lost} lost in transit or unreadable, which may be charged": tally.lost,
-            f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out; {money}": (
-                tally.new or tally.lost
-            ),
+            f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out; "
+            f"{dollars(tally.usd)}": tally.new or tally.lost,
         }
         return "; ".join(part for part, is_worth_saying in parts.items() if is_worth_saying)
 
-    def failing(self, last: str) -> str:
-        """Return why the stage's failures, the `last` of them named, stop it; else "".
+    def failing(self, last: str = "") -> str:
+        """Return why the stage stops: too many failures, the `last` of them named; else "".
 
         Prompts that fail may all come first: only faults of the endpoint stop a stage early.
         """
         tally, share = self.tally, self.max_failed_share
-        n_failed, n_of, which = tally.failed, tally.asked, ""
-        if n_failed <= share * n_of:
-            n_of, which = tally.cached + tally.new + tally.failed, "the first "
-            n_failed = tally.unserved
-            if n_failed <= share * n_of + _EARLY:
-                return ""
-        return (
-            f"{n_failed} of {which}{n_of} calls failed, cached ones included, and "
-            f"max_failed_share is {share:g}, the last with: {last}"
-        )
-
-    def useless(self, max_tokens: int) -> str:
-        """Return why a run stops whose replies are all cut, or whose prompts are; else ""."""
-        tally, n = self.tally, self.tally.new + self.tally.cached
         if tally.shortened > _MOST_SHORTENED * tally.asked:
             return (
                 f"the endpoint has read only a part of {tally.shortened} prompts and says nothing: "
                 "raise its context window (num_ctx, max_model_len), or send less"
             )
-        if tally.cut < n or n < _ENOUGH or self.max_failed_share == 1:
+        if tally.failed <= share * tally.asked and (tally.unserved <= _EARLY or share == 1):
             return ""
         return (
-            f"all of the first {n} replies are cut at the length limit, the last at "
-            f"{max_tokens} tokens: raise it, or set max_failed_share to 1"
+            f"{tally.failed} of {tally.asked} calls failed, {tally.unserved} of them one after "
+            f"another, and max_failed_share is {share:g}, the last with: {last}"
         )
 
 
@@ -114,11 +98,7 @@ def settings_of(section: dict, stage: str) -> dict[str, Any]:
 
     Its key `stages` has settings of single stages, by name. Raises ValueError as Calls does.
     """
-    settings: dict[str, Any] = {
-        "max_cost_usd": MAX_COST_USD,
-        **section,
-        **section.get("stages", {}).get(stage, {}),
-    }
+    settings = {"max_cost_usd": MAX_COST_USD, **section, **section.get("stages", {}).get(stage, {})}
     settings.pop("stages", None)
     Calls(Path(), **settings)
     return settings
@@ -137,3 +117,56 @@ def calls_for(study: str, stage: str) -> Calls:
 def dollars(amount: float | None) -> str:
     """Format dollars, with six decimals below $1; "price unknown" for None."""
     return "price unknown" if amount is None else f"${amount:,.{2 if amount >= 1 else 6}f}"
+
+
+class Price(BaseModel, extra="forbid", frozen=True):
+    """A row of prices.csv. Amounts are decimals: a token of gpt-4o-mini costs $0.00000015."""
+
+    model: str
+    input_usd_per_million: Decimal = Field(ge=0)
+    cache_write_usd_per_million: Decimal = Field(Decimal(0), ge=0)
+    output_usd_per_million: Decimal = Field(ge=0)
+    batch_factor: Decimal = Field(Decimal(1), gt=0, le=1)  # batch price / direct price
+    context_tokens: PositiveInt | None = None  # tokens of the longest prompt at this price
+    max_output_tokens: PositiveInt | None = None
+    as_of: date  # when the source gave this price
+    source: str
+
+
+def price_of(model: str, table: Path = PRICES) -> Price | None:
+    """Return the row whose id is exactly `model`, None if the price is unknown.
+
+    Raises BadInput naming a row that is incomplete, invalid or repeated.
+    """
+    lines = [line for line in table.read_text("utf-8-sig").splitlines() if line[:1] != "#"]
+    found = {}
+    for row in csv.DictReader(lines, restkey="too many cells"):
+        try:
+            price = Price.model_validate({column: cell for column, cell in row.items() if cell})
+        except ValidationError as error:
+            raise BadInput(f"{shown(table)}, row {row['model']!r}: {error}") from None
+        found[price.model] = price
+    return found.get(model)
+
+
+def check_price(model: str, calls: Calls) -> Price | None:
+    """Return the price of `model`. Raises Stopped if `max_cost_usd` cannot be kept without one."""
+    price = price_of(model)
+    if price is None and calls.max_cost_usd is not None:
+        raise Stopped(
+            f"max_cost_usd is {calls.max_cost_usd:g}, but no price of {model!r} is "
+            "known: add it to lib/llm/prices.csv (0 for one that you serve yourself), or "
+            "write max_cost_usd: null into the section llm of the study's file"
+        )
+    return price
+
+
+def cost_usd(
+    price: Price | None, prompt_tokens: int, completion_tokens: int, batch: bool = False
+) -> float:
+    """Return dollars, at least those of the bill; 0 if the price is unknown."""
+    if price is None:
+        return 0.0
+    per_million = max(price.input_usd_per_million, price.cache_write_usd_per_million)
+    millionths = prompt_tokens * per_million + completion_tokens * price.output_usd_per_million
+    return float(millionths * (price.batch_factor if batch else 1) / 1_000_000)

@@ -1,23 +1,23 @@
 """Replies to requests, in order: from the cache if they were paid for, else from the model."""
 
 import asyncio
-import signal
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from contextvars import copy_context
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
-from lib.core.store import Stopped, shown
+from lib.core.store import Stopped, shown, tell
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
-from lib.llm.request import Endpoint, Reply, Request, endpoint
-from lib.llm.wire import EMPTY, is_shortened, read_stored
+from lib.llm.request import Reply, Request, Waiting, endpoint
+from lib.llm.wire import is_shortened, read_stored
 
-if TYPE_CHECKING:
-    from lib.llm.batch import Batches
-
+_NO_KEY = (
+    "set OPENAI_API_KEY in the environment or in .env (any text for a local server, with "
+    'OPENAI_BASE_URL), import the replies with python -m lib.llm, or use "scorer"'
+)
 _LONGEST_END = 25.0  # seconds that calls in flight get after an interrupt
 
 
@@ -29,106 +29,74 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     at, tally = endpoint(), calls.tally
     url = at.url if at else ""
 
-    def read(request: Request) -> list[Reply]:
-        # Of this endpoint or imported, or of any endpoint without a key: until one is an answer.
-        replies: list[Reply] = []
-        while not replies or replies[-1].reason:
-            one = _next(request, replies)
-            entry = cache.get(one.key(model), one.key(model, url) if at else "")
-            if entry is None:
-                break
-            replies.append(read_stored(entry.raw, request))
-        return replies
+    def look() -> Waiting:
+        found.update((one, _read(cache, one, model, url)) for one in requests)
+        return {
+            following.key(model, url): following
+            for best, following in found.values()
+            if not best.model or at and best.kind in calls.retry
+        }
 
-    def look() -> list[Request]:
-        stored.update((request, read(request)) for request in requests)
-        return [
-            request
-            for request, replies in stored.items()
-            if not replies or at and _best(replies).kind in calls.retry
-        ]
-
-    stored: dict[Request, list[Reply]] = {}
-    stopped, last = "", "none"
+    found: dict[Request, tuple[Reply, Request]] = {}
+    failed: dict[str, Reply] = {}
     with closing(Cache(calls.cache)) as cache, ExitStack() as ending:
         if left := look():
             ending.enter_context(cache.turn())
             left = look()  # another process may have asked
         tally.asked += len(requests)
-        to_send = {*left}
         for request in requests:
-            if request not in to_send and (reply := _best(stored[request])).kind != "unreadable":
-                tally.cached += 1
-                tally.cut += reply.kind == "cut"
-                tally.shortened += is_shortened(reply, request)
-        for _ in range(2):
-            stopped = stopped or (calls.useless(left[0].max_tokens) if left else "")
-            if left and not stopped:
-                asked = {one: _next(one, stored[one]) for one in left}
-                run = _run([*asked.values()], len(requests), model, calls, cache, at)
-                for request, one in asked.items():
-                    failed = run.failed.get(one.key(model, url), Reply("", "not asked"))
-                    stored[request] = read(request) or [failed]
-                stopped = run.stopped
-            left = [one for one in left if _is_worth_asking_again(stored[one])]
-    found = [_best(stored[request] or [Reply("", "not asked")]) for request in requests]
-    for reply in (one for one in found if one.model and one.kind == "unreadable"):
-        tally.failed, last = tally.failed + 1, reply.reason
-    if stopped := stopped or calls.failing(last):
+            best, following = found[request]
+            is_cached = following.key(model, url) not in left
+            tally.cached += is_cached
+            tally.shortened += is_cached and is_shortened(best, request)
+        stopped = calls.failing()
+        if left and not stopped:
+            if not at:
+                raise Stopped(
+                    f"{len(left)} of {len(requests)} replies of {model!r} are not in "
+                    f"{shown(calls.cache)}, and no key is set: {_NO_KEY}"
+                )
+            from lib.llm.batch import Batches  # openai's client takes half a second
+
+            run = Batches(at, model, calls, cache)
+            tell(run.plan(left, len(requests)))
+            _wait_for(run, left)
+            stopped, failed = run.stopped, run.failed
+            look()
+    replies = [
+        best if best.model else failed.get(following.key(model, url), best)
+        for best, following in (found[request] for request in requests)
+    ]
+    if stopped:
         raise Stopped(
-            f"{model}: {stopped}. {sum(bool(one.model) for one in found)} of {len(requests)} "
+            f"{model}: {stopped}. {sum(bool(one.model) for one in replies)} of {len(requests)} "
             f"replies are kept in {shown(calls.cache)}; the same command requests only the rest"
         )
-    tally.models.update(reply.model for reply in found if reply.model)
-    tally.kinds.update(reply.kind for reply in found if reply.kind)
-    return found
+    tally.models.update(reply.model for reply in replies if reply.model)
+    tally.kinds.update(reply.kind for reply in replies if reply.kind)
+    return replies
 
 
-def _next(request: Request, replies: Sequence[Reply]) -> Request:
-    return replace(request, attempt=request.attempt + len(replies))
+def _read(cache: Cache, request: Request, model: str, url: str) -> tuple[Reply, Request]:
+    # The best reply, and the request to send for a better one: each retry has left one. Replies are
+    # of this endpoint or imported, without a key of any endpoint.
+    best = Reply("", "not asked")
+    while best.reason:
+        raw = cache.raw(request.key(model), request.key(model, url) if url else "")
+        if not (reply := read_stored(raw, request)):
+            break
+        best, request = reply, replace(request, attempt=request.attempt + 1)
+    return best, request
 
 
-def _best(replies: Sequence[Reply]) -> Reply:
-    return next((reply for reply in replies if not reply.reason), replies[-1])
-
-
-def _is_worth_asking_again(replies: Sequence[Reply]) -> bool:
-    return (
-        len(replies) == 1
-        and bool(replies[0].model)
-        and (replies[0].kind == "unreadable" or replies[0].reason == EMPTY)
-    )
-
-
-def _run(
-    asked: Sequence[Request],
-    n_requests: int,
-    model: str,
-    calls: Calls,
-    cache: Cache,
-    at: Endpoint | None,
-) -> "Batches":
-    if at is None:
-        raise Stopped(
-            f"{len(asked)} of {n_requests} replies of {model!r} are not in "
-            f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
-            "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
-            'import the replies with python -m lib.llm, or use "scorer"'
-        )
-    from lib.llm.batch import Batches  # openai's client takes half a second
-
-    run = Batches(at, model, calls, cache)
-    print(run.plan(asked, n_requests), flush=True)
-    # In a thread, as a notebook has a loop already. Without debug lines, which show the address.
-    with ThreadPoolExecutor(1) as pool, ExitStack() as ending:
-        with suppress(ValueError):  # Slurm sends SIGTERM 30 s before it kills; not in a thread
-            before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-            ending.callback(signal.signal, signal.SIGTERM, before)
-        done = pool.submit(copy_context().run, lambda: asyncio.run(run.run(asked), debug=False))
+def _wait_for(run: Any, waiting: Waiting) -> None:
+    # In a thread, as a notebook has a loop already.
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(copy_context().run, lambda: asyncio.run(run.run(waiting)))
         try:
             done.result()
-        except KeyboardInterrupt:
-            run.stop("interrupted")  # calls in flight are waited for: they are paid for
-            run.loop.call_soon_threadsafe(run.loop.call_later, _LONGEST_END, run.task.cancel)
+        except KeyboardInterrupt:  # calls in flight are waited for: they are paid for
+            run.stop("interrupted")
+            loop = run.task.get_loop()
+            loop.call_soon_threadsafe(loop.call_later, _LONGEST_END, run.task.cancel)
             raise
-    return run

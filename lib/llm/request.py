@@ -63,7 +63,7 @@ def key_of(body: str, model: str, endpoint: str = "") -> str:
 
 
 # The kinds of reply that are no answer and may be asked for again.
-Kind = Literal["empty", "refused", "filtered", "cut", "unreadable", "other"]
+Kind = Literal["empty", "refused", "filtered", "cut", "other"]
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,7 @@ class Reply:
     reason: str = ""  # "" if `text` is complete
     kind: str = field(default="", compare=False)  # of a reply that is no answer: see Kind
     model: str = field(default="", compare=False)  # that answered, as the endpoint names it
-    finish_reason: str = field(default="", compare=False)
-    # Tokens in and out; None if the endpoint does not tell them, or tells absurd ones.
-    usage: tuple[int | None, int | None] = field(default=(None, None), compare=False)
+    usage: tuple[int, int] = field(default=(0, 0), compare=False)  # tokens in and out; 0: not told
 
 
 def counter(model: str) -> tuple[Callable[[str], int], str]:

@@ -5,26 +5,24 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import yaml
 
-from lib.core.store import package_file
+from lib.core.store import package_file, printable
 from lib.llm.request import Reply, Request, least_tokens
 
-MOST_TRIES = 8  # per call that fails for reasons other than too many requests
-MOST_THROTTLED = 60  # tries per call that is refused because of too many requests
-TRIES_IF_PAID = 3  # per call whose tries may each be charged
 LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
-EMPTY = "an empty reply"
-_FILTERED, _MOST_TOKENS = 451, 10**7  # no model reads or writes so many in a call
-_LIMITS = {"max_completion_tokens", "max_tokens"}
+FILTERED = 451  # the status of a refused prompt, which says nothing about other prompts
+_MOST_TOKENS = 10**7  # no model reads or writes so many in a call
+LIMITS = {"max_completion_tokens", "max_tokens"}
 _TABLE: Any = yaml.safe_load(package_file("llm/wire.yaml").read_text(encoding="utf-8"))
 _KINDS: Any = {
     word: (kind, reason) for kind, reason, words in _TABLE["ends"] for word in words.split()
 }
+
+MOST_TRIES = max(_TABLE["tries"].values())
 
 
 @dataclass(frozen=True)
@@ -32,22 +30,17 @@ class Fault:
     """A call without a reply. `stops` is the reason why every other call would fail as well."""
 
     reason: str
-    tries: int = 1  # per call, at most
+    status: int  # what the error means, as a status; below 300: perhaps charged
+    tries: int  # per call, at most
     stops: str = ""  # names the model as {model!r}
     wait: float = 0.0  # seconds that the endpoint asks for
-    is_maybe_paid: bool = False  # no answer came: perhaps charged
-    status: int = 0  # what the error means, as a status; 0 if none came
     told: str = ""  # codes and message
-    kind: str = ""  # "filtered", which says nothing about other prompts, or "unreadable"
 
-    def unsupported(self, sent: Mapping[str, object]) -> str:
-        """Return the parameter among `sent` that the endpoint does not take, else "".
-
-        One of the two limits of the reply is always sent.
-        """
-        may = {"temperature", "stop"} | (_LIMITS if sent.keys() >= _LIMITS else set())
+    def unsupported(self, sent: Collection[str]) -> str:
+        """Return the parameter among `sent` that the endpoint does not take, else ""."""
         is_one = self.status in (400, 422) and re.search(_TABLE["complains"], self.told, re.I)
-        return next((one for one in sent if is_one and one in may and one in self.told), "")
+        may = ("temperature", "stop", *LIMITS) if is_one else ()
+        return next((one for one in may if one in sent and one in self.told), "")
 
 
 def read_wire(status: int, headers: Mapping[str, str], text: str) -> Reply | Fault:
@@ -56,29 +49,23 @@ def read_wire(status: int, headers: Mapping[str, str], text: str) -> Reply | Fau
     With status 200, an error counts as the status that it names.
     """
     try:
-        found = json.loads(
-            text.removeprefix("\ufeff"), parse_int=float
-        )  # an integer may have too many digits
+        # an integer may have too many digits
+        found = json.loads(text.removeprefix("\ufeff"), parse_int=float)
         found = dig(found, 0) or found
-        is_reply = (
-            dig(found, "choices") or dig(found, "data") or not any(told(found, _TABLE["tells"]))
-        )
-        error = dig(found, "error") or (not is_reply and found)
+        is_reply = dig(found, "choices") or dig(found, "data")
+        is_error = not is_reply and any(told(found, _TABLE["tells"]))
+        error = dig(found, "error") or (is_error and found)
     except (ValueError, RecursionError):
         found = error = None
     if status < 206 and not error:  # 206: a part
         return _reply(found, text)
-    return _fault(status, headers, {"error": error or found or looks(text) or text[:200]})
+    return _fault(status, headers, {"error": error or found or _looks(text)})
 
 
-def read_stored(raw: str, request: Request) -> Reply:
-    """Return what a stored response to `request` says."""
+def read_stored(raw: str, request: Request) -> Reply | None:
+    """Return what a stored response to `request` says, None if it is no reply."""
     read = read_wire(200, {}, raw)
-    return (
-        settled(read, request)
-        if isinstance(read, Reply)
-        else Reply("", read.reason, "unreadable", "none")
-    )
+    return settled(read, request) if isinstance(read, Reply) else None
 
 
 def settled(reply: Reply, request: Request) -> Reply:
@@ -91,31 +78,26 @@ def settled(reply: Reply, request: Request) -> Reply:
 def is_shortened(reply: Reply, request: Request) -> bool:
     """True if the endpoint has counted far fewer tokens than the words of the prompt."""
     least = sum(least_tokens(content) for _, content in request.messages)
-    return reply.usage[0] is not None and reply.usage[0] + 100 < 0.9 * least
+    return 0 < reply.usage[0] < 0.9 * least - 100
 
 
-def fault_of(error: BaseException | None) -> Fault:
+def fault_of(error: Exception) -> Fault:
     """Return what an error of the client means, without its message, which has the address."""
-    chain = []
-    while error:
-        chain.append(type(error).__name__)
-        error = error.__cause__ or error.__context__
-    names, name = " ".join(chain), f"({chain[-1]})"
-    if re.search("Connector|ConnectionTimeout|gaierror|Proxy", names):
-        reason = f"no connection to the endpoint or proxy {name}: start the server, or check "
-        return Fault(f"{reason}OPENAI_BASE_URL, the network and HTTPS_PROXY", MOST_TRIES)
-    reason = "no complete reply in time" if chain[0] == "TimeoutError" else "the connection broke"
-    return Fault(f"{reason} {name}", TRIES_IF_PAID, is_maybe_paid=True)
+    name = type(error.__cause__).__name__
+    if re.search("Connector|ConnectionTimeout|Proxy", name):
+        reason = f"no connection to the endpoint or proxy ({name}): start the server, or check "
+        return Fault(f"{reason}OPENAI_BASE_URL, the network and HTTPS_PROXY", 503, _tries(503))
+    reason = f"no complete reply in time, or a broken connection ({type(error).__name__})"
+    return Fault(reason, 200, _tries(200))
 
 
 def dig(value: Any, *path: object) -> Any:
     """Return what is at `path` in nested lists and dictionaries, else None."""
-    for step in path:
-        try:
+    with suppress(LookupError, TypeError):
+        for step in path:
             value = value[step]
-        except (LookupError, TypeError):
-            return None
-    return value
+        return value
+    return None
 
 
 def told(value: object, names: Collection[str], is_named: bool = False) -> Iterator[str]:
@@ -130,15 +112,10 @@ def told(value: object, names: Collection[str], is_named: bool = False) -> Itera
         yield f"{value:g}" if isinstance(value, float) else _text(value)
 
 
-def printable(text: object) -> str:
-    """Return `text` with control characters escaped, which could steer a terminal."""
-    return re.sub(r"\W", lambda it: it[0] if it[0].isprintable() else ascii(it[0]), _text(text))
-
-
-def looks(text: str) -> str:
-    """Return what a text is that is not the JSON that was expected."""
+def _looks(text: str) -> str:
+    # What a text is that is not the JSON that was expected, else its beginning.
     names = (name for start, name in _TABLE["looks"].items() if text.lstrip().startswith(start))
-    return next(names, "")
+    return next(names, text[:200])
 
 
 def _text(value: object) -> str:
@@ -156,21 +133,18 @@ def _fault(status: int, headers: Mapping[str, str], error: dict) -> Fault:
         if said in statuses and re.search(pattern, words, re.I):
             said = means
             break
-    is_again = said >= 500 or said in _TABLE["again"]
-    wait = _wait(headers, error) if is_again else 0.0
     stops = _TABLE["stops"].get(300 if 300 <= said < 400 else said, "")
+    tries = 1 if stops else _tries(said)
+    wait = _wait(headers, error) if tries > 1 else 0.0
     if wait > LONGEST_WAIT:
-        stops = (
-            f"the endpoint asks for a wait of {wait / 3600:.3g} hours (status {said}): run "
-            "the same command again after that"
-        )
-    tries = {429: MOST_THROTTLED, 206: TRIES_IF_PAID}.get(status, MOST_TRIES)
-    tries = tries if is_again and not stops else 1
-    reason = _KINDS["safety"][1] if said == _FILTERED else f"status {said}"
-    if message and said != 401:
-        reason += f": {message}"
-    kind = "filtered" * (said == _FILTERED)
-    return Fault(reason, tries, stops, wait, said == 206, said, words, kind)
+        tries, stops = 1, f"the endpoint asks for a wait of {wait / 3600:.3g} hours (status {said})"
+    reason = _KINDS["safety"][1] if said == FILTERED else f"status {said}"
+    reason += f": {message}" * bool(message and said != 401)
+    return Fault(reason, said, tries, stops, wait, words)
+
+
+def _tries(status: int) -> int:
+    return _TABLE["tries"].get(min(status, 500), 1)
 
 
 def _wait(headers: Mapping[str, str], error: dict) -> float:
@@ -178,39 +152,34 @@ def _wait(headers: Mapping[str, str], error: dict) -> float:
     for text, unit in ((headers.get("retry-after-ms", ""), 1000), (after, 1)):
         with suppress(ValueError):
             return max(0.0, float(text.rstrip("s"))) / unit
-    with suppress(ValueError, TypeError, OverflowError):
-        date = headers.get("date")  # by the endpoint's clock
-        now = parsedate_to_datetime(date) if date else datetime.now(UTC)
+    with suppress(ValueError, TypeError, LookupError):
+        now = parsedate_to_datetime(headers["date"])  # by the endpoint's clock
         return max(0.0, (parsedate_to_datetime(after) - now).total_seconds())
     return 0.0
 
 
 def _reply(found: Any, text: str) -> Reply | Fault:
-    choices = dig(found, "choices")
-    some = choices if isinstance(choices, list) else []
-    choice = next((one for one in some if dig(one, "index") == 0), dig(some, 0))
+    choice = dig(found, "choices", 0)
     message = dig(choice, "message") or {"content": dig(choice, "text")}
     parts = dig(message, "content")
     content = "".join(map(_part, parts if isinstance(parts, list) else [parts]))
-    name = re.sub(r"[^\w./:@+ -]", "", _text(dig(found, "model")))[:300]  # it is printed
-    known: Any = {"model": name or "a model without a name", "usage": _counts(found, content)}
-    if "message" not in (choice or ()) and not content:
-        reason = f"an unreadable reply with status 200: {looks(text) or 'no JSON'}"
-        return Fault(reason, TRIES_IF_PAID, is_maybe_paid=True, kind="unreadable")
-    finish = _text(dig(choice, "finish_reason")).lower().replace("-", "_")
+    finish = _text(dig(choice, "finish_reason")).lower().replace("-", "_") or "none"
     kind, reason = _KINDS.get(finish, ("other", f"ended otherwise: {printable(finish[:40])}"))
-    if not finish:
-        kind, reason = "cut", "no finish reason: it may be cut"
-    answer, refusal = (
-        re.sub(_TABLE["thoughts"], "", content, flags=re.S | re.I),
-        " ".join(told(message, ("refusal",))),
-    )
-    if refusal:
+    if not content and not dig(choice, "message"):
+        kind, reason = "unreadable", _looks(text)
+    if kind == "unreadable":
+        return Fault(f"an unreadable reply with status 200: {printable(reason)}", 200, _tries(200))
+    answer = re.sub(_TABLE["thoughts"], "", content, flags=re.S | re.I)
+    if refusal := " ".join(told(message, ("refusal",))):
         kind, reason = _KINDS["refusal"]
     elif not kind and not answer.strip():
         has_thoughts = content.strip() or re.search(_TABLE["has_thoughts"], text)
-        kind, reason = "empty", EMPTY + " after the model's thoughts" * bool(has_thoughts)
-    return Reply(answer or refusal, reason, kind, finish_reason=finish, **known)
+        kind, reason = (
+            "empty",
+            "an empty reply" + " after the model's thoughts" * bool(has_thoughts),
+        )
+    name = printable(_text(dig(found, "model")))[:300] or "a model without a name"
+    return Reply(answer or refusal, reason, kind, name, _counts(found, content))
 
 
 def _part(part: object) -> str:
@@ -223,17 +192,16 @@ def _part(part: object) -> str:
     return json.dumps(part)
 
 
-def _counts(found: Any, text: str) -> tuple[int | None, int | None]:
-    # Tokens in and out. Of several figures for those written, the highest counts.
-    def count(name: str) -> int | None:
-        with suppress(ValueError, TypeError, OverflowError):
-            if 0 <= (n := int(float(dig(found, "usage", name)))) <= _MOST_TOKENS:
-                return n
-        return None
+def _counts(found: Any, text: str) -> tuple[int, int]:
+    # Tokens in and out, 0 if not told. Of several figures for those written, the highest counts.
+    def most(*names: str) -> int:
+        n_most = 0
+        for name in names:
+            with suppress(ValueError, TypeError, OverflowError):
+                n = int(float(dig(found, "usage", name)))
+                n_most = max(n_most, n * (n <= _MOST_TOKENS))
+        return n_most
 
-    n_in = count("prompt_tokens") or count("input_tokens")  # 0: not counted
-    n_out = [count("completion_tokens"), count("output_tokens")]
-    if total := count("total_tokens"):
-        n_out.append(total - (n_in or 0))
-    most = max((n for n in n_out if n is not None), default=None)
-    return n_in, most if most is None else max(most, least_tokens(text))
+    n_in = most("prompt_tokens", "input_tokens")
+    n_out = max(most("completion_tokens", "output_tokens"), most("total_tokens") - n_in)
+    return n_in, n_out and max(n_out, least_tokens(text))

@@ -14,7 +14,16 @@ from tempfile import TemporaryDirectory
 from threading import Event, Thread
 
 from lib.core import process
-from lib.core.store import REPOSITORY, WRITTEN, BadStudy, Stopped, data_path, shown, write_json
+from lib.core.store import (
+    REPOSITORY,
+    WRITTEN,
+    BadStudy,
+    Stopped,
+    data_path,
+    shown,
+    tell,
+    write_json,
+)
 from lib.report import write_page
 from lib.run.config import check, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine, now, states
@@ -97,14 +106,15 @@ class _Live(io.StringIO):
         lines = [line for line in text.splitlines() if " to send (" in line]
         for what, share, left in _BAR.findall(text)[-1:]:
             self._bar = f", {what} {share}%, {left} left"
-        print(*lines, sep="\n", end="\n" * bool(lines), flush=True)
+        for line in lines:
+            tell(line)
         return len(text)
 
     def _tell(self) -> None:
         n = 0
         while not self.ended.wait(_BETWEEN):
             n += 1
-            print(f"{self._name}  {n * _BETWEEN / 60:.1f} min{self._bar}\n", end="", flush=True)
+            tell(f"{self._name}  {n * _BETWEEN / 60:.1f} min{self._bar}\n", end="")
             self._bar = ""
 
 
@@ -182,7 +192,7 @@ def _pass_on(number: int, frame: object) -> None:
     _STOPPED.set()
     signal.signal(number, signal.default_int_handler)
     for child in psutil.Process().children():
-        child.send_signal(number if _BEGUN.is_set() else signal.SIGKILL)
+        child.send_signal(signal.SIGINT if _BEGUN.is_set() else signal.SIGKILL)
     if not _BEGUN.is_set():
         raise KeyboardInterrupt
 
@@ -201,7 +211,7 @@ def main(arguments: list[str] | None = None) -> int:
     sys.modules.update(dict.fromkeys(_NOT_NEEDED))
     name, clock = options.name or options.notebook, time.monotonic()
     is_alone = process.VARIABLE not in os.environ  # by hand, not from lib.run.study
-    print(f"{name}  …\n", end="", flush=True)  # one write: parallel stages do not mix
+    tell(f"{name}  …\n", end="")  # one write: parallel stages do not mix
     try:
         notebook = notebook_path(options.notebook)
         if is_alone:  # else load_study has checked them
@@ -209,14 +219,14 @@ def main(arguments: list[str] | None = None) -> int:
         page, found = run_notebook(notebook, name, options.parameters)
     except (Stopped, BadStudy, OSError, KeyboardInterrupt) as error:
         if ": KeyboardInterrupt" not in str(error) and str(error):
-            print(f"\n{name} FAILED: {error}\n", file=sys.stderr, flush=True)
+            tell(f"\n{name} FAILED: {error}\n", file=sys.stderr)
         elif is_alone:  # else lib.run.study says it, once
-            print(f"{name} interrupted", file=sys.stderr, flush=True)
+            tell(f"{name} interrupted", file=sys.stderr)
         return 1
     minutes, seconds = divmod(round(time.monotonic() - clock), 60)
     found = "".join(f"  {line.strip()}\n" for line in found.splitlines() if line.strip())
     found += "  by hand: `make study` runs this stage again\n" * is_alone
-    print(f"{name}  done in {minutes}:{seconds:02d}  {shown(page)}\n{found}", end="", flush=True)
+    tell(f"{name}  done in {minutes}:{seconds:02d}  {shown(page)}\n{found}", end="")
     return 0
 
 

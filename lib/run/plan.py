@@ -16,10 +16,10 @@ from lib.annotate.llm_annotator import Budget, chunk, token_budget
 from lib.core import prompts
 from lib.core.arms import QUESTIONS, WORDINGS
 from lib.core.records import STRUCTURES
-from lib.core.store import REPOSITORY, BadInput, BadStudy, model_source, shown
+from lib.core.store import REPOSITORY, BadInput, BadStudy, model_source, shown, tell
 from lib.documents.folder import Reading, read_folder
 from lib.documents.markdown import parse
-from lib.llm.budget import cost_usd, price_of
+from lib.llm.calls import cost_usd, price_of
 from lib.llm.request import ESTIMATE, counter
 from lib.run.config import Study, load_study
 
@@ -267,11 +267,11 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             place = Path(folder or RECORDS / "held_out").expanduser()
             text = f"{look_at(place, options.model or MODEL)}\n\n{_NEXT}"
-        print(text, flush=True)
+        tell(text)
     except BrokenPipeError:  # … | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
-        print(f"make {'plan' if name else 'look'}: {error}", file=sys.stderr)
+        tell(f"make {'plan' if name else 'look'}: {error}", file=sys.stderr)
         return 2
     return 0
 

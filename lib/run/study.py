@@ -29,11 +29,11 @@ from lib.core.store import (
     model_source,
     output_root,
     shown,
+    tell,
 )
 from lib.llm.__main__ import import_from
-from lib.llm.budget import check_price
 from lib.llm.cache import Cache
-from lib.llm.calls import calls_for, dollars
+from lib.llm.calls import calls_for, check_price, dollars
 from lib.llm.request import endpoint
 from lib.report import ending
 from lib.run.config import (
@@ -84,8 +84,8 @@ def announce(study: AnyStudy) -> None:
             )
         )
         stops = f"stops before {dollars(limit)} over all runs"
-        print(f"{stage}: {model}, {costs}; ", end="")
-        print("without a limit: max_cost_usd is null" if limit is None else stops, flush=True)
+        tell(f"{stage}: {model}, {costs}; ", end="")
+        tell("without a limit: max_cost_usd is null" if limit is None else stops)
     trouble = _trouble(model for _, model in stages) if stages else ""
     if trouble and not data_path(study.name, "llm.sqlite").exists():
         raise Stopped(
@@ -93,7 +93,7 @@ def announce(study: AnyStudy) -> None:
             "nothing has run yet"
         )
     if trouble:
-        print(f"{trouble}; the stages can only use replies that are cached", flush=True)
+        tell(f"{trouble}; the stages can only use replies that are cached")
 
 
 def _import_replies(study: AnyStudy) -> None:
@@ -110,7 +110,7 @@ def _import_replies(study: AnyStudy) -> None:
 def _trouble(models: Iterable[str]) -> str:
     if not (at := endpoint()):
         return "no key is set: set OPENAI_API_KEY in the environment or in .env"
-    from lib.llm.direct import trouble  # openai's client takes half a second
+    from lib.llm.client import trouble  # openai's client takes half a second
 
     return asyncio.run(trouble(at, models))
 
@@ -186,20 +186,20 @@ def run_study(study: str, documents: str = "", jobs: str = "all", profile: str =
         for lost in root.rglob(".*.partial"):  # left by a killed process
             lost.unlink()
     for note in filter(None, _notes(own)):
-        print(f"{name}: {note}", flush=True)
+        tell(f"{name}: {note}")
     be_parent()
     os.environ[FOLDER_VARIABLE] = str(REPOSITORY / own.folder) * bool(own.folder)
     if status := _run_graph(name, jobs, options, locks):
-        print(
+        tell(
             f"\nThe study {name} stopped; unless it was killed, the reason is above. "
             "The same command resumes it.",
             file=sys.stderr,
         )
         return status
-    print(f"\nThe study {name} is complete.\n\n{ending(name, *own.pipeline.report)}")
+    tell(f"\nThe study {name} is complete.\n\n{ending(name, *own.pipeline.report)}")
     if rows := load(name, "documents_rejected") if own.folder else []:
         path = shown(data_path(name, "documents_rejected.jsonl"))
-        print(f"\nleft out of {own.folder}: {len(rows)}, with reasons in {path}")
+        tell(f"\nleft out of {own.folder}: {len(rows)}, with reasons in {path}")
     return 0
 
 
@@ -212,7 +212,7 @@ def _check_base(study: Study) -> None:
     if not study.base_model:
         from lib.run.plan import look_at  # pandas takes 0.3 s
 
-        print(look_at(REPOSITORY / study.folder), end="\n\n", flush=True)
+        tell(look_at(REPOSITORY / study.folder), end="\n\n")
         raise BadStudy(
             f"studies/{study.name}.yaml names no base_model, so the study stops after this look: "
             "name a base model there that you can train, or give "
@@ -289,7 +289,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run_study(**options)
     except (BadStudy, BadInput, Stopped, OSError, subprocess.CalledProcessError) as error:
-        print(f"make study: {error}", file=sys.stderr)  # squeue has said why
+        tell(f"make study: {error}", file=sys.stderr)  # squeue has said why
         return 2
     except KeyboardInterrupt:
         return 130

@@ -103,6 +103,5 @@ def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):
     assert {row.query_id: (row.answer, row.incomplete_reason, row.truncated) for row in rows} == {
         name: expected for name, (_, expected) in FLAWED.items()
     } and not failed
-    n_empty = sum("\nempty?" in f"\n{call.prompt}" for call in server.log)
-    assert (len(server.log), n_empty) == (len(FLAWED) + 1, 2), "an empty reply is asked for again"
-    assert "1 empty" in str(calls) and "3 cut" in str(calls) and "1 refused" in str(calls)
+    assert len(server.log) == len(FLAWED)
+    assert all(part in str(calls) for part in ("1 empty", "3 cut", "1 refused"))

@@ -1,8 +1,38 @@
 """No test waits for openai's back-off or for a batch."""
 
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
+from lib.core.store import REPOSITORY
+from lib.llm.calls import Calls
+from lib.llm.complete import complete
+from lib.llm.request import Reply, Request
 from tests.llm_server import Server
+
+KEY = "sk-proj-Zx81QmfT0rN5vKbW"
+PROGRAM = """
+import json, sys
+import lib.llm.batch, lib.llm.complete
+from lib.core.store import Stopped
+from lib.llm.cache import Cache
+from lib.llm.calls import Calls
+from lib.llm.request import Request
+lib.llm.batch.POLL_SECONDS = 0.05
+path, prompts, model, settings, before = map(json.loads, sys.argv[1:])
+exec(before)
+calls = Calls(path, **settings)
+try:
+    replies = lib.llm.complete.complete([*map(Request.ask, prompts)], model, calls)
+    print(calls, [reply.text for reply in replies].count(""))
+except Stopped as stopped:
+    print(stopped)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +47,44 @@ def quick(monkeypatch):
 def at(monkeypatch):
     """Point the environment to a server: at(server)."""
 
-    def point(server: Server, key: str = "sk-a-key-of-this-test") -> Server:
-        monkeypatch.setenv("OPENAI_API_KEY", key)
+    def point(server: Server) -> Server:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         return server
 
     return point
+
+
+@pytest.fixture
+def ask(tmp_path, at):
+    """Return replies and settings, with one cache per test: ask(server, prompts)."""
+
+    def run(
+        server: Server, asked: Sequence[str | Request], model: str = "m", **settings
+    ) -> tuple[list[Reply], Calls]:
+        at(server)
+        calls = Calls(tmp_path / "llm.sqlite", **settings)
+        requests = [Request.ask(one) if isinstance(one, str) else one for one in asked]
+        return complete(requests, model, calls), calls
+
+    return run
+
+
+def started(
+    path: Path, prompts: Sequence[str], model: str = "m", before: str = "", **settings
+) -> subprocess.Popen:
+    """Start a process that sends prompts and prints its calls, or why it stopped."""
+    given = map(json.dumps, (str(path / "llm.sqlite"), prompts, model, settings, before))
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *given],
+        cwd=REPOSITORY,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def questions(n: int) -> list[str]:
+    """Return prompts."""
+    return [f"question {number}" for number in range(n)]

@@ -1,30 +1,28 @@
 """Every fault of tests/llm_server.py: nothing is lost or misread, and no secret is written."""
 
-import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from types import SimpleNamespace
+from contextlib import closing
 
 import pytest
 
-from lib.core.store import REPOSITORY, Stopped
-from lib.llm.calls import Calls
-from lib.llm.complete import complete
-from lib.llm.request import Reply, Request
-from tests.llm_server import Server, digest_of
-from tests.llm_server_faults import (
-    FAULTS,
+from lib.core.store import Stopped
+from lib.llm import wire
+from lib.llm.__main__ import export_to
+from lib.llm.cache import Cache
+from lib.llm.request import Reply
+from tests.llm.conftest import KEY, questions
+from tests.llm_server import (
+    FINAL,
     HARMLESS,
     PARAMETERS,
     PASSING,
     STOPPING,
-    WINDOW,
+    Answer,
+    Server,
+    digest_of,
 )
 
-KEY = "sk-proj-Zx81QmfT0rN5vKbW"
 STOPS = {
     "401": "OPENAI_API_KEY",
     "403": "choose another model or key",
@@ -33,36 +31,19 @@ STOPS = {
 }
 
 
-@pytest.fixture
-def ask(monkeypatch, tmp_path):
-    """Return replies and settings, with one cache per test: ask(server, prompts)."""
-
-    def run(server: Server, prompts: list[str], **settings) -> tuple[list[Reply], Calls]:
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        calls = Calls(tmp_path / "llm.sqlite", **settings)
-        return complete([Request.ask(prompt) for prompt in prompts], "m", calls), calls
-
-    return run
-
-
 def intact(prompt: str) -> Reply:
     """Return the reply that the server gives to this prompt and to no other."""
     return Reply(digest_of({"messages": [{"content": prompt}]}))
 
 
-def mixed(faults: Sequence[str], how: str = "", n: int = 2) -> list[str]:
-    """Return prompts that request a fault, each `n` times, alternating with harmless ones."""
+def mixed(faults: Sequence[str], how: str = "") -> list[str]:
+    """Return prompts that request a fault, each twice, alternating with harmless ones."""
     return [
         prompt
-        for number in range(n)
+        for number in range(2)
         for fault in faults
         for prompt in (f"{number} fault:{fault}{how}", f"{number} next to {fault}")
     ]
-
-
-def questions(n: int) -> list[str]:
-    return [f"question {number}" for number in range(n)]
 
 
 def test_unusual_replies_are_read_at_the_first_call(ask):
@@ -76,26 +57,42 @@ def test_unusual_replies_are_read_at_the_first_call(ask):
 def test_transient_faults_are_retried_and_every_row_has_its_own_text(ask, monkeypatch):
     prompts = mixed(PASSING, " once")
     with Server() as server:
-        monkeypatch.setattr("lib.llm.direct.TIMEOUT_SECONDS", 1.5)
+        monkeypatch.setattr("lib.llm.client.TIMEOUT_SECONDS", 4.0)
         replies, calls = ask(server, prompts)
         assert replies == [intact(prompt) for prompt in prompts]
         assert (calls.tally.new, calls.tally.failed) == (len(prompts), 0)
         asked = Counter(call.prompt for call in server.log)
         assert all(asked[prompt] >= 2 for prompt in prompts if "fault:" in prompt)
-        n_paid = Counter(
-            call.prompt for call in server.log if call.status == 200 and not call.fault
-        )
-        assert n_paid == Counter(prompts)  # no reply that could be read was asked for again
+        paid = [call.prompt for call in server.log if call.status == 200 and not call.fault]
+        assert Counter(paid) == Counter(prompts)  # no readable reply was asked for again
+
+
+@pytest.mark.parametrize("fault", ["html", "broken", "empty", "no-choices"])
+def test_what_is_no_completion_is_asked_for_thrice_and_counted_as_paid(ask, fault):
+    with Server() as server:
+        (reply,), calls = ask(server, [f"fault:{fault}"], "gpt-4o-mini", max_failed_share=1)
+        assert "unreadable" in reply.reason and len(server.log) == calls.tally.lost == 3
+        assert calls.tally.usd == pytest.approx(3 * 4096 * 0.6e-6, rel=0.01)
+        with pytest.raises(Stopped, match="1 of 1 calls failed"):
+            ask(server, [f"fault:{fault}"], "gpt-4o-mini")
 
 
 @pytest.mark.parametrize("fault", PARAMETERS)
 def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(ask, fault, capfd):
     with Server(faults=lambda number, body: fault) as server:
-        prompts = questions(30)
-        replies, calls = ask(server, prompts, concurrency=3)
-        assert replies == [intact(prompt) for prompt in prompts] and calls.tally.failed == 0
+        replies, calls = ask(server, questions(30), concurrency=3)
+        assert replies == [*map(intact, questions(30))] and calls.tally.failed == 0
         assert sum(call.status == 400 for call in server.log) <= 3
-        assert f"the endpoint refuses {fault.removeprefix('400-')}" in capfd.readouterr().out
+        assert capfd.readouterr().out.count(f"the endpoint refuses {fault[4:]}") == 1
+
+
+def test_one_limit_of_the_reply_is_always_sent(ask):
+    def refuses(number: int, body: dict) -> str:
+        return next(f"400-{name}" for name in body if name.startswith("max"))
+
+    with Server(faults=refuses) as server:
+        (reply,), _ = ask(server, ["one"], max_failed_share=1)
+        assert len(server.log) == 2 and "Unsupported parameter" in reply.reason
 
 
 @pytest.mark.parametrize(("fault", "says"), STOPS.items())
@@ -106,105 +103,108 @@ def test_what_would_fail_every_call_stops_the_run_at_the_first_replies(ask, faul
         assert len(server.log) <= 4 and KEY[-4:] not in str(stopped.value)
 
 
-def test_calls_pass_through_a_proxy_and_what_it_stops_is_not_counted_as_paid(ask, monkeypatch):
-    monkeypatch.setattr("lib.llm.wire.MOST_TRIES", 2)
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with Server() as gone:
-        pass
-    with Server() as server:
-        for scheme, proxy in (("http", server), ("https", server), ("http", gone)):
-            monkeypatch.setenv(f"{scheme}_proxy", proxy.url.removesuffix("/v1"))
-            far = SimpleNamespace(url=f"{scheme}://models.invalid/v1")
-            replies, calls = ask(far, [f"{scheme} {proxy is gone}"], max_failed_share=1.0)
-            assert calls.tally.lost == 0
-            if (scheme, proxy) == ("http", server):
-                assert replies == [intact("http False")]
-            else:  # this server opens no tunnels
-                assert "no connection to the endpoint or proxy (" in replies[0].reason
+def test_a_redirect_to_another_host_is_not_followed_and_the_key_stays_here(ask):
+    with Server() as other:
+        elsewhere = Answer(b"", 307, {"Location": f"{other.url}/chat/completions"})
+        with Server(reply=lambda body: elsewhere) as server:
+            with pytest.raises(Stopped, match="redirects to another address"):
+                ask(server, ["one"])
+            assert len(server.log) == 1 and not other.log
 
 
 @pytest.mark.parametrize(("fault", "seconds"), [("429", 1.0), ("429-ms", 0.15)])
 def test_no_call_comes_back_before_the_time_that_the_endpoint_names(ask, fault, seconds):
     with Server(faults=lambda number, body: fault if number == 1 else None) as server:
-        ask(server, questions(10), concurrency=1)
+        ask(server, questions(2), concurrency=1)
         first, second, *_ = server.log
         assert first.status == 429 and second.time - first.time >= seconds
 
 
-RUN = """
-import json, logging, os, shutil, sqlite3, sys, traceback
-from pathlib import Path
-logging.basicConfig(level=logging.DEBUG)
-from lib.core.store import Stopped
-from lib.llm.calls import Calls
-from lib.llm.complete import complete
-from lib.llm.request import Request
-from lib.llm.__main__ import main
-from lib.llm.request import endpoint
-import lib.llm.batch, lib.llm.direct, lib.llm.wire
-lib.llm.wire.MOST_TRIES = lib.llm.wire.MOST_THROTTLED = 2
-lib.llm.batch.POLL_SECONDS, lib.llm.direct.TIMEOUT_SECONDS = 0.1, 1
+@pytest.mark.parametrize(
+    ("fault", "failing"),  # a gateway filters one prompt with 403
+    [("403", range(35)), ("400", range(20, 55)), ("400", range(0, 490, 14))],
+)
+def test_a_stage_with_a_few_permanent_failures_completes_however_often_it_is_run(
+    ask, fault, failing
+):
+    prompts = [f"question {n}" + f" fault:{fault}" * (n in failing) for n in range(500)]
+    prompts.insert(0, "the first is served")
 
-def ask(prompts, **settings):
-    calls = Calls(cache, max_failed_share=1.0, **settings)
-    try:
-        print(complete([Request.ask(prompt) for prompt in prompts], "m", calls), calls)
-    except Stopped:
-        traceback.print_exc()
-
-cache = Path(os.environ["STUDY_ROOT"]) / "data" / "s" / "llm.sqlite"
-ask(["first"])
-reader = sqlite3.connect(cache)  # a second reader keeps the -wal next to the file
-reader.execute("select count(*) from replies").fetchone()
-ask(json.load(sys.stdin))
-for fault in ("401", "403", "404", "429-quota"):
-    ask([f"fault:{fault}"])
-ask([*(f"batch {n}" for n in range(3)),
-     *(f"fault:{fault} in a batch" for fault in ("500-echo", "html-echo", "401"))], mode="batch")
-shutil.copy(f"{cache}-wal", f"{cache}-wal.copy")
-main(["export", "s", os.environ["STUDY_ROOT"] + "/replies.jsonl"])
-print(endpoint())
-os.environ["OPENAI_BASE_URL"] = os.environ["NOBODY"]
-ask(["to nobody"])
-print("ended")
-"""
-
-
-def test_neither_key_nor_address_is_in_anything_that_a_run_writes(tmp_path):
-    prompts = mixed(sorted(FAULTS.keys() - {*STOPPING, *WINDOW}), n=1)
-    with Server() as nobody:
-        pass
     with Server() as server:
-        environment = {
-            **os.environ,
-            "OPENAI_API_KEY": KEY,
-            "OPENAI_BASE_URL": server.url,
-            "NOBODY": nobody.url,
-            "OPENAI_LOG": "debug",
-            "STUDY_ROOT": str(tmp_path),
-        }
-        ran = subprocess.run(
-            [sys.executable, "-X", "dev", "-c", RUN],
-            cwd=REPOSITORY,
-            text=True,
-            capture_output=True,
-            input=json.dumps(prompts),
-            timeout=300,
-            check=False,
-            env=environment,
-        )
-        assert KEY not in str(server.log) and len(server.log) > len(prompts)
-    assert "ended" in ran.stdout and "no connection" in ran.stdout, ran.stderr
-    assert "refuses the key" in ran.stderr, ran.stderr
-    written = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert {"llm.sqlite", "llm.sqlite-wal.copy", "replies.jsonl"} <= written.keys()
-    written |= {"stdout": ran.stdout.encode(), "stderr": ran.stderr.encode()}
-    hosts = [url.split("/")[2] for url in (server.url, nobody.url)]
-    addresses = [*hosts, *(host.replace(":", "', ") for host in hosts)]
-    for secret in (KEY, KEY[:12], KEY[-4:], *addresses):
-        assert [
-            (name, content[max(0, at - 300) : at + 300])
-            for name, content in written.items()
-            if (at := content.find(secret.encode())) >= 0
-        ] == []
+        ask(server, prompts[:1])
+        for n_sent in (500, 35):
+            n_before = len(server.log)
+            _, calls = ask(server, prompts, max_failed_share=0.07)
+            assert (calls.tally.failed, len(server.log) - n_before) == (35, n_sent)
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"), [("400", "21 of 200 calls"), ("503", "18 of them one after another")]
+)
+def test_a_stage_in_which_every_call_fails_stops_early(ask, monkeypatch, fault, says):
+    monkeypatch.setitem(wire._TABLE["tries"], 500, 2)
+    with Server(faults=lambda number, body: fault) as server:
+        with pytest.raises(Stopped, match=says):
+            ask(server, questions(200), concurrency=10)
+        assert len(server.log) <= 60
+
+
+def test_calls_that_a_filter_refuses_stop_no_stage_however_small(ask):
+    with Server(faults=lambda number, body: "400-filter" if number == 1 else None) as server:
+        (first, second), calls = ask(server, ["one", "two"], concurrency=1)
+        assert (first.kind, second.reason) == ("filtered", "") and "1 filtered" in str(calls)
+
+
+def test_a_stage_whose_prompts_are_cut_silently_says_so_once_and_stops(ask, capsys):
+    usage = {"usage": {"prompt_tokens": 2050, "completion_tokens": 12}}
+    with Server(reply=lambda body: usage) as server:
+        prompts = [f"{n} " + "some words " * 4000 for n in range(40)]
+        for _ in range(2):
+            with pytest.raises(Stopped, match="read only a part of 3 prompts"):
+                ask(server, prompts, concurrency=1)
+            assert len(server.log) == 3
+        assert capsys.readouterr().out.count("only a part of a longer prompt") == 1
+
+
+KINDS = {
+    "empty": "null-content",
+    "refused": "refusal",
+    "filtered": "content-filter",
+    "cut": "length",
+}
+
+
+@pytest.mark.parametrize(("kind", "fault"), KINDS.items())
+def test_a_reply_of_a_kind_in_retry_is_asked_again_until_one_is_whole(ask, kind, fault):
+    with Server() as server:
+        for retry, n_sent in (([], 2), ([], 2), ([kind], 3), ([kind], 4)):
+            _, calls = ask(server, [f"fault:{fault}", "whole"], retry=retry)
+            assert len(server.log) == n_sent and f"1 {kind}" in str(calls)
+        for retry, n_sent in (([], 5), ([kind], 6), ([kind], 6), ([], 6)):
+            (reply,), calls = ask(server, [f"fault:{fault} once"], retry=retry)
+            assert len(server.log) == n_sent and reply.kind == calls.tally.kinds.total() * kind
+
+
+def test_neither_key_nor_address_is_in_anything_that_a_run_writes(
+    ask, tmp_path, monkeypatch, capfd
+):
+    monkeypatch.setattr("lib.llm.client.TIMEOUT_SECONDS", 4.0)
+    prompts = mixed([*FINAL, *(f"{fault} once" for fault in PASSING)])
+    told: list[object] = []
+    with Server(reply=lambda body: f"the key is {KEY}") as server:
+        for mode in ("direct", "batch"):
+            batch = [f"{mode} {fault}" for fault in ("one", "fault:500-echo", "fault:401")]
+            for some in (prompts, batch, *([f"fault:{fault}"] for fault in STOPPING)):
+                try:
+                    told += ask(server, some, max_failed_share=1, mode=mode)
+                except Stopped as stopped:
+                    told.append(stopped)
+        with closing(Cache(tmp_path / "llm.sqlite")) as cache:
+            export_to(cache, tmp_path / "replies.jsonl")
+        address = server.url.split("/")[2]
+        assert len(server.log) > len(prompts)
+    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    written |= {"told": repr(told).encode(), "printed": str(capfd.readouterr()).encode()}
+    assert b"[key]" in written["told"] and b"[key]" in written["replies.jsonl"]
+    for secret in (KEY, KEY[:12], KEY[-4:], address):
+        assert not [name for name, text in written.items() if secret.encode() in text], secret

@@ -8,7 +8,6 @@ import pytest
 
 from lib.core.store import BadInput, Stopped, data_path
 from lib.llm import calls
-from lib.llm.cache import Entry
 from lib.llm.complete import complete
 from lib.llm.request import Request
 from lib.run import study as runner
@@ -67,12 +66,8 @@ def test_committed_replies_stand_in_for_a_key(study, tmp_path, monkeypatch, caps
         announce(own)
     requests = [Request.ask("Which port?"), Request.ask("Which one?")]
     raw = json.dumps({"choices": [{"message": {"content": "7001"}, "finish_reason": "stop"}]})
-    lines = [
-        json.dumps(
-            vars(Entry("", "", "shipped", one.body, raw, None, None, "stop", 0.0, "2026", "", ""))
-        ).encode()
-        for one in requests
-    ]
+    fields = {"model": "shipped", "raw": raw, "asked_at": "2026"}
+    lines = [json.dumps(fields | {"request": one.body}).encode() for one in requests]
     (tmp_path / "replies.jsonl").write_bytes(lines[0])
     (more := tmp_path / "more.jsonl.gz").write_bytes(gzip.compress(lines[1])[:-9])
     with pytest.raises(BadInput, match="more.jsonl.gz is not a complete gzip file"):

@@ -138,6 +138,13 @@ def test_the_laboratory_is_planned(capsys):
     assert re.fullmatch(r"lab: 9 min .* on this machine [\d,]+\n", capsys.readouterr().out)
 
 
+def test_a_file_cannot_steer_the_terminal(tmp_path, capsys):
+    (tmp_path / "a\x1b[2J.md").write_text("# The \x1b]0;title\x07\n\nThe R-9 is \x9b2Jblue.")
+    assert plan.main(["--documents", str(tmp_path)]) == 0
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown := capsys.readouterr().out)
+    assert "a\\x1b[2J.md" in shown and "The R-9 is" in shown
+
+
 def test_what_cannot_be_planned_is_said(place, study_file, capsys):
     assert plan.main(["--documents", str(place / "none")]) == 2
     assert "make look: " in (said := capsys.readouterr().err) and "name a folder" in said

@@ -1,0 +1,300 @@
+"""Concurrent calls by openai's client, which repeats what read_wire calls worth it."""
+
+import asyncio
+import json
+import math
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Any
+
+import httpx2
+import openai
+from tqdm import tqdm
+
+from lib.core.store import Stopped, tell
+from lib.llm.cache import Cache
+from lib.llm.calls import Calls, check_price, cost_usd, dollars
+from lib.llm.request import Endpoint, Reply, Request, Waiting, most_tokens, upper_bound
+from lib.llm.wire import (
+    FILTERED,
+    LIMITS,
+    MOST_TRIES,
+    Fault,
+    fault_of,
+    is_shortened,
+    read_stored,
+    read_wire,
+)
+
+TIMEOUT_SECONDS = 600.0  # of one try, from sending to the complete reply
+_PATIENCE = 3600.0  # seconds of one call with all its tries
+_MOST_BYTES = 32_000_000  # of a reply
+_ROOM_SECONDS = 60  # that replies wait in memory for room on the disk
+# Of a call: its run, the dollars that a try may cost, and when it has lasted too long.
+_CALL: ContextVar[tuple[Any, float, float]] = ContextVar("call", default=(None, 0.0, 0.0))
+
+
+class _Http(openai.DefaultAioHttpClient):
+    # openai's transport, with bounded responses that read_wire has read.
+    async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
+        run, worst, end = _CALL.get()
+        got = httpx2.Response(503, request=request)
+        try:
+            got = await self._fetch(request, _MOST_BYTES if run else 2**30)
+            read = read_wire(got.status_code, got.headers, got.text)
+        except Exception as error:
+            read = fault_of(error)
+        if run and isinstance(read, Fault):
+            n_tries = 1 + int(request.headers["x-stainless-retry-count"])
+            is_again = await run.is_worth_a_try(read, worst, n_tries) and time.monotonic() < end
+            got.status_code = 500
+            got.headers = httpx2.Headers({"x-should-retry": str(is_again).lower()})
+        got.extensions["read"] = read
+        return got
+
+    async def _fetch(self, request: httpx2.Request, most: int) -> httpx2.Response:
+        body = bytearray()
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            async with aclosing(await super().send(request, stream=True)) as got:
+                async for part in got.aiter_bytes():
+                    body += part
+                    if len(body) > most:
+                        break
+        got._content = bytes(body)
+        return got
+
+
+def client(at: Endpoint) -> openai.AsyncOpenAI:
+    """Return openai's client of an endpoint. It follows no redirect, so a key stays there."""
+    http = _Http(timeout=openai.Timeout(None, connect=30.0), follow_redirects=False)
+    return openai.AsyncOpenAI(
+        api_key=at.key, base_url=at.url, max_retries=MOST_TRIES, http_client=http
+    )
+
+
+async def trouble(at: Endpoint, models: Iterable[str] = ()) -> str:
+    """Return why no call of `models` can succeed, as the endpoint's list of models tells, or ""."""
+    said = ""
+    async with client(at) as one:
+        try:
+            got = await one.with_options(max_retries=0).get("/models", cast_to=httpx2.Response)
+        except openai.APIStatusError as error:
+            got = error.response
+    listed = re.findall(r'"id": ?"(?:[^"]*/)?([^"/]+)"', got.text)
+    for name in {model.rpartition("/")[2] for model in models} - {*listed}:
+        for close in get_close_matches(name, listed, 1, 0.8):  # others can be unlisted
+            said = f"the endpoint has no model {name!r}: did you mean {close!r}?"
+    read = got.extensions["read"]
+    if isinstance(read, Fault) and read.status != 404:  # 404: it has no list
+        reason = read.reason * bool(re.search("a web page|connection", read.reason))
+        said = read.stops.format(model="") or reason or said
+    return at.scrubbed(said)
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason that an error has, in the endpoint's own words if there are any."""
+    if isinstance(error, openai.APIStatusError):
+        read = error.response.extensions["read"]
+        return read.stops or read.reason
+    return str(error) or type(error).__name__
+
+
+class Run:
+    """One run over requests that are not cached, in the process whose turn it is.
+
+    `stopped` is why it ended early, else ""; `failed` has failed calls by key, as replies.
+    """
+
+    client: openai.AsyncOpenAI
+    bar: tqdm
+    task: Any
+
+    def __init__(self, at: Endpoint, model: str, calls: Calls, cache: Cache) -> None:
+        self.at, self.model, self.calls, self.cache = at, model, calls, cache
+        self.price = check_price(model, calls)
+        self.spent = cache.spent(calls.stage)  # dollars, over all runs of the stage
+        self.held = 0.0  # dollars: the worst cases of calls in flight
+        self.dropped, self.said = set[str](), set[str]()  # parameters; what was printed
+        self.failed = dict[str, Reply]()
+        self.unwritten = list[tuple]()  # replies for which the disk has no room
+        self.stopped = ""
+        if self.price is None:
+            calls.tally.usd = None  # unknown from the first call on, not $0
+
+    def plan(self, waiting: Waiting, n_requests: int) -> str:
+        """Return a line on calls, the route they take, and dollars."""
+        is_batch, limit = self.calls.mode == "batch", self.calls.max_cost_usd
+        most = sum(self.worst(request, is_batch) for request in waiting.values())
+        stops = f"stops before {dollars(limit)} over all runs" if limit else "no limit"
+        return (
+            f"{self.model}: {n_requests:,} calls, {n_requests - len(waiting):,} cached, "
+            f"{len(waiting):,} to send ({'in batches' if is_batch else 'directly'}); at most "
+            f"{dollars(most if self.price else None)} (lib/llm/prices.csv); {stops}"
+        )
+
+    def worst(self, request: Request, batch: bool = False) -> float:
+        """Return the most dollars that one call can cost; 0 without a price."""
+        return cost_usd(self.price, most_tokens(request), request.max_tokens, batch)
+
+    def hold(self, worst: float) -> bool:
+        """Reserve `worst` dollars; return False if that is over the limit."""
+        if self.spent + self.held + worst > (self.calls.max_cost_usd or math.inf):
+            return False
+        self.held += worst
+        return True
+
+    def out_of_money(self) -> str:
+        """Return the reason for stopping at the cost limit."""
+        return (
+            f"the next call could exceed max_cost_usd = {dollars(self.calls.max_cost_usd)} "
+            f"({dollars(self.spent)} are spent over all runs): raise it"
+        )
+
+    def settle(self, worst: float, cost: float, rows: Sequence[Sequence] = ()) -> None:
+        """Store replies and their `cost`, for which `worst` dollars were reserved.
+
+        Raises Stopped, and then changes nothing.
+        """
+        if cost or rows:
+            self.cache.put(rows, self.calls.stage, cost)
+        self.held, self.spent = round(self.held - worst, 12), self.spent + cost
+        if self.calls.tally.usd is not None:
+            self.calls.tally.usd += cost
+
+    def stop(self, reason: str) -> None:
+        """Send nothing more; the first reason counts, and "" is none."""
+        self.stopped = self.stopped or self.at.scrubbed(reason)
+
+    def say(self, text: str) -> None:
+        """Print a line about this model, once."""
+        if text not in self.said:
+            tell(f"{self.model}: {self.at.scrubbed(text)}")
+        self.said.add(text)
+
+    async def run(self, waiting: Waiting) -> None:
+        """Ask with a client and a bar of its own."""
+        self.task = asyncio.current_task()
+        with tqdm(desc=self.model, unit="call", mininterval=1.0, total=len(waiting)) as self.bar:
+            async with client(self.at) as self.client:
+                await self.ask(waiting)
+
+    async def ask(self, waiting: Waiting) -> None:
+        """Send every request; each ends in the cache or in `failed`, unless the run is stopped."""
+        room = asyncio.Semaphore(self.calls.concurrency)
+
+        async def ask_one(key: str, request: Request) -> None:
+            async with room:
+                try:
+                    while not self.stopped and not await self._is_done(key, request):
+                        pass
+                except Exception as error:  # reported; other calls' replies are kept
+                    self.stop(reason_of(error))
+                self.bar.update()
+
+        await asyncio.gather(*(ask_one(key, request) for key, request in waiting.items()))
+        for _ in range(_ROOM_SECONDS):
+            if self.unwritten:
+                await asyncio.sleep(1)
+                self.write()
+        if n := sum(len(rows) for *_, rows in self.unwritten):
+            self.stopped += f"; {n} replies of calls in flight could not be written and are lost"
+
+    async def _is_done(self, key: str, request: Request) -> bool:
+        worst, body = self.worst(request), self.body(request)
+        while not self.hold(worst):
+            if not self.held:
+                self.stop(self.out_of_money())
+                return True
+            await asyncio.sleep(0.1)
+        _CALL.set((self, worst, time.monotonic() + _PATIENCE))
+        try:
+            got = await self.client.post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                content=json.dumps(body).encode(),  # UTF-8 without lone surrogates
+            )
+        except openai.APIStatusError as error:
+            got = error.response
+        fault = got.extensions["read"]
+        if isinstance(fault, Reply):
+            self.keep({key: request}, {key: got.text}, worst)
+            return True
+        self.settle(worst, 0.0)
+        name = fault.unsupported(body)
+        if name and not {name, *self.dropped} >= LIMITS:  # one of the limits is always sent
+            self.say(f"the endpoint refuses {name}, which is not sent")
+            self.dropped.add(name)
+            return False
+        reason, tally = self.at.scrubbed(fault.reason), self.calls.tally
+        if not self.stopped:
+            self.failed[key] = Reply("", reason, "filtered" * (fault.status == FILTERED))
+            tally.failed += fault.status != FILTERED
+            tally.unserved += fault.tries > 1
+            self.stop(self.calls.failing(reason))
+        return True
+
+    async def is_worth_a_try(self, fault: Fault, worst: float, n_tries: int) -> bool:
+        """Count a try that may be charged; return True after the wait for another try."""
+        tally = self.calls.tally
+        if fault.status < 300:
+            tally.lost += 1
+            self.settle(worst, worst)
+            self.stop("" if self.hold(worst) else self.out_of_money())
+        if fault.status != 403 or not tally.new + tally.cached:  # some gateways filter a prompt so
+            self.stop(fault.stops.format(model=self.model))
+        if n_tries >= fault.tries or self.stopped:
+            return False
+        self.say(f"{fault.reason.partition(':')[0]}; such calls are repeated")
+        await asyncio.sleep(fault.wait)
+        return True
+
+    def body(self, request: Request) -> dict[str, object]:
+        """Return what is sent; the token limit has two names, except for OpenAI."""
+        fields = json.loads(request.body) | {
+            "model": self.model,
+            "max_completion_tokens": request.max_tokens,
+            "messages": [{"role": role, "content": content} for role, content in request.messages],
+        }
+        left_out = {"attempt", *self.dropped, "max_tokens" * self.at.is_openai}
+        return {name: value for name, value in fields.items() if name not in left_out}
+
+    def keep(
+        self, requests: Waiting, raw: Mapping[str, str], worst: float, batch: bool = False
+    ) -> None:
+        """Count raw replies, store them, and settle the `worst` case reserved for them."""
+        now, usd, rows = datetime.now(UTC).isoformat(timespec="milliseconds"), 0.0, []
+        for key, request in requests.items():
+            usd += self._counted(request, raw[key], batch)
+            text = self.at.without_key(raw[key])
+            rows.append((key, request.key(self.model), self.model, request.body, text, now))
+        self.unwritten.append((worst, usd, rows))
+        self.write()
+
+    def write(self) -> None:
+        """Store the replies that are not stored yet; they stay in memory if the disk is full."""
+        try:
+            while self.unwritten:
+                self.settle(*self.unwritten[0])
+                del self.unwritten[0]
+        except Stopped as full:
+            self.say(f"replies wait in memory for {_ROOM_SECONDS} s: {full}")
+            self.stop(str(full))
+
+    def _counted(self, request: Request, raw: str, batch: bool) -> float:
+        tally, reply = self.calls.tally, read_stored(raw, request) or Reply("")
+        if is_shortened(reply, request):
+            tally.shortened += 1
+            self.say("only a part of a longer prompt was read: raise the context window")
+        n_in = reply.usage[0] or most_tokens(request)
+        n_out = reply.usage[1] or max(request.max_tokens, upper_bound(reply.text))
+        tally.new += 1
+        tally.unserved = 0
+        tally.prompt_tokens += n_in
+        tally.completion_tokens += n_out
+        self.stop(self.calls.failing())
+        return cost_usd(self.price, n_in, n_out, batch)
