@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 # How a quotation was found: exactly, ignoring whitespace, approximately.
 Grounding = Literal["exact", "folded", "fuzzy"]
@@ -16,15 +16,6 @@ class Record(BaseModel):
     """A row of a file between two stages; an unknown or missing field is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    former: ClassVar[dict[str, str]] = {}  # columns of older files: new names, "" if gone
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_former(cls, row: object) -> object:
-        if not cls.former or not isinstance(row, dict):
-            return row
-        renamed = {cls.former.get(name, name): value for name, value in row.items()}
-        return {name: value for name, value in renamed.items() if name}
 
 
 class Document(Record):
@@ -42,8 +33,6 @@ class Document(Record):
 class Rejected(Record):
     """An item that was left out, with the reason, so that every rate has its denominator."""
 
-    former = {"rule": "", "item": "rejected_text"}
-
     document_id: str
     rejected_text: str  # a file's name, a question, a raw reply
     reason: str
@@ -53,17 +42,15 @@ class Rejected(Record):
 class Query(Record):
     """A question whose answer is in a document, labelled with the structure of that place."""
 
-    former = {"rule": ""}
-
     query_id: str
     document_id: str
     question: str
     answer: str  # an entity list has one entity per line
     structure: str = ""  # one of STRUCTURES, "" if the task has none
-    source_reference: str  # verbatim: document.text[start:end]
-    start: int
-    end: int
-    entity_count: int | None  # None if the answer is no list
+    source_reference: str = ""  # verbatim: document.text[start:end]
+    start: int = 0
+    end: int = 0
+    entity_count: int | None = None  # None if the answer is no list
     block_type: str  # of the parsed Markdown block there: prose, list or table
     grounding: Grounding = "exact"  # how the annotator's source reference was found
     grounding_score: float = 1.0  # similarity of its words to the document's, 0-1
@@ -73,8 +60,6 @@ class Query(Record):
 
 class Segment(Record):
     """A part of a document for the normalizer; a document's segments cover it without overlap."""
-
-    former = {"repeated": ""}  # header rows that the normalizer was shown
 
     segment_id: str
     document_id: str
@@ -110,8 +95,6 @@ class Augmented(Record):
 class Answer(Record):
     """One arm's reply to one query."""
 
-    former = {"flaw": "incomplete_reason"}
-
     query_id: str
     arm: str
     answer: str
@@ -132,13 +115,6 @@ class Score(Record):
     After the question, it shows what can be retrieved; after the record's own words (cloze), what
     is stored.
     """
-
-    former = {
-        "question_loglik": "answer_loglik",
-        "question_tokens": "answer_tokens",
-        "question_argmax": "answer_is_greedy",
-        "cloze_argmax": "cloze_is_greedy",
-    }
 
     query_id: str
     arm: str
@@ -191,8 +167,6 @@ class Retention(NamedTuple):
 
 class Fact(Record):
     """A fact of the laboratory and its location."""
-
-    former = {"public": "in_pretraining"}
 
     fact_id: str
     entity: str

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from lib.core.records import Document, Loss, Query, Score, listed
 from lib.infer.prompts import PLAIN, beginning, encode, encoded, is_chat
 
-_COLUMNS = ("loglik", "tokens", "argmax")
+_COLUMNS = ("loglik", "tokens", "is_greedy")
 
 
 class Sequence(NamedTuple):
@@ -104,7 +104,7 @@ def score(
         Score(
             query_id=query.query_id,
             arm=arm,
-            **_columns("question", after),
+            **_columns("answer", after),
             **_columns("cloze", next(read) if isinstance(one, Sequence) else (None,) * 3),
             cloze_missing="" if isinstance(one, Sequence) else one,
         )

@@ -34,11 +34,6 @@ TAGS = "text|question|hint|answer"
 _ELEMENT = re.compile(rf"(?<=<){BREAK_MARK}(?=/?(?:S|SYS)>)")
 POOL = 24  # samples per task, depth and width from which demonstrations are drawn
 POOL_SEED = 1  # added to a study's seed: no demonstration has the structure of a tested text
-TUNED = {
-    "tuned": ("base", 0),
-    "tuned-hint": ("hint", 0),
-    "tuned-few-shot": ("few-shot", 2),
-}  # arm -> setting and shots
 OFFICIAL = "official"  # a suite of published samples, with the demonstrations in their files
 
 
@@ -136,17 +131,6 @@ def training_samples(
     return kept, len(drawn) - len(kept)
 
 
-def training_queries(arm: str, samples: Sequence[Sample], seed: int = 42) -> list[Query]:
-    """Return prompts with answers for an arm in TUNED, one per sample of the training split.
-
-    A sample is left out if its cell has too few other texts to demonstrate.
-    """
-    setting, n_shots = TUNED[arm]
-    texts = Counter(cell for cell, _ in {(one.cell, one.reference) for one in samples})
-    kept = [sample for sample in samples if texts[sample.cell] > n_shots]
-    return as_queries(prompts_for(kept, setting, n_shots, kept, seed, "train"))
-
-
 def some_of(samples: Sequence[Sample], per_task: int) -> list[Sample]:
     """Return the first `per_task` of each task, depth and width, in order; all if 0."""
     counts, kept = Counter(), []
@@ -230,10 +214,6 @@ def as_queries(prompted: Sequence[Prompted]) -> list[Query]:
             document_id=one.sample.text_id,
             question=one.sample.question,
             answer=one.sample.answer,
-            source_reference="",
-            start=0,
-            end=0,
-            entity_count=None,
             block_type=one.sample.language,
             context=one.prompt,
         )

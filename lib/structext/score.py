@@ -150,10 +150,17 @@ class StrucText(Task):
             raise ValueError(
                 f"window {room.window}, answer_budget {room.reply}: each must be at least 1 token"
             )
-        texts = {one.query_id: one.sample.reference for one in rows["asked"]}
-        lengths, kept, left_out = _lengths(queries, texts, room), [], []
+        references = {one.query_id: one.sample.reference for one in rows["asked"]}
+        # A text is counted once for all its prompts; only where it fits is a whole prompt counted,
+        # because a suite's longest prompts amount to hundreds of megabytes.
+        texts = list(dict.fromkeys(references.values()))
+        of_text = dict(zip(texts, token_counts(texts, room.tokenizer), strict=True))
+        kept, left_out, most = [], [], room.window - room.reply
         for query in queries:
-            if (length := lengths[query.query_id]) <= room.window - room.reply:
+            length = of_text[references[query.query_id]]
+            if length <= most:
+                (length,) = lengths_of([query.context], room.tokenizer)
+            if length <= most:
                 kept.append(query)
                 continue
             reason = f"{length:,} tokens or more and {room.reply:,} for the reply do not fit in "
@@ -188,14 +195,3 @@ class StrucText(Task):
 
 
 TASK = StrucText()
-
-
-# A text is counted once for all its prompts; only where it fits is a whole prompt counted, because
-# a suite's longest prompts amount to hundreds of megabytes.
-def _lengths(queries: list[Query], texts: dict[str, str], room: Room) -> dict[str, int]:
-    different = list({texts[query.query_id]: 0 for query in queries})
-    of_text = dict(zip(different, token_counts(different, room.tokenizer), strict=True))
-    lengths = {query.query_id: of_text[texts[query.query_id]] for query in queries}
-    short = [query for query in queries if lengths[query.query_id] <= room.window - room.reply]
-    counted = lengths_of([query.context for query in short], room.tokenizer)
-    return lengths | {query.query_id: n for query, n in zip(short, counted, strict=True)}

@@ -1,20 +1,20 @@
-"""Answers to StrucText-Eval's questions from the text alone, by real parsers.
+"""Answers to StrucText-Eval's questions from the text alone, by parsers and patterns.
 
 It shares only the questions' wording with the generator, so an answer that both agree on is right
 unless both are wrong in the same way. Questions in the official wording (v2, appendix) and in ours
 are taken literally: what the text says, not what it was meant to say.
 """
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
-from xml.parsers import expat
+from functools import reduce
+from io import StringIO
+from xml.etree import ElementTree
 
+import pandas as pd
 import yaml
-from markdown_it import MarkdownIt
 
 from lib.core.records import Record
 from lib.core.store import BadInput
@@ -97,56 +97,54 @@ def _understood(language: str, question: str) -> tuple[int, Callable, re.Match]:
 # --- tables in CSV
 
 
-def _rows(text: str, column: str) -> list[dict[str, str]]:
-    for part in re.split(r"\n[ \t\r]*\n", text.strip()):
-        header, *lines = csv.reader(part.strip().splitlines(), strict=True)
-        if {column, KEY} <= set(header):
-            return [dict(zip(header, line, strict=True)) for line in lines]
-    raise BadInput(f"no table has the columns {KEY} and {column!r}")
+def _people(text: str) -> pd.DataFrame:
+    tables = [
+        pd.read_csv(StringIO(part), dtype=str, keep_default_na=False)
+        for part in re.split(r"\n[ \t\r]*\n", text.strip())
+    ]
+    return reduce(lambda one, other: one.merge(other, on=KEY), tables)
 
 
 def _cell(asked: Asked) -> str:
-    rows = _rows(asked.text, asked["field"])
-    return next(row[asked["field"]] for row in rows if row[KEY] == asked["key"])
+    return _people(asked.text).set_index(KEY)[asked["field"]][asked["key"]]
 
 
 def _earning(asked: Asked) -> str:
-    rows = _rows(asked.text, "salary")
-    return str(sum(float(row["salary"]) > float(asked["limit"]) for row in rows))
+    return str((_people(asked.text).salary.astype(float) > float(asked["limit"])).sum())
 
 
 def _of_gender(asked: Asked) -> str:
-    return str(sum(row["gender"] == asked["gender"] for row in _rows(asked.text, "gender")))
+    return str((_people(asked.text).gender == asked["gender"]).sum())
 
 
 def _taller(asked: Asked) -> str:
-    heights = {row[KEY]: float(row["height"]) for row in _rows(asked.text, "height")}
-    here = [row for row in _rows(asked.text, "location") if row["location"] == asked["place"]]
-    return str(sum(heights.get(row[KEY], 0) > float(asked["limit"]) for row in here))
+    people = _people(asked.text)
+    here = people[people.location == asked["place"]]
+    return str((here.height.astype(float) > float(asked["limit"])).sum())
 
 
 # --- edges of trees
 
 
-@lru_cache(maxsize=1)
-def _parents(text: str) -> dict[str, str]:
-    pairs = (line.partition("->")[::2] for line in text.split("\n") if line.strip())
+def _parents(asked: Asked) -> dict[str, str]:
+    pairs = (line.partition("->")[::2] for line in asked.text.split("\n") if line.strip())
     return {child.strip(): parent.strip() for parent, child in pairs}
 
 
-def _trail(asked: Asked, node: str) -> list[str]:
-    parents, trail = _parents(asked.text), [node]
-    if node not in parents and node not in parents.values():
+def _above(parents: dict[str, str], node: str) -> list[str]:
+    return [*_above(parents, parents[node]), node] if node in parents else [node]
+
+
+def _trail(asked: Asked) -> list[str]:
+    parents, node = _parents(asked), asked["node"]
+    if node not in (*parents, *parents.values()):
         raise BadInput(f"the tree has no node {node!r}")
-    while trail[-1] in parents:
-        trail.append(parents[trail[-1]])
-        if len(trail) > len(parents) + 1:
-            raise BadInput("the edges form a cycle")
-    return trail[::-1]
+    return _above(parents, node)
 
 
 def _height(asked: Asked) -> str:
-    return str(max(len(_trail(asked, node)) for node in _parents(asked.text)) - 1)
+    parents = _parents(asked)
+    return str(max(len(_above(parents, node)) for node in parents) - 1)
 
 
 # --- objects in JSON and YAML, tags in XML; excerpts are cut from the text
@@ -167,16 +165,6 @@ class Object:
         yield self
         for one in self.below:
             yield from one.walk()
-
-
-@dataclass
-class Tag:
-    """An XML element, with the bytes at which its content begins and ends in the UTF-8 text."""
-
-    name: str
-    attributes: dict[str, str]
-    start: int = -1
-    end: int = -1
 
 
 def _read_objects(asked: Asked) -> Object:
@@ -200,29 +188,8 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
     return made
 
 
-def _read_xml(asked: Asked) -> tuple[bytes, list[Tag]]:
-    source = asked.text.lstrip().encode()
-    parser = expat.ParserCreate("utf-8")
-    tags, opened, new = [], [], []
-
-    def here(*_: object) -> None:  # what follows a start tag is the beginning of its content
-        if new:
-            new.pop().start = parser.CurrentByteIndex
-
-    def begin(name: str, attributes: dict[str, str]) -> None:
-        here()
-        tag = Tag(name, attributes)
-        for waiting in (tags, opened, new):
-            waiting.append(tag)
-
-    def finish(_: str) -> None:
-        here()
-        opened.pop().end = parser.CurrentByteIndex
-
-    parser.StartElementHandler, parser.EndElementHandler = begin, finish
-    parser.CharacterDataHandler = parser.CommentHandler = here
-    parser.Parse(source, True)
-    return source, tags
+def _read_xml(asked: Asked) -> ElementTree.Element:
+    return ElementTree.fromstring(asked.text.lstrip())
 
 
 def _excerpt(asked: Asked, one: Object) -> str:
@@ -240,7 +207,7 @@ def _object(asked: Asked) -> str:
 def _is_broken(asked: Asked) -> str:
     try:
         (_read_xml if asked.language == "xml" else _read_objects)(asked)
-    except (ValueError, yaml.YAMLError, expat.ExpatError):
+    except (ValueError, yaml.YAMLError, ElementTree.ParseError):
         return "True"
     return "False"
 
@@ -262,28 +229,19 @@ def _leaves(asked: Asked) -> str:
 
 
 def _content(asked: Asked) -> str:
-    source, tags = _read_xml(asked)
-    tag = next(tag for tag in tags if tag.name == asked["tag"])
-    return source[tag.start : tag.end].decode().strip()
+    _read_xml(asked)
+    # no element has the name of one around it
+    tag = re.escape(asked["tag"])
+    found = re.search(rf"<{tag}(?:\s[^>]*?)?(?:/>|>(.*?)</{tag}\s*>)", asked.text, re.S)
+    return (found[1] or "").strip()
 
 
 def _with_value(asked: Asked) -> str:
-    tags = _read_xml(asked)[1]
-    return next(tag.name for tag in tags if asked["value"] in tag.attributes.values())
+    tags = _read_xml(asked).iter()
+    return next(tag.tag for tag in tags if asked["value"] in tag.attrib.values())
 
 
-# --- documents: markdown-it reads Markdown, patterns LaTeX and Org
-
-
-_MARKDOWN = MarkdownIt("commonmark")
-
-
-def _markdown_headings(text: str) -> Headings:
-    return [
-        (int(token.tag[1:]), token.map[0])
-        for token in _MARKDOWN.parse(text)
-        if token.type == "heading_open" and token.level == 0
-    ]
+# --- documents
 
 
 def _headings(pattern: str, level: Callable[[str], int]) -> Callable[[str], Headings]:
@@ -295,7 +253,7 @@ def _headings(pattern: str, level: Callable[[str], int]) -> Callable[[str], Head
 
 
 HEADINGS = {
-    "markdown": _markdown_headings,
+    "markdown": _headings(r"(#{1,6})\s", len),
     "latex": _headings(
         rf"\s*\\({'|'.join(LEVELS)})\*?\s*\{{", lambda command: LEVELS.index(command) + 1
     ),
@@ -349,45 +307,21 @@ def _section(asked: Asked) -> str:
     return "\n".join(lines[start:end]).strip()
 
 
-def _inline(text: str) -> list:
-    blocks = [token for token in _MARKDOWN.parse(text) if token.type == "inline"]
-    return [part for token in blocks for part in token.children or []]
-
-
-def _markdown_bold(text: str) -> list[str]:
-    found: list[str] = []
-    is_open = False
-    for part in _inline(text):
-        if part.type in ("strong_open", "strong_close"):
-            is_open = part.type == "strong_open"
-            found += [""] * is_open
-        elif is_open:
-            found[-1] += part.content
-    return found
-
-
 _BOLD = {
-    "markdown": _markdown_bold,
-    "latex": lambda text: re.findall(r"\\textbf\{([^{}]*)\}", text),
-    "org": lambda text: [
-        found
-        for line in text.split("\n")
-        if not re.match(r"\*+\s", line)
-        for found in re.findall(r"\*([^*\s](?:[^*]*[^*\s])?)\*", line)
-    ],
+    "markdown": r"\*\*([^*]+)\*\*",
+    "latex": r"\\textbf\{([^{}]*)\}",
+    "org": r"(?m)^\*+\s.*|\*([^*\s](?:[^*\n]*[^*\s])?)\*",  # a heading is no bold text
 }
 _IMAGES = {
-    "markdown": lambda text: [
-        part.attrGet("src") for part in _inline(text) if part.type.startswith("image")
-    ],
-    "latex": lambda text: re.findall(r"\\includegraphics(?:\[[^\]]*\])?\{([^{}]*)\}", text),
-    "org": lambda text: re.findall(r"\[\[(?:file:)?([^\][]+)\](?:\[[^\]]*\])?\]", text),
+    "markdown": r"!\[[^\]]*\]\(([^\s)]+)",
+    "latex": r"\\includegraphics(?:\[[^\]]*\])?\{([^{}]*)\}",
+    "org": r"\[\[(?:file:)?([^\][]+)\](?:\[[^\]]*\])?\]",
 }
 
 
 def _bold(asked: Asked) -> str:
     none = OFFICIAL_NONE["bold"] if asked[0].startswith("Extract") else NO_BOLD
-    return "\n".join(_BOLD[asked.language](asked.text)) or none
+    return "\n".join(filter(None, re.findall(_BOLD[asked.language], asked.text))) or none
 
 
 def _images(asked: Asked) -> str:
@@ -395,7 +329,7 @@ def _images(asked: Asked) -> str:
     if asked.language == "org" and "Write their names" in asked.found.string:
         text = re.sub(r"\[\[(?!file:)", "", text)
     none = OFFICIAL_NONE[asked[1]] if asked[0].startswith("Extract") else NO_IMAGE
-    return "\n".join(_IMAGES[asked.language](text)) or none
+    return "\n".join(re.findall(_IMAGES[asked.language], text)) or none
 
 
 _BROKEN = (
@@ -442,11 +376,11 @@ QUESTIONS = {
     "tree": [
         (_height, "What is the height of the root"),
         (
-            lambda asked: str(len(_trail(asked, asked["node"])) - 1),
+            lambda asked: str(len(_trail(asked)) - 1),
             r"depth of (?:the )?node (?P<node>.+?)(?:\? |, where)",
         ),
         (
-            lambda asked: "->".join(_trail(asked, asked["node"])),
+            lambda asked: "->".join(_trail(asked)),
             r"from the root (?:node )?to the node (?P<node>.+?)(?:\. Answer|\? Write)",
         ),
     ],

