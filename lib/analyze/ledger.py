@@ -99,9 +99,7 @@ def read_trained(
     facts = json.loads(path.read_text(encoding="utf-8"))
     kind, held_out = corpus_of(arm, facts.get("texts", "")), facts["held_out"]
     is_titled = facts.get("is_titled", False)
-    corpus = read_corpus(
-        study, kind, segments, normalized, held_out, facts["base_model"], is_titled
-    )
+    corpus = read_corpus(study, kind, segments, normalized, held_out, is_titled)
     tokenizer, setting = tokenizer_of(folder), (facts["block_size"], facts["packing"])
     blocks = pack(corpus.training, tokenizer, *setting)
     trained = facts.get("own_blocks") or facts["fingerprint"]["data.training"]  # with no replay

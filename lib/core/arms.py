@@ -9,12 +9,11 @@ from lib.core.store import REPOSITORY, BadInput, artifact_path, require_known
 BASE = "base"  # the base model, untrained
 GIVEN = "given"  # mode of 04_infer for an arm whose answers are in a file: it is not trained
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
-RAW, REWRITTEN, WORDINGS, QUESTIONS, PUBLIC, REPLIES = CORPORA = (
+RAW, REWRITTEN, WORDINGS, QUESTIONS, REPLIES = CORPORA = (
     "raw",
     "rewritten",
     "wordings",  # other wordings of each segment
     "questions",  # about each segment, with their answers
-    "public",  # what the laboratory of the base has taught it
     "replies",  # to prompts of a system that trains on them, alone
 )
 WRITTEN = (WORDINGS, QUESTIONS)  # by an augmenter
@@ -73,16 +72,16 @@ def is_trained(name: str) -> bool:
 def corpus_of(name: str, named: str = "") -> str:
     """The corpus that a trained arm learns: `named` in its study, else the default of its name.
 
-    Its parts, joined by "+", are CORPORA, folders of documents, or files of questions (.jsonl) in
-    the repository. Raises ValueError for any other.
+    Its parts, joined by "+", are CORPORA or files of questions (.jsonl) in the repository. Raises
+    ValueError for any other.
     """
     arm = split_arm(name)[0]
     corpus = named or (REPLIES if arm.startswith("tuned") else _CORPUS_OF.get(arm, ""))
     for part in corpus.split("+"):
-        if part not in CORPORA and not (part and (REPOSITORY / part).exists()):
+        if part not in CORPORA and not (REPOSITORY / part).is_file():
             raise ValueError(
                 f"arms: name what {arm!r} learns, not {part!r}: {arm}: {{03_train: {{corpus: "
-                f"raw+questions}}}}; choose among {', '.join(CORPORA)}, a folder, a .jsonl file"
+                f"raw+questions}}}}; choose among {', '.join(CORPORA)}, a .jsonl file"
             )
     return corpus
 
@@ -93,7 +92,7 @@ def is_rewritten(corpus: str) -> bool:
 
 
 def corpus_inputs(corpus: str) -> tuple[tuple[str, ...], list[str]]:
-    """The artifacts that a corpus is read from, and its files and folders in the repository."""
+    """The artifacts that a corpus is read from, and its files in the repository."""
     if corpus == REPLIES:
         return ("training",), []
     parts = corpus.split("+")

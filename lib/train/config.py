@@ -12,7 +12,6 @@ if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedConfig
 
 _BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
-_LIVE = 1e9  # parameters that ZeRO-3 keeps gathered (stage3_max_live_parameters)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +35,7 @@ class TrainConfig:
         "linear", "constant_with_warmup", "warmup_stable_decay"  # 80% constant, then to a tenth
     ] = "linear"
     shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
-    processes: PositiveInt = 1  # above 1, with DeepSpeed
-    zero_stage: Literal[1, 2, 3] = 1  # if several processes: shards optimizer, gradients, weights
+    processes: PositiveInt = 1  # above 1, with DeepSpeed: ZeRO-2 shards optimizer and gradients
 
     def __post_init__(self) -> None:
         at_once = self.device_batch_size * self.processes
@@ -135,30 +133,23 @@ def plan(model: "PreTrainedConfig | str", config: TrainConfig, block_size: int) 
     device_bytes = torch.cuda.get_device_properties(0).total_memory if on_gpu else 0
     with torch.device("meta"):  # no memory is used for the weights; tied ones count once
         parameters = AutoModelForCausalLM.from_config(model).num_parameters()
-    stage = config.zero_stage if config.processes > 1 else 0
     size, tokens = 2 if config.arithmetic() == "bf16" else 4, config.device_batch_size * block_size
-    saved = _saved(model, size, size if stage else 4, config.gradient_checkpointing)
+    saved = _saved(model, size, size if config.processes > 1 else 4, config.gradient_checkpointing)
     # Log-probabilities and their gradient are float32; so is the logits' gradient of bf16 products.
     # They are freed before a layer's own temporary numbers are needed, which are fewer.
     logits = model.vocab_size * (8 if size == 4 else 10)
-    memory = _states(parameters, config.processes, stage, size)
+    memory = _states(parameters, config.processes, size)
     memory |= {"activations": tokens * saved, "logits": tokens * logits}
     return TrainingPlan(parameters, memory, device_bytes)
 
 
-def _states(parameters: int, processes: int, stage: int, size: int) -> dict[str, float]:
-    # Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32. One
-    # difference, read in the source of DeepSpeed 0.19.8: stage 1 with bf16 weights
-    # (BF16_Optimizer) keeps the sums of all gradients on each device, in addition to the bf16
-    # gradients of the pass; only stages 2 and 3 shard them.
-    n, shard, half = parameters, parameters / processes, 2 * parameters if size == 2 else 0
-    if stage == 0:  # autocast's copies are kept until the pass ends
-        states = (4 * n, 4 * n, 8 * n, half)
-    elif stage == 1:
-        states = (size * n, 4 * n + half, 12 * shard, 0)
+def _states(n: int, processes: int, size: int) -> dict[str, float]:
+    # Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32.
+    if processes == 1:  # autocast's copies are kept until the pass ends
+        states = (4 * n, 4 * n, 8 * n, 2 * n if size == 2 else 0)
     else:
-        weights = n if stage == 2 else shard + min(_LIVE, n)
-        states = (size * weights, 4 * shard, 12 * shard, size * min(_BUCKET, n))
+        shard = n / processes
+        states = (size * n, 4 * shard, 12 * shard, size * min(_BUCKET, n))
     names = ("weights", "gradients", "optimizer", "temporary copies")
     return dict(zip(names, states, strict=True))
 

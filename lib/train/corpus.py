@@ -17,7 +17,6 @@ import numpy as np
 from lib.core import arms
 from lib.core.records import Normalized, Query, Segment
 from lib.core.store import REPOSITORY, load, made_by
-from lib.documents.folder import read_folder
 from lib.infer.prompts import beginning, encode, encoded, is_chat, prompt_for
 
 if TYPE_CHECKING:  # slow to import, and only named here
@@ -25,6 +24,7 @@ if TYPE_CHECKING:  # slow to import, and only named here
 
 IGNORED = -100  # a label that carries no loss
 PACKINGS = ("document", "concat")
+SEED = 42  # of the split and of general questions
 END = "\n</answer>"  # ends a reply to a ready-made prompt
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.M)
 GENERAL = REPOSITORY / "data" / "general" / "replay.jsonl"
@@ -111,46 +111,41 @@ def for_arm(
     tokenizer: "PreTrainedTokenizerBase",
     *,
     corpus: str = "",
-    base_model: str = "",
     block_size: int,
     packing: str,
     validation_fraction: float,
-    split_seed: int = 42,
     replay_share: float = 0,
-    include_study_records: bool = True,
     is_titled: bool = False,
 ) -> TrainingTexts:
     """Pack the texts that `arm` learns: `lib.core.arms.corpus_of` says which.
 
-    Without `include_study_records` these are only the added ones. Raises BadInput if a file is
-    missing, and ValueError as `read_corpus` and `pack` do.
+    Raises BadInput if a file is missing, and ValueError as `read_corpus` and `pack` do.
     """
     kind = arms.corpus_of(arm, corpus)
     if kind == arms.REPLIES:
-        return _replies(study, arm, tokenizer, block_size, validation_fraction, split_seed)
+        return _replies(study, arm, tokenizer, block_size, validation_fraction)
     segments, normalized = load(study, "segments"), load(study, "normalized")
-    held_out = split(segments, validation_fraction, split_seed)
-    if not include_study_records:
-        held_out = [segment.segment_id for segment in segments]
-    texts = read_corpus(study, kind, segments, normalized, held_out, base_model, is_titled)
+    held_out = split(segments, validation_fraction)
+    texts = read_corpus(study, kind, segments, normalized, held_out, is_titled)
     training = pack(texts.training, tokenizer, block_size, packing)
     own_blocks = training.digest()
     if texts.pairs:
         training += pack_questions(texts.pairs, tokenizer, block_size)
-    is_validated = texts.validation and include_study_records
-    validation = pack(texts.validation, tokenizer, block_size, packing) if is_validated else None
+    validation = (
+        pack(texts.validation, tokenizer, block_size, packing) if texts.validation else None
+    )
     facts = {"texts": kind, "packing": packing, "held_out": texts.held_out, "is_titled": is_titled}
     facts |= {"dropped": texts.dropped, "added": texts.n_added, "own_blocks": own_blocks}
     summary = f"{kind}: {len(segments)} segments, {texts.summary}"
     if replay_share:
         wanted = training.n_tokens * replay_share / (1 - replay_share)
-        replayed = _general(tokenizer, wanted, block_size, split_seed)
+        replayed = _general(tokenizer, wanted, block_size)
         training += replayed
         summary += f"; {replayed.n_tokens:,} tokens of general questions with answers"
     return TrainingTexts(training, validation, summary, texts.training[0], facts)
 
 
-def split(segments: list[Segment], validation_fraction: float, seed: int) -> list[str]:
+def split(segments: list[Segment], validation_fraction: float) -> list[str]:
     """Ids of the segments to hold out, the same ones in all arms.
 
     The paper does not state the unit of its 90/10 split. Raises ValueError for a share not in
@@ -162,7 +157,7 @@ def split(segments: list[Segment], validation_fraction: float, seed: int) -> lis
         )
     ids = [segment.segment_id for segment in segments]
     n_held = max(1, round(len(ids) * validation_fraction)) if validation_fraction else 0
-    return Random(seed).sample(ids, min(n_held, max(0, len(ids) - 1)))
+    return Random(SEED).sample(ids, min(n_held, max(0, len(ids) - 1)))
 
 
 def read_corpus(
@@ -171,7 +166,6 @@ def read_corpus(
     segments: list[Segment],
     normalized: list[Normalized],
     held_out: Collection[str],
-    base_model: str = "",
     is_titled: bool = False,
 ) -> Corpus:
     """Texts of a corpus: the segments' own, or rewritten ones, then what is added to them.
@@ -208,15 +202,9 @@ def read_corpus(
         if row.strategy in parts and not row.dropped and row.segment_id not in held
     ]
     added += [openings.get(row.segment_id, "") + row.text for row in written if not row.answer]
-    if arms.PUBLIC in parts:
-        laboratory = Path(base_model).parent.parent.name
-        added += [document.text for document in load(laboratory, "documents_public")]
     pairs = [(row.text, row.answer) for row in written if row.answer]
-    for place in (REPOSITORY / part for part in parts if part not in arms.CORPORA):
-        if place.is_dir():
-            added += [document.text for document in read_folder(place).documents]
-        else:
-            pairs += [(row["question"], row["answer"]) for row in _rows(place)]
+    files = [REPOSITORY / part for part in parts if part not in arms.CORPORA]
+    pairs += [(row["question"], row["answer"]) for path in files for row in _rows(path)]
     asked = [Query.model_construct(question=one, answer=two, context="") for one, two in pairs]
     return Corpus(training + added, validation, sorted(held), dropped, places, len(added), asked)
 
@@ -281,7 +269,7 @@ def _pairs(
 
 
 def _general(
-    tokenizer: "PreTrainedTokenizerBase", n_tokens: float, block_size: int, seed: int
+    tokenizer: "PreTrainedTokenizerBase", n_tokens: float, block_size: int
 ) -> PackedBlocks:
     queries = [
         Query.model_construct(
@@ -292,7 +280,7 @@ def _general(
         for row in _rows(GENERAL)
     ]
     pairs = _pairs(tokenizer, queries)
-    drawn = Random(seed).sample(pairs, len(pairs))
+    drawn = Random(SEED).sample(pairs, len(pairs))
     drawn *= math.ceil(n_tokens / sum(len(pair.tokens) for pair in pairs))  # if there are too few
     read = accumulate((len(pair.tokens) for pair in drawn), initial=0)
     drawn = [pair for pair, before in zip(drawn, read, strict=False) if before < n_tokens]
@@ -305,14 +293,13 @@ def _replies(
     tokenizer: "PreTrainedTokenizerBase",
     block_size: int,
     validation_fraction: float,
-    seed: int,
 ) -> TrainingTexts:
     # Split over texts (document_id), so that no text is on both sides.
     queries: list[Query] = load(study, "training", arm=arms.split_arm(arm)[0])
     pairs = _pairs(tokenizer, queries, END)
     fitting = [pair for pair in pairs if len(pair.tokens) <= block_size]
     documents = sorted({pair.query.document_id for pair in fitting})
-    held = set(Random(seed).sample(documents, round(len(documents) * validation_fraction)))
+    held = set(Random(SEED).sample(documents, round(len(documents) * validation_fraction)))
     training, validation = (
         [pair for pair in fitting if (pair.query.document_id in held) is is_held]
         for is_held in (False, True)

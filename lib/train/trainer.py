@@ -88,7 +88,7 @@ def train(
         write_json(final / "deepspeed.json", deepspeed_config(config))
     else:
         model = load(base, training=True)[0] if isinstance(base, str) else base
-        history = fit(lambda: model, blocks, validation, config, work, callbacks)
+        history = fit(model, blocks, validation, config, work, callbacks)
     tokenizer.save_pretrained(final)
     manifest = {"history": asdict(history), "recipe": asdict(config), "fingerprint": fields}
     write_json(final / "training.json", {**manifest, **facts})
@@ -100,25 +100,21 @@ def train(
 
 
 def fit(
-    load_model: Callable[[], PreTrainedModel],
+    model: PreTrainedModel,
     blocks: PackedBlocks,
     validation: PackedBlocks | None,
     config: TrainConfig,
     work: Path,
     callbacks: Sequence[TrainerCallback] = (),
 ) -> History:
-    """Train the model that `load_model` returns into work/final, from the last checkpoint on.
+    """Train a model into work/final, from the last checkpoint on; raise what `train` raises.
 
-    Under torchrun, every process calls this with the same arguments. Raises ValueError if a
-    different number of processes was started, and what `train` raises.
+    Under torchrun, every process calls this with the same arguments.
     """
     disable_progress_bar()  # transformers shows one for every checkpoint
     length = training_length(config, blocks)
-    # The arguments come before the model, because ZeRO-3 shards the model while it is loaded.
     arguments = _arguments(config, length, work, has_validation=bool(validation))
-    model = load_model()
-    if config.processes == 1 or config.zero_stage < 3:  # a sharded one has no sizes
-        _check_base(model, blocks)
+    _check_base(model, blocks)
     model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
     if config.gradient_checkpointing:
         model.activation_checkpointing_enable()  # so called from transformers 5.23 on
@@ -171,11 +167,6 @@ def _arguments(
         disable_tqdm=True,  # its bar needs a widget in a notebook, which no saved copy shows
         dataloader_pin_memory=on_gpu,
     )
-    if arguments.world_size != config.processes:  # this read starts torch.distributed
-        raise ValueError(
-            f"{arguments.world_size} processes were started, but processes is "
-            f"{config.processes}: set it to what the launcher starts on all nodes together"
-        )
     arguments._n_gpu = min(arguments.n_gpu, 1)  # or Trainer would use all visible GPUs
     return arguments
 

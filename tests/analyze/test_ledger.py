@@ -41,7 +41,7 @@ def prepared(max_tokens: int, arm: str, packing: str, block_size: int):
     for place in random.Random(3).sample(full, 2):
         lost = {"text": "", "dropped": "no rewrite in the reply"}
         normalized[place] = normalized[place].model_copy(update=lost)
-    kind, held_out = corpus_of(arm), split(segments, 0.15, 42)
+    kind, held_out = corpus_of(arm), split(segments, 0.15)
     corpus = read_corpus("", kind, segments, normalized, held_out)
     return segments, normalized, Trained(corpus, TOKENIZER, block_size, packing, kind)
 

@@ -1,9 +1,8 @@
-"""Stages as jobs of a real Slurm: the local numbers, killed runs, two nodes."""
+"""Stages as jobs of a real Slurm: the local numbers, killed runs."""
 
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,11 +23,6 @@ if "TOGETHER" in os.environ:
     while not all(data_path(study, f"met-{one}").exists() for one in ("dapt", "dapt-n")):
         assert time.monotonic() < end, "not side by side"
         time.sleep(0.1)"""
-# The tables have two nodes here: a task on each, as torchrun would be started there.
-BOTH_NODES = """if "TOGETHER" in os.environ:
-    ran = subprocess.run(["srun", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "printenv",
-                          "SLURMD_NODENAME"], check=True, text=True, stdout=subprocess.PIPE)
-    assert sorted(ran.stdout.split()) == ["n1", "n2"], ran.stdout"""
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +34,7 @@ def cluster(tmp_path_factory):
 def profile(folder: Path) -> str:
     """Write profiles/slurm for this cluster to `folder`; return the folder."""
     settings = yaml.safe_load((REPOSITORY / "profiles/slurm/config.yaml").read_text())
-    settings |= {
-        "slurm-init-seconds-before-status-checks": 2,
-        "set-threads": {"train": 2},
-        "set-resources": {"analyze": {"nodes": 2, "tasks": 2, "mpi": "srun"}},
-    }
+    settings |= {"slurm-init-seconds-before-status-checks": 2, "set-threads": {"train": 2}}
     settings["default-resources"] |= {"runtime": 10, "mem_mb": 4000}
     folder.mkdir()
     (folder / "config.yaml").write_text(yaml.safe_dump(settings))
@@ -54,7 +44,6 @@ def profile(folder: Path) -> str:
 def tiny(root: Path) -> House:
     house = new_house(root)
     house.write_notebook("03_train", [TOGETHER, *DOES["03_train"]])
-    house.write_notebook("06_analyze", ["import os, subprocess", BOTH_NODES, *DOES["06_analyze"]])
     return house
 
 
@@ -95,37 +84,3 @@ def jobs(cluster: dict[str, str], *options: str) -> set[str]:
         env={**os.environ, **cluster},
     )
     return set(listed.stdout.split())
-
-
-# The rendezvous is on the node where srun is called, as lib/train/README.md says.
-SRUN = (
-    f"srun --nodes=2 --ntasks=2 --ntasks-per-node=1 --kill-on-bad-exit=1 {sys.executable} "
-    "-m lib.train.distributed --nnodes 2 --nproc-per-node 1"
-)
-
-
-def test_srun_trains_on_two_nodes_with_the_curve_of_one_process(cluster, tmp_path):
-    code = (
-        "import json, sys; from pathlib import Path; "
-        "from tests.train.test_deepspeed import run, curve; root = Path(sys.argv[1]); "
-        "curves = [curve(run(root, str(n), processes=n)) for n in (1, 2)]; "
-        "(root / 'curves.json').write_text(json.dumps(curves))"
-    )
-    ran = subprocess.run(
-        [
-            *"salloc --nodes=2 --ntasks=2 --ntasks-per-node=1".split(),
-            sys.executable,
-            "-c",
-            code,
-            tmp_path,
-        ],
-        cwd=REPOSITORY,
-        text=True,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, **cluster, "TRAINING_LAUNCHER": SRUN},
-    )
-    assert ran.returncode == 0, ran.stdout
-    one, two = json.loads((tmp_path / "curves.json").read_text())
-    assert two == pytest.approx(one, rel=1e-5)

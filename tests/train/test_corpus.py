@@ -48,8 +48,8 @@ def rows() -> tuple[list[Segment], list[Normalized]]:
     return rows_of(**{name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
 
 
-def make_corpus(segments, normalized, kind: str, share: float = 0.2, base: str = "") -> Corpus:
-    return read_corpus("s", kind, segments, normalized, split(segments, share, 42), base)
+def make_corpus(segments, normalized, kind: str, share: float = 0.2) -> Corpus:
+    return read_corpus("s", kind, segments, normalized, split(segments, share))
 
 
 def test_both_arms_hold_out_the_same_segments_and_lose_no_other(rows):
@@ -89,7 +89,7 @@ def of_segment(segment_id: str, text: str, dropped: str = "", answer: str = "") 
     )
 
 
-def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(root, rows):
+def test_an_arm_learns_synthetic_texts_of_its_training_segments(rows):
     segments, _ = rows
     made = [of_segment(one.segment_id, f"said of {one.text}") for one in segments]
     asked = [of_segment(one.segment_id, f"{one.text}?", answer="7") for one in segments]
@@ -113,16 +113,6 @@ def test_an_arm_learns_synthetic_texts_of_its_training_segments_or_a_folder(root
     assert [one.question for one in both.pairs] == [
         row.text for row in asked if row.segment_id not in raw.held_out
     ]
-    (root / "own").mkdir()
-    (root / "own" / "a.md").write_text("# A\n\nA pump.\n")
-    own = make_corpus(*rows, str(root / "own"))
-    assert own.training == [*raw.training, "# A\n\nA pump.\n"]
-    write_records(
-        root / "data/lab/documents_public.jsonl",
-        [Document(document_id="p", title="P", path="", text="public")],
-    )
-    replayed = make_corpus(*rows, "raw+public", base="data/lab/models/base")
-    assert replayed.training == [*raw.training, "public"] and replayed.n_added == 1
 
 
 def test_a_mixed_arm_has_both_wordings_and_is_validated_with_raw_text(rows):
@@ -166,7 +156,7 @@ def study(root) -> list[Query]:
 
 
 def texts(arm: str = "tuned@2", **more):
-    how = {"block_size": 64, "packing": "document", "validation_fraction": 0.25, "split_seed": 1}
+    how = {"block_size": 64, "packing": "document", "validation_fraction": 0.25}
     return for_arm("s", arm, TOKENIZER, **how | more)
 
 

@@ -38,16 +38,13 @@ PAPER = TrainConfig(
 )
 
 
-def test_zero_shards_what_its_stage_says_so_an_8b_model_needs_stage_2_on_the_papers_devices():
+def test_zero_shards_gradients_and_optimizer_so_an_8b_model_fits_the_papers_devices():
     """Rajbhandari et al. 2020, figure 1, with gradients summed in float32."""
-    n = 8_030_261_248
-    plans = [plan(LLAMA_8B, replace(PAPER, zero_stage=stage), 4096) for stage in (1, 2, 3)]
-    assert all(planned.parameters == n for planned in plans)
-    one, two, three = (planned.memory for planned in plans)
-    assert (one["weights"], one["gradients"], one["optimizer"]) == (2 * n, 6 * n, 12 * n / 8)
-    assert (two["weights"], two["gradients"], two["optimizer"]) == (2 * n, 4 * n / 8, 12 * n / 8)
-    assert three["weights"] == 2 * n / 8 + 2e9  # and what is gathered at one time
-    assert plans[1].bytes_needed < 72e9 < 80e9 < plans[0].bytes_needed
+    n, planned = 8_030_261_248, plan(LLAMA_8B, PAPER, 4096)
+    kept = planned.memory
+    assert planned.parameters == n
+    assert (kept["weights"], kept["gradients"], kept["optimizer"]) == (2 * n, 4 * n / 8, 12 * n / 8)
+    assert planned.bytes_needed < 72e9
 
 
 def kept_by_autograd(dtype: torch.dtype, autocast: bool, again: bool) -> int:
