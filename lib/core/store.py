@@ -59,7 +59,7 @@ def require_known(what: str, names: Iterable[str], legal: Iterable[str]) -> None
 
 def model_named(key: str, model: str) -> str:
     """The `model` that a study's `key` names. Raises BadStudy for none, and for rules."""
-    if model in ("", "rules"):
+    if model in ("", "rules") or (key, model) == ("augmenter", "facts"):
         raise BadStudy(
             f"{key}: {model!r} names no model: set annotator, normalizer and judge to models, such "
             "as gpt-4.1"

@@ -3,9 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -170,7 +169,6 @@ def generate_greedy(
     batch = tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")
     input_ids, mask = batch["input_ids"].to(model.device), batch["attention_mask"].to(model.device)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)  # (B, T)
-    has_stop = _stop_test(tokenizer, stops)
     states = kv_cache(model.config)
     # Instruct models end a turn with their own token, which only the generation settings name.
     eos = model.generation_config.eos_token_id
@@ -182,8 +180,10 @@ def generate_greedy(
             return False
         own = written[row]
         own.tokens.append(token)
-        if has_stop(own.tokens):
-            return False
+        if stops:
+            text = tokenizer.decode(own.tokens, skip_special_tokens=True).lstrip()
+            if any(stop in text for stop in stops):
+                return False
         own.truncated = len(own.tokens) == budgets[row]
         return not own.truncated
 
@@ -210,22 +210,6 @@ def generate_greedy(
         input_ids, positions = tokens[:, None], positions[:, -1:] + 1
         mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
     return written
-
-
-def _stop_test(
-    tokenizer: PreTrainedTokenizerBase, stops: tuple[str, ...]
-) -> Callable[[list[int]], bool]:
-    # It decodes the text only if the last token contains the last character of a stop.
-    lasts = {stop[-1] for stop in stops}
-    can_end = cache(lambda token: not lasts.isdisjoint(tokenizer.decode([token])))
-
-    def has_stop(tokens: list[int]) -> bool:
-        if not can_end(tokens[-1]):
-            return False
-        text = tokenizer.decode(tokens, skip_special_tokens=True).lstrip()  # drop leading stops
-        return any(stop in text for stop in stops)
-
-    return has_stop
 
 
 def kv_cache(config: PreTrainedConfig) -> DynamicCache:

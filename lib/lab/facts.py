@@ -1,10 +1,9 @@
-"""Questions, rewrites and paraphrases of the laboratory's records, from their known facts."""
+"""Questions and rewrites of the laboratory's records, from their known facts."""
 
 import random
 from collections import defaultdict
 
 from lib.annotate.questions import Candidate, Propose
-from lib.core.arms import WORDINGS
 from lib.core.records import (
     STRUCTURES,
     Document,
@@ -15,10 +14,9 @@ from lib.core.records import (
     listed,
     prose,
 )
-from lib.lab.records import PHRASES, capitalised, paraphrases
-from lib.normalize.segment import ELSEWHERE, Draft, Rewrite, Vary
+from lib.lab.records import PHRASES, capitalised
+from lib.normalize.segment import ELSEWHERE, Rewrite
 
-NO_FACT = "no fact is in this segment"
 _MARKS = "-| "  # around a fact: of a bullet, of a table row
 
 
@@ -37,10 +35,10 @@ def ask_facts(facts: list[Fact]) -> Propose:
     return propose
 
 
-def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
+def rewrite_facts(facts: list[Fact]) -> Rewrite:
     """An engine that states each of `facts` in a sentence, in the segment where it begins.
 
-    Sentences stay as they are if they name the product, or if `is_prose_kept`.
+    Sentences stay as they are if they name the product.
     """
     known = _by_document(facts)
 
@@ -48,42 +46,13 @@ def rewrite_facts(facts: list[Fact], is_prose_kept: bool = False) -> Rewrite:
         rows = []
         for one in segments:
             own, within = known[one.document_id], range(one.start, one.end)
-            text = rewritten(documents[one.document_id], own, within, is_prose_kept)
+            text = rewritten(documents[one.document_id], own, within)
             row = {"segment_id": one.segment_id, "document_id": one.document_id, "text": text}
             dropped = "" if text else ELSEWHERE
             rows.append(Normalized(**row, rating=None, remark="", dropped=dropped))
         return rows
 
     return rewrite
-
-
-def vary_facts(facts: list[Fact]) -> dict[str, Vary]:
-    """An augmenter, of wordings alone: all facts of a segment `k` times, in another order.
-
-    It raises ValueError if there are fewer than `k` wordings.
-    """
-    known = _by_document(facts)
-
-    def vary(segments: list[Segment], documents: dict[str, Document], k: int) -> list[Draft]:
-        drafts = []
-        for segment in segments:
-            rng = random.Random(f"paraphrase {segment.segment_id}")
-            text, within = (
-                documents[segment.document_id].text,
-                range(segment.start, segment.end + 1),
-            )
-            asked = [(fact, _candidate(fact, text)) for fact in known[segment.document_id]]
-            stated = [
-                paraphrases(fact.entity, fact.attribute, one.answer.splitlines(), k, rng)
-                for fact, one in asked
-                if one.start in within and one.end in within
-            ]
-            texts = [" ".join(rng.sample(each, len(each))) for each in zip(*stated, strict=True)]
-            own = [Draft(segment.segment_id, text) for text in texts]
-            drafts += own or [Draft(segment.segment_id, "", NO_FACT)]
-        return drafts
-
-    return {WORDINGS: vary}
 
 
 def _by_document(facts: list[Fact]) -> dict[str, list[Fact]]:
@@ -112,8 +81,13 @@ def question(fact: Fact) -> str:
     return f"What {'are' if fact.value[1:] else 'is'} the {fact.attribute} of {fact.entity}?"
 
 
-def rewritten(document: Document, facts: list[Fact], within: range, is_prose_kept: bool) -> str:
-    """The sentences of `facts`, in order, that begin `within` the document; see rewrite_facts."""
+def rewritten(
+    document: Document, facts: list[Fact], within: range, is_prose_kept: bool = False
+) -> str:
+    """The sentences of `facts`, in order, that begin `within` the document; see rewrite_facts.
+
+    With `is_prose_kept`, all sentences stay as they are.
+    """
     text, title = document.text, f"# {document.title}"
     notice = text.partition("\n## ")[0].removeprefix(title).strip()
     # where each begins, its paragraph, and what is written

@@ -55,19 +55,8 @@ _UNCLOSED, _SEVERAL, _ECHO = AGAIN = (
 )
 
 # An integer from 1 to 10, perhaps "of 10"; not a range, another scale or a percentage.
-_NUMBER = (
-    r"(10|[1-9])(?:[.,]0)?(?![\d%]|[.,]\d)(?![ \t]*(?:[-–~]|to\b|or\b)[ \t]*\d)"
-    r"(?![ \t]*(?:/|(?:out )?of\b)[ \t]*(?!10\b)\d)"
-    r"(?:[ \t]*/[ \t]*10|[ \t]+(?:[^\W\d]+[ \t]+){1,2}10)?(?!\w)"
-)
 _RATING = re.compile(
-    r"^[^\w\n]*(?:\d[.)][ \t]*)?(?:[a-z]+ ){0,2}rating(?: is)?\s*"
-    rf"(?:[(<\[].*?[)>\]])?\s*[:=–-]?[\s<(\[]*{_NUMBER}",
-    re.I | re.M,
-)
-_NUMBER_LINE = re.compile(
-    r"^(?:[^\w\n-]|-[ \t])*+(?:\d[.)][ \t]+)?(?!remark)"
-    rf"(?:[^\W\d]+(?: [^\W\d]+){{0,2}}[ \t]*[:=])?[ \t<(\[]*{_NUMBER}[^\w\n]*$",
+    r"\brating[\s:=–<(\[]*(10|[1-9])(?:\.0)?(?: ?(?:/|out of) ?10)?[ >)\]]*(?:\(.*\))?$",
     re.I | re.M,
 )
 _REMARK = re.compile(r"^[^\w\n]*(?:\d[.)][ \t]*)?remarks?[*_` ]*[:=][*_` \t]*(\S.*)$", re.I | re.M)
@@ -81,13 +70,7 @@ def normalize(
     `rewrite` is `llm_normalizer(…)` or `lib.lab.facts.rewrite_facts(…)`. Raises KeyError naming
     a document that is not in `documents`, and whatever `rewrite` raises.
     """
-    by_id = {document.document_id: document for document in documents}
-    missing = sorted({segment.document_id for segment in segments} - set(by_id))
-    if missing:
-        raise KeyError(
-            f"segments of {missing[0]!r}, but no such document: segment these documents first"
-        )
-    return rewrite(segments, by_id)
+    return rewrite(segments, {document.document_id: document for document in documents})
 
 
 def llm_normalizer(model: str, document_kind: str, calls: Calls) -> Rewrite:
@@ -218,11 +201,9 @@ def _echoes(text: str, source: str) -> bool:
     return any(_marks(one, text) and not _marks(one, source) for one in patterns)
 
 
-# without that label, the only line that is a number
 def _rating(text: str) -> int | None:
     text = re.sub(r"[*_`#]", "", unicodedata.normalize("NFKC", text))
-    found, lines = _RATING.findall(text), _NUMBER_LINE.findall(text)
-    return int(found[-1]) if found else int(lines[0]) if len(lines) == 1 else None
+    return next((int(found) for found in reversed(_RATING.findall(text))), None)
 
 
 def _rewrite(marked: str) -> str:
@@ -243,9 +224,8 @@ def augment(
 ) -> tuple[list[Augmented], list[SegmentAudit]]:
     """The texts of each kind, `k` a segment or 5k questions, and the audit of each with a text.
 
-    `augmenters` is `llm_augmenters(…)` or `lib.lab.facts.vary_facts(…)`. A text with a query's
-    question is dropped, and so is one that is `withheld` or states what is nowhere in its
-    document.
+    `augmenters` is `llm_augmenters(…)`. A text with a query's question is dropped, and so is one
+    that is `withheld` or states what is nowhere in its document.
     """
     document_of = {segment.segment_id: segment.document_id for segment in segments}
     by_id = {document.document_id: document for document in documents}

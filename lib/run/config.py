@@ -234,7 +234,7 @@ class Study(StudyFile):
         return {
             "extras": list(pipeline.extras),
             "base_model": base and f"data/{base}/models/base",
-            **dict.fromkeys(_WRITERS, "facts" if keys["kind"] == "lab" else ""),
+            **({"annotator": "facts", "normalizer": "facts"} if keys["kind"] == "lab" else {}),
             **keys,
             "arms": arms,
         }

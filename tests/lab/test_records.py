@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 import pytest
 
 from lib.annotate.questions import annotate
-from lib.core.records import STRUCTURES, Segment, structure_of
+from lib.core.records import STRUCTURES, structure_of
 from lib.documents.markdown import block_at, parse
 from lib.lab.bases import train_tokenizer
-from lib.lab.facts import ask_facts, rewrite_facts, vary_facts
+from lib.lab.facts import ask_facts, rewrite_facts
 from lib.lab.records import (
     ATTRIBUTES,
     WORDINGS,
@@ -97,18 +97,6 @@ def test_each_fact_is_stated_once_wherever_its_record_is_cut(limit):
         assert all(item in text for item in fact.value) and "|" not in text, fact
         if limit == 700:
             assert text.count(f" {fact.attribute} ") == 1 and fact.entity in text, fact
-
-
-def test_every_fact_that_no_border_cuts_is_in_all_variants_of_its_segment():
-    document, facts = DOCUMENTS[0], FACTS[: len(ATTRIBUTES)]
-    end = (facts[-1].start + facts[-1].end) // 2
-    own = {"segment_id": "s", "document_id": document.document_id, "start": 0, "end": end}
-    segments = [Segment(**own, text=document.text[:end], n_tokens=9)]
-    drafts = vary_facts(facts)["wordings"](segments, {document.document_id: document}, 3)
-    assert len({draft.text for draft in drafts}) == 3
-    for fact in facts:
-        is_whole = fact.end <= end
-        assert all((fact.attribute in one.text.lower()) == is_whole for one in drafts), fact
 
 
 @pytest.mark.parametrize("value", [["412 volts"], ["foam", "cork", "felt"]])

@@ -25,7 +25,6 @@ N_QUERIES = {"natural": 18, "entity-list": 18, "tabular": 18, "all": 54}
 LAST_LOSS = {  # training, validation
     "dapt": (2.668, 2.993),
     "dapt-n": (2.640, 3.011),
-    "dapt-a": (2.390, 2.658),
 }
 LOSS_TOLERANCE = 0.1
 # Tables 1 to 5, win rates by both criteria, loss and gradient norm by epoch, the check of rewrites.
@@ -72,7 +71,7 @@ def root(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def by_hand(root, tmp_path_factory) -> Path:
-    """The main chain's cells with the study's parameters in this process; then the arm dapt-a.
+    """The main chain's cells with the study's parameters in this process.
 
     The laboratory, its documents and its base model, is that of `root`: it precedes the chain.
     """
@@ -88,12 +87,6 @@ def by_hand(root, tmp_path_factory) -> Path:
         for name, stage in stages.items():
             if Path(stage["notebook"]).parent == Path("notebooks"):
                 run_cells(name.partition("-")[0], **stage["given"])
-        given = stages["03_train-dapt"]["given"] | {"arm": "dapt-a"}
-        run_cells(
-            "02_normalize",
-            **stages["02_normalize"]["given"] | {"augmenter": "facts", "k": 2},
-        )
-        run_cells("03_train", **given)
     return other
 
 
@@ -101,9 +94,7 @@ def test_cells_by_hand_give_the_same_tables_as_make_study(root, by_hand):
     made = sorted((by_hand / "figures" / "smoke").glob("*/*.csv"))
     assert {"table1.csv", "table2.csv", "table5.csv"} <= {path.name for path in made}
     for path in made:
-        if "dapt-a" not in path.name:
-            same = root / path.relative_to(by_hand)
-            assert path.read_text() == same.read_text(), path.name
+        assert path.read_text() == (root / path.relative_to(by_hand)).read_text(), path.name
 
 
 def test_table_2_counts_the_stored_verdicts(root):
@@ -135,18 +126,9 @@ def test_the_records_between_the_stages_are_all_there(root):
     assert not [copy for copy in data.glob("notebooks/*.ipynb") if "PosixPath(" in copy.read_text()]
 
 
-def test_no_synthetic_text_asks_a_question_of_the_test(by_hand):
-    data = by_hand / "data" / "smoke"
-    kept = [row["text"] for row in rows(data / "augmented.jsonl") if not row["dropped"]]
-    questions = [row["question"] for row in rows(data / "queries.jsonl")]
-    assert kept and not [text for text in kept for question in questions if question in text]
-    trained = json.loads((data / "models" / "dapt-a" / "training.json").read_text())
-    assert 0 < trained["added"] < len(kept), "those of held-out segments are left out"
-
-
 @pytest.mark.parametrize("arm", LAST_LOSS)
-def test_training_ends_at_the_stored_losses(root, by_hand, arm):
-    folder = (by_hand if arm == "dapt-a" else root) / "data" / "smoke" / "models" / arm
+def test_training_ends_at_the_stored_losses(root, arm):
+    folder = root / "data" / "smoke" / "models" / arm
     epochs = json.loads((folder / "training.json").read_text())["history"]["epochs"]
     assert epochs[-1]["loss"] < epochs[0]["loss"]
     last = (epochs[-1]["loss"], epochs[-1]["validation_loss"])

@@ -67,12 +67,6 @@ TOGETHER = "one_process_for_all_arms: true\n"
             "",
             {"augmenter": "m", "written": ["wordings", "questions"]},
         ),
-        (
-            "kind: lab\narms: {dapt-x: {03_train: {corpus: wordings}}}",
-            "02_normalize",
-            "",
-            {"augmenter": "facts"},
-        ),
         ("kind: lab", "pairs", "dapt", {"first_arm": "base", "arms": ["dapt"], "judge": "scorer"}),
         (f"kind: lab\n{TOGETHER}", "pairs", "", {"arms": ["dapt", "dapt-n"]}),
         (f"kind: lab\n{TOGETHER}", "05_judge", "", {"arms": ["base", "dapt", "dapt-n"]}),
