@@ -60,12 +60,8 @@ def curve(rows: pd.DataFrame) -> pd.DataFrame:
     Shares are in percent.
     """
     keys = ["arm", "is_named", "structure", "exposures"]
-    found = [
-        dict(zip(keys, cell, strict=True)) | {"measure": name} | over_units(values[name])
-        for cell, values in _means(rows, [*keys, "base"]).groupby(level=keys)
-        for name in MEASURES
-    ]
-    return pd.DataFrame(found).drop(columns=["p", "p_flips"])
+    values = _means(rows, [*keys, "base"]).rename_axis(columns="measure").stack()
+    return _over_bases(values).drop(columns=["p", "p_flips"])
 
 
 def structure_effects(rows: pd.DataFrame) -> pd.DataFrame:
@@ -98,16 +94,11 @@ def gains_by_exposures(rows: pd.DataFrame) -> pd.DataFrame:
 
     Means over facts, structures and naming, then over bases with a 95% t interval.
     """
-    found = []
-    for exposures, part in _trained(rows).groupby("exposures"):
-        gains = arm_effects(part)
-        if len(gains):
-            each = gains[gains.measure == "answered"].groupby(["contrast", "base"]).value.mean()
-            found += [
-                {"contrast": name, "exposures": exposures} | over_units(values)
-                for name, values in each.groupby(level=0)
-            ]
-    return pd.DataFrame(found)
+    parts = _trained(rows).groupby("exposures")
+    gains = pd.concat(arm_effects(part).assign(exposures=exposures) for exposures, part in parts)
+    keys = ["exposures", "contrast", "base"]
+    each = gains[gains.measure == "answered"].groupby(keys).value.mean()
+    return _over_bases(each.swaplevel(0, 1))
 
 
 def ratios(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -251,17 +242,17 @@ def retained(runs: pd.DataFrame) -> pd.DataFrame:
 
     Falls are in points from the base, which has exposures 0; means and 95% t over bases.
     """
-    keys = [*REGIME, "arm"]
-    groups = _falls(runs).groupby(level=keys)
-    return pd.DataFrame(
-        [dict(zip(keys, cell, strict=True)) | over_units(values) for cell, values in groups]
-    )
-
-
-def _falls(runs: pd.DataFrame) -> pd.Series:
     ordered = runs.sort_values("exposures").groupby([*REGIME, "arm", "base", "rotation"])
     falls = 100 * (ordered.public_answered.first() - ordered.public_answered.last())
-    return falls.groupby(level=[*REGIME, "arm", "base"]).mean()
+    return _over_bases(falls.groupby(level=[*REGIME, "arm", "base"]).mean())
+
+
+def _over_bases(values: pd.Series) -> pd.DataFrame:
+    keys = [name for name in values.index.names if name != "base"]
+    groups = values.groupby(level=keys, sort=False)
+    return pd.DataFrame(
+        [dict(zip(keys, cell, strict=True)) | over_units(each) for cell, each in groups]
+    )
 
 
 def _trained(rows: pd.DataFrame) -> pd.DataFrame:

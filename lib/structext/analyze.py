@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from lib.analyze import tables
 from lib.analyze.metrics import rouge_l
@@ -22,11 +20,11 @@ from lib.analyze.stats import cluster_interval
 from lib.analyze.tables import by_group, estimate, number, percent
 from lib.core.arms import ALL
 from lib.core.records import Answer, Rejected, Verdict
-from lib.core.store import figures_path, made_by, write_text
+from lib.core.store import figures_path, made_by, package_file, write_text
 from lib.structext.names import BLIND, LANGUAGES, TASKS, Sample
 from lib.structext.prompts import FEW_SHOT, OFFICIAL, SETTINGS, Prompted, as_queries
-from lib.structext.samples import SUITES
-from lib.structext.score import LEAST_ROUGE, NO_ROW, TASK, Scored, as_reply, score, scored
+from lib.structext.samples import SUITES, V1
+from lib.structext.score import LEAST_ROUGE, METRICS, NO_ROW, TASK, Scored, as_reply, score, scored
 from lib.tasks.task import final_answers
 
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
@@ -41,12 +39,36 @@ ABOUT = {"language", "task", "depth", "width", "question", "answer"}
 COUNTED = ("left_out", "failed", "no_answer", "truncated")
 DIFFERENCE = ("n", "texts", "first", "second", *("difference_points", "low_points", "high_points"))
 Constants = dict[tuple[str, int], str]  # (task, depth) -> answer
-SCORE = "ROUGE-L, 0 below 0.75 (%)"
+SCORE, SCORE_LABEL = METRICS[0], "ROUGE-L, 0 below 0.75 (%)"
 LABELS = {
-    "rouge_score": SCORE,
+    SCORE: SCORE_LABEL,
     JUDGE: "Correct according to the judge (%)",
     "difference_points": "Real-Test compared with Test, ROUGE-L, 0 below 0.75 (points)",
 }
+COLUMNS = (ALL, *LANGUAGES, *dict.fromkeys(TASKS.values()))
+# the papers' table -> file, suite and metric
+_TABLES = {
+    "v1, Table 1": (package_file("structext/published/v1-table1.csv"), "v1", JUDGE),
+    "v1, Table 2": (package_file("structext/published/v1-table2.csv"), "v1-hard", JUDGE),
+    "v1, Table 9": (package_file("structext/published/v1-table9.csv"), "v1", "rouge_l"),
+    "v2, Table 3": (package_file("structext/published/v2-table3.csv"), "test", SCORE),
+    "v2, Table 4": (package_file("structext/published/v2-table4.csv"), "test-hard", SCORE),
+}
+_NAMES = {  # of columns and prompts, in small letters -> ours
+    **{name.lower(): name for name in COLUMNS},
+    **{"statistic": "Statistics", "cot": "self-cot", "1-shot": "few-shot-1"},
+    **{"2-shot": "few-shot-2", "rule hint": "hint", "rule-hint": "hint", "w/ hint": "hint"},
+}
+_METRICS = {  # column of v2's Table 6 -> ours
+    "rouge-l": SCORE,
+    "gpt-4o": JUDGE,
+    "gpt-4o-mini": f"{JUDGE} (GPT-4o-mini)",
+    "exact match": "exact",
+}
+# Suite -> n, mean and 95% interval over texts of the best constants (`learned`) on our suite
+# in faithful mode, which has the official generator's faults; seed 42. A test measures them again.
+FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920), "test-hard": (2088, 0.21820, 0.20093, 0.23653)}
+LEAST_MODELS = 3  # for a coefficient over their means: two points always lie on a line
 
 
 def rows_of(
@@ -124,12 +146,12 @@ def _ordered(names) -> pd.CategoricalDtype:
 # The first name in each connected group of rows, with a name or a text in common: two names may
 # have equal texts, because small structures recur, and one name two texts.
 def _clusters(names: pd.Series, texts: pd.Series) -> pd.Series:
-    ids, known = pd.factorize(names)
-    more, also = pd.factorize(texts)
-    size = len(known) + len(also)
-    links = coo_array((np.ones(len(ids)), (ids, len(known) + more)), shape=(size, size))
-    component = pd.Series(connected_components(links, directed=False)[1][ids], names.index)
-    return names.groupby(component).transform("first")
+    first = pd.Series(range(len(names)), names.index)
+    while True:
+        lower = first.groupby(names).transform("min").groupby(texts).transform("min")
+        if lower.equals(first):
+            return names.iloc[first].set_axis(names.index)
+        first = lower
 
 
 def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -365,5 +387,79 @@ def draw_heat(table: pd.DataFrame, arms: Sequence[str]) -> tuple[Figure, pd.Data
         image = heat_map(axes, own.rouge_score.unstack(), texts.unstack().fillna("–"), top=100)
         axes.set(xlabel="Width", ylabel="Depth" if axes is drawn[0] else "")
     if arms:
-        figure.colorbar(image, ax=drawn, shrink=0.9, label=SCORE)
+        figure.colorbar(image, ax=drawn, shrink=0.9, label=SCORE_LABEL)
     return figure, plotted
+
+
+# --- The papers' result tables. They asked other models, with other prompts, about samples of the
+# official generator with its faults, at temperature 0.95: rows share a scale, not an experiment.
+
+
+def paper_scores() -> pd.DataFrame:
+    """Return each printed score: where, suite, metric, model, prompt, column, percent.
+
+    Prompts and columns have the names of ours. People have the prompt "base".
+    """
+    parts = []
+    for where, (path, suite, metric) in _TABLES.items():
+        table = pd.read_csv(path)
+        if "prompt" in table:
+            cells = table.melt(["model", "prompt"], var_name="column", value_name="percent")
+        else:
+            cells = table.melt("model", var_name="prompt", value_name="percent").assign(column=ALL)
+        parts.append(cells.assign(where=where, suite=suite, metric=metric).dropna())
+    cells = pd.concat(parts, ignore_index=True)
+    names = cells[["prompt", "column"]].apply(lambda each: each.str.lower().replace(_NAMES))
+    return cells.assign(**names)
+
+
+def beside_paper(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return published scores, then a run's, as fractions by language, kind of task and ALL.
+
+    A row is a model with a prompt on a suite, in the metric of the published table. `rows` are from
+    `rows_of`; low and high are the 95% interval of ALL over texts.
+    """
+    keys, parts = ["suite", "metric", "source", "model", "prompt", "where"], []
+    for (suite, metric), cells in paper_scores().groupby(["suite", "metric"], sort=False):
+        sources = {
+            "paper": cells.assign(mean=cells.percent / 100, n=FLOORS.get(suite, (None,))[0]),
+            "floor of the paper's suite": _floor(suite if metric == SCORE else ""),
+            "this run": _ours(rows[rows.suite.isin(V1 if suite == "v1" else (suite,))], metric),
+        }
+        parts += [
+            part.assign(source=source, suite=suite, metric=metric)
+            for source, part in sources.items()
+        ]
+    cells = pd.concat(parts, ignore_index=True)
+    cells[keys] = cells[keys].fillna("").astype(str)
+    ends = cells[cells.column == ALL].set_index(keys)[["n", "low", "high"]].astype({"n": "Int64"})
+    means = cells.pivot(index=keys, columns="column", values="mean")
+    return ends.join(means[[*COLUMNS]]).reset_index()
+
+
+def _floor(suite: str) -> pd.DataFrame:
+    floors = [(BLIND, ALL, *FLOORS[suite])] if suite in FLOORS else []
+    return pd.DataFrame(floors, columns=["model", "column", "n", "mean", "low", "high"])
+
+
+def _ours(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    columns = (rows.language.astype(str), rows.task.astype(str).map(TASKS), ALL)
+    every = pd.concat([rows.assign(column=names) for names in columns])
+    table = by_group(every, ["arm", "prompt", "column"], metric, "text")
+    return table.rename(columns={"arm": "model"})
+
+
+def agreement(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return Pearson's r of metrics over models' means: with human judgments, with our judge.
+
+    The former are from v2's Table 6. With fewer than LEAST_MODELS arms in `rows`, r is NaN.
+    """
+    printed = pd.read_csv(package_file("structext/published/v2-table6.csv"), index_col="model")
+    means = rows[rows[JUDGE].notna()].groupby("arm", observed=True)[[*METRICS, JUDGE]].mean()
+    sources = {"paper": (printed.rename(columns=_METRICS), "human"), "this run": (means, JUDGE)}
+    parts = []
+    for source, (table, truth) in sources.items():
+        r = table.drop(columns=truth).corrwith(table[truth], min_periods=LEAST_MODELS)
+        part = r.rename("pearson").rename_axis("metric").reset_index()
+        parts.append(part.assign(source=source, n=len(table)))
+    return pd.concat(parts, ignore_index=True)[["source", "metric", "pearson", "n"]]

@@ -5,7 +5,7 @@ from zlib import crc32
 
 import pytest
 
-from lib.structext import analyze, published
+from lib.structext import analyze
 from lib.structext.analyze import ANSWERED, JUDGE, LEFT_OUT
 from lib.structext.score import NO_ROW
 from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
@@ -39,7 +39,7 @@ def tables() -> str:
         "shots": analyze.shots(rows),
         "real": analyze.real_and_test(at),
         "official": analyze.both_scores(rows),
-        "agreement": published.agreement(rows),
+        "agreement": analyze.agreement(rows),
     }
     text = [
         f"# {name}\n{table.to_csv(index=False, float_format='%.6g')}"

@@ -8,10 +8,17 @@ import pytest
 from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.store import REPOSITORY, package_file
-from lib.structext.analyze import constant, learned, shown
+from lib.structext.analyze import (
+    FLOORS,
+    agreement,
+    beside_paper,
+    constant,
+    learned,
+    paper_scores,
+    shown,
+)
 from lib.structext.names import LANGUAGES, TASKS
 from lib.structext.prompts import training_samples
-from lib.structext.published import FLOORS, agreement, beside_paper, paper_scores
 from lib.structext.samples import suite as generated
 from lib.structext.score import score
 from tests.structext.replied import ask, by_number, of_arms, right, wrong
