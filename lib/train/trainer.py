@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pandas as pd
 import torch
 from torch.utils.data import Sampler
 from tqdm import tqdm
@@ -189,18 +190,11 @@ def _check_base(model: PreTrainedModel, blocks: PackedBlocks) -> None:
 
 
 def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
-    names = {
-        "loss": "loss",
-        "eval_loss": "validation_loss",
-        "grad_norm": "gradient_norm",
-        "learning_rate": "learning_rate",
-    }
-    epochs: dict[int, dict[str, float]] = {}
-    for entry in log:
-        number = math.ceil(entry["epoch"] - 1e-6)  # an incomplete last epoch also has a row
-        row = epochs.setdefault(number, {"epoch": number})
-        row |= {ours: float(entry[theirs]) for theirs, ours in names.items() if theirs in entry}
-    return list(epochs.values())
+    names = {"eval_loss": "validation_loss", "grad_norm": "gradient_norm"}
+    table = pd.DataFrame(log).rename(columns=names)
+    table["epoch"] = (table.epoch - 1e-6).map(math.ceil)  # an incomplete last epoch has a row too
+    columns = ["epoch", "loss", "gradient_norm", "learning_rate", "validation_loss"]
+    return table.filter(columns).groupby("epoch", as_index=False).first().to_dict("records")
 
 
 class ScoreAfter(TrainerCallback):
