@@ -49,7 +49,7 @@ STAGES = {
     "04_infer": Stage("answers scores losses unanswered left_out cut", "runs", "endpoint_model"),
     "05_judge": Stage("verdicts", "runs", "judge"),
     "06_analyze": Stage(),
-    "00_structext": Stage("samples asked solved training_samples queries training"),
+    "00_structext": Stage("samples asked training_samples queries training"),
     "06_structext": Stage(),
     "00_filings": Stage("filings grids passages not_understood documents documents_rejected"),
     "06_tablequest": Stage("matches grades", calls="judge grader citer"),
@@ -71,28 +71,25 @@ class Artifact:
     kind: type[Record] | None = None  # of its rows; None: as its system says
 
 
-def _artifacts(
-    names: str, kind: type[Record] | None = None, path: str = "{name}.jsonl"
-) -> dict[str, Artifact]:
-    return {name: Artifact(path.replace("{name}", name), kind) for name in names.split()}
-
-
-_BY_ARM = "{name}/{arm}.jsonl"
+_ROWS: dict[type[Record] | None, str] = {  # kind of rows -> artifacts of one file
+    Document: "documents documents_public",
+    Rejected: "documents_rejected queries_rejected",
+    Fact: "facts",
+    Query: "queries",
+    Segment: "segments",
+    Normalized: "normalized",
+    Augmented: "augmented",
+    None: "samples asked training_samples questions ledger filings grids passages not_understood",
+}
 ARTIFACTS = {
-    **_artifacts("documents documents_public", Document),
-    **_artifacts("documents_rejected queries_rejected", Rejected),
-    **_artifacts("facts", Fact),
-    **_artifacts("queries", Query),
-    **_artifacts("segments", Segment),
-    **_artifacts("normalized", Normalized),
-    **_artifacts("augmented", Augmented),
-    **_artifacts("samples asked solved training_samples questions ledger"),
-    **_artifacts("filings grids passages not_understood"),
-    **_artifacts("training", Query, _BY_ARM),  # of arms that learn replies
-    **_artifacts("answers", Answer, _BY_ARM),
-    **_artifacts("scores", Score, _BY_ARM),
-    **_artifacts("retention", None, _BY_ARM),
-    **_artifacts("outcomes retained", None, "{name}/{seed}.csv.gz"),
+    name: Artifact(f"{name}.jsonl", kind) for kind, names in _ROWS.items() for name in names.split()
+} | {
+    "training": Artifact("training/{arm}.jsonl", Query),  # of arms that learn replies
+    "answers": Artifact("answers/{arm}.jsonl", Answer),
+    "scores": Artifact("scores/{arm}.jsonl", Score),
+    "retention": Artifact("retention/{arm}.jsonl"),
+    "outcomes": Artifact("outcomes/{seed}.csv.gz"),
+    "retained": Artifact("retained/{seed}.csv.gz"),
     "base": Artifact("models/base"),
     "exposures_base": Artifact("models/base-{seed}"),
     "model": Artifact("models/{arm}"),

@@ -9,7 +9,7 @@ from lib.analyze.metrics import bleu, exact_match, rouge_l_with_steps
 from lib.core.records import Answer, Query, Rejected
 from lib.infer.prompts import lengths_of, token_counts
 from lib.structext.prompts import REASONING, Prompted
-from lib.structext.solve import solved
+from lib.structext.solve import answers_of
 from lib.tasks.task import Final, Room, Rows, Shown, Task
 
 # v2: a response with less ROUGE-L scores 0; the official code loses rows, as an empty response
@@ -183,7 +183,7 @@ class StrucText(Task):
         A reply has the form that its prompt asks for, and is empty if the solver fails.
         """
         samples = {one.sample.id: one.sample for one in rows["asked"]}  # each is solved once
-        texts = {row.id: row.answer for row in solved(samples.values())}
+        texts = dict(zip(samples, answers_of(samples.values()), strict=True))
         return {one.query_id: as_reply(texts[one.sample.id], one.setting) for one in rows["asked"]}
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:

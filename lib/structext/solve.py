@@ -16,7 +16,6 @@ from xml.etree import ElementTree
 import pandas as pd
 import yaml
 
-from lib.core.records import Record
 from lib.core.store import BadInput
 from lib.structext.names import NO_BOLD, NO_IMAGE, Sample
 
@@ -33,14 +32,6 @@ _STEP = re.compile(  # one heading as named in the official wording or in one of
     rf"|\\(?P<command>{'|'.join(LEVELS)}) number (?P<rank>\d+)"  # \subsection number 2
 )
 Headings = list[tuple[int, int]]  # (level from 1, number of the line)
-
-
-class Solved(Record):
-    """An answer; if there is none, `answer` is empty and `error` says why."""
-
-    id: str
-    answer: str
-    error: str = ""
 
 
 class Asked:
@@ -73,13 +64,15 @@ def task_of(language: str, question: str) -> str:
     return f"{language}.{_understood(language, question)[0]}"
 
 
-def solved(rows: Iterable[Sample]) -> Iterator[Solved]:
-    """Yield one row per sample, in order; if it cannot be solved, its row has the reason."""
-    for row in rows:
+def answers_of(samples: Iterable[Sample]) -> list[str]:
+    """Return the answer to each sample, "" where its text does not answer the question."""
+    answers = []
+    for one in samples:
         try:
-            yield Solved(id=row.id, answer=solve(row.language, row.question, row.reference))
-        except BadInput as error:
-            yield Solved(id=row.id, answer="", error=str(error))
+            answers.append(solve(one.language, one.question, one.reference))
+        except BadInput:
+            answers.append("")
+    return answers
 
 
 def _understood(language: str, question: str) -> tuple[int, Callable, re.Match]:

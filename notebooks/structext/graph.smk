@@ -14,7 +14,7 @@ place = Path(study.given("00_structext").get("official") or "no published sample
 
 
 rule texts:
-    output: rows("samples", "asked", "queries", "solved", "training_samples"),
+    output: rows("samples", "asked", "queries", "training_samples"),
         of("training", tuned), records("00_structext")
     params: **stage("00_structext", content=contents(place))
     shell: RUN
