@@ -8,7 +8,6 @@ import logging
 import os
 import subprocess
 import sys
-import traceback
 from collections import deque
 from dataclasses import asdict
 from pathlib import Path
@@ -106,23 +105,9 @@ def run_processes(arguments: list[str]) -> None:
     torchrun(arguments)
 
 
-def run_process(path: Path) -> int:
-    """Train this process's part of a job; return 0, or 1 after printing why, for `launch`."""
-    import torch
-
+def run_process(path: Path) -> None:
+    """Train this process's part of the job at `path`."""
     die_with_parent()
-    try:
-        _fit(path.parent, json.loads(path.read_bytes()), os.environ["RANK"] == "0")
-    except Exception:  # any error: the notebook must show it
-        traceback.print_exc(file=sys.stdout)
-        return 1
-    finally:
-        if torch.distributed.is_initialized():
-            torch.distributed.destroy_process_group()
-    return 0
-
-
-def _fit(work: Path, job: dict, is_first: bool) -> None:
     import deepspeed  # takes seconds
     import torch
     from deepspeed.ops import __compatible_ops__  # this runs a compiler, so not in notebooks
@@ -133,6 +118,7 @@ def _fit(work: Path, job: dict, is_first: bool) -> None:
     from lib.train.corpus import PackedBlocks
     from lib.train.trainer import fit
 
+    job, is_first = json.loads(path.read_bytes()), os.environ["RANK"] == "0"
     if not is_first:
         set_verbosity_error()  # the first process shows warnings
     logging.getLogger("accelerate").setLevel(logging.ERROR)  # Trainer accumulates, not accelerate
@@ -146,16 +132,17 @@ def _fit(work: Path, job: dict, is_first: bool) -> None:
     deepspeed.init_distributed(auto_mpi_discovery=False, verbose=False)
     dtype = torch.bfloat16 if config.arithmetic() == "bf16" else torch.float32
     model = AutoModelForCausalLM.from_pretrained(job["source"], dtype=dtype)
-    history = fit(model, blocks, validation, config, work)
+    history = fit(model, blocks, validation, config, path.parent)
     if is_first:
-        write_json(work / HISTORY, asdict(history))
+        write_json(path.parent / HISTORY, asdict(history))
+    torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":
     if "RANK" not in os.environ:  # which torchrun sets for the processes that it starts
         run_processes(sys.argv[1:])
     else:
-        status = run_process(Path(sys.argv[1]).resolve())
+        run_process(Path(sys.argv[1]).resolve())
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(status)  # all is written; torch's threads can abort an interpreter that shuts down
+        os._exit(0)  # all is written; torch's threads can abort an interpreter that shuts down
