@@ -153,7 +153,7 @@ def ours(lab: Laboratory, watch: Stopwatch) -> None:
     )
     blocks = PackedBlocks(*part, tokens, tokens)
     with tempfile.TemporaryDirectory() as folder:
-        fit(lab.model, blocks, None, config, Path(folder), [Timed()])
+        fit(lab.model(), blocks, None, config, Path(folder), [Timed()])
 
 
 def casual(padding: str) -> Callable[[Laboratory, Stopwatch], None]:

@@ -12,14 +12,14 @@ VARIABLE = "STUDY_PARENT"  # the id of the process that its children must not ou
 _PR_SET_PDEATHSIG = 1
 
 
-def die_with_parent() -> None:
+def die_with_parent(variable: str = VARIABLE) -> None:
     """Ask the system to kill this process when its parent ends; exit now if it has.
 
-    The environment VARIABLE holds the parent's id. If it is not set (a shell started this
+    The environment `variable` holds the parent's id. If it is not set (a shell started this
     process), nothing happens. Outside Linux, only a parent that has
     already ended is noticed, but a notebook's kernel watches its parent by itself.
     """
-    parent = int(os.environ.get(VARIABLE) or 0)
+    parent = int(os.environ.get(variable) or 0)
     if not parent:
         return
     if sys.platform == "linux":
