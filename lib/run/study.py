@@ -265,8 +265,8 @@ def _interrupt(number: int, frame: object) -> None:
     # Of Ctrl-C, a terminal tells the stages too.
     import psutil
 
-    for other in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(other, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: paid calls are awaited
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.write(2, b"\ninterrupted; the same command resumes from here\n")
     for child in psutil.Process().children(recursive=True) if number == signal.SIGTERM else ():
         with suppress(ProcessLookupError, psutil.NoSuchProcess):

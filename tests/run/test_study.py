@@ -171,11 +171,17 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
     assert table(finished) == uninterrupted
 
 
+def kill_twice(process: int, sent: int) -> None:
+    os.kill(process, sent)
+    time.sleep(0.2)
+    os.kill(process, sent)
+
+
 @pytest.mark.parametrize(
     ("tell", "sent", "after"),
     [  # seconds: in a cell; while a kernel starts
         (os.killpg, signal.SIGINT, 3.0),
-        (os.kill, signal.SIGTERM, 3.0),
+        (kill_twice, signal.SIGTERM, 3.0),
         (os.killpg, signal.SIGINT, 0.9),
     ],
 )
