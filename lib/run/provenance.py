@@ -134,8 +134,8 @@ def forget_changed(records: list[Path]) -> None:
             _, study, *parts = Path(name).parts
             kept = shutil.move(path, data_path(study, "changed", now["sha256"][:8], *parts))
             rows = f" ({state['rows']} rows, then {now['rows']})" if "rows" in state else ""
-            tell(f"{name} was changed{rows} after {runs}; the change is in {shown(kept)}: to work")
-            tell(f"  with it, make copy STUDY={study} AS=name and put it there")
+            tell(f"{name} was changed{rows} after {runs}. To use it, make copy STUDY={study}")
+            tell(f"  AS=name, and put {shown(kept)} there")
         else:
             continue
         record.unlink(missing_ok=True)
