@@ -208,9 +208,6 @@ def _rating(text: str) -> int | None:
 
 def _rewrite(marked: str) -> str:
     text = _LABEL.sub("", marked.strip()).strip()
-    opens, closes = _marks(_OPEN, text)[:1], _marks(_CLOSE, text)[-1:]
-    if opens and closes and (opens[0][0], closes[0][1]) == (0, len(text)):  # a form in a form
-        text = _LABEL.sub("", text[opens[0][1] : closes[0][0]].strip()).strip()
     return "" if text == _PLACEHOLDER else text
 
 

@@ -33,7 +33,7 @@ TAGS = "text|question|hint|answer"
 # <S> and <SYS> in XML are split like chat turns and joined again: in capitals they are not turns.
 _ELEMENT = re.compile(rf"(?<=<){BREAK_MARK}(?=/?(?:S|SYS)>)")
 POOL = 24  # samples per task, depth and width from which demonstrations are drawn
-POOL_SEED = 1  # added to a study's seed: no demonstration has the structure of a tested text
+SEED = 42  # of tested texts; demonstrations and training use the next two
 OFFICIAL = "official"  # a suite of published samples, with the demonstrations in their files
 
 
@@ -64,7 +64,6 @@ def asked_in(
     shots: Sequence[int],
     *,
     mode: str = "corrected",
-    seed: int = 42,
     per_task: int = 0,
     official: str | Path = "",
 ) -> Iterator[list[Prompted]]:
@@ -86,19 +85,19 @@ def asked_in(
         if name == OFFICIAL:
             yield from _published(official, each, per_task)
             continue
-        samples, pool = suite(name, seed, mode, per_task), cache(_pool)
+        samples, pool = suite(name, SEED, mode, per_task), cache(_pool)
         cells = tuple(dict.fromkeys(one.cell[1:] for one in samples))
         for setting, n_shots in each:
             dials = {"few-shot": cells, "simple-few-shot": (SIMPLE,)}.get(setting, ())
-            others = pool(dials, mode, seed + POOL_SEED, name == "real-test")
-            yield prompts_for(samples, setting, n_shots, others, seed, name)
+            others = pool(dials, mode, name == "real-test")
+            yield prompts_for(samples, setting, n_shots, others, name)
 
 
-def _pool(dials: tuple, mode: str, seed: int, is_real: bool) -> list[Sample]:
+def _pool(dials: tuple, mode: str, is_real: bool) -> list[Sample]:
     return [
         sample
         for depth, width in dials
-        for sample in generate(mode, depth, width, POOL, seed, is_real)
+        for sample in generate(mode, depth, width, POOL, SEED + 1, is_real)
     ]
 
 
@@ -119,13 +118,13 @@ def _published(
 
 
 def training_samples(
-    tested: Iterable[Sample], *, mode: str = "corrected", seed: int = 42
+    tested: Iterable[Sample], *, mode: str = "corrected"
 ) -> tuple[list[Sample], int]:
     """Return v1's training split, less the samples whose text is in `tested`, and their number.
 
-    It is 9 of 11 texts of v1's halves, drawn with `seed` + 2: the same small text may come again.
+    It is 9 of 11 texts of v1's halves, drawn with another seed: the same small text may come again.
     """
-    drawn = [sample for name in V1 for sample in split(suite(name, seed + POOL_SEED + 1, mode))[0]]
+    drawn = [sample for name in V1 for sample in split(suite(name, SEED + 2, mode))[0]]
     texts = {sample.reference for sample in tested}
     kept = [sample for sample in drawn if sample.reference not in texts]
     return kept, len(drawn) - len(kept)
@@ -146,7 +145,6 @@ def prompts_for(
     setting: str,
     n_shots: int = 0,
     pool: Sequence[Sample] = (),
-    seed: int = 42,
     suite: str = "",
     *,
     own: Sequence[Sequence[Sample]] | None = None,
@@ -158,7 +156,7 @@ def prompts_for(
     """
     shown, escape = [()] * len(samples), cache(_defused)  # a demonstration is shown many times
     if n_shots:
-        shown = own or demonstrations_for(samples, pool, n_shots, seed, setting)
+        shown = own or demonstrations_for(samples, pool, n_shots, setting)
     return [
         Prompted(
             sample=sample,
@@ -176,10 +174,9 @@ def demonstrations_for(
     samples: Sequence[Sample],
     pool: Sequence[Sample],
     n_shots: int,
-    seed: int = 42,
     setting: str = "few-shot",
 ) -> list[tuple[Sample, ...]]:
-    """Return, for each sample in order, `n_shots` of `pool` with other texts, drawn by `seed`.
+    """Return, for each sample in order, `n_shots` of `pool` with other texts.
 
     A draw depends on the sample's id and its part of the pool alone, and a draw of more shots
     extends the draw of fewer. Raises ValueError if the pool has too few other texts.
@@ -198,7 +195,7 @@ def demonstrations_for(
                 f"texts in addition to that of {sample.id}, too few for {n_shots} "
                 "shots; generate a pool with more samples per task"
             )
-        Random(f"{seed} {sample.id}").shuffle(others)
+        Random(f"{SEED} {sample.id}").shuffle(others)
         chosen.append(tuple(others[:n_shots]))
     return chosen
 
