@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cache, cached_property, lru_cache
@@ -275,14 +276,14 @@ def _audited(
     rewrites: Sequence[tuple[Normalized | Augmented, str]],
 ) -> list[SegmentAudit]:
     by_id, nothing = {document.document_id: document for document in documents}, _Text("")
-    items = cache(lambda name: _short_items(by_id[name].text))
+    items = cache(lambda name: sorted(_short_items(by_id[name].text)))
     whole = cache(lambda name: _Text(f"{by_id[name].title}\n\n{by_id[name].text}"))
 
     @lru_cache(1)  # the texts of a segment follow each other
     def said_in(segment: Segment) -> _Text:
-        starts = range(segment.start, segment.end)
-        own = [text for start, text in items(segment.document_id) if start in starts]
-        return _Text(segment.text, own)
+        of_document = items(segment.document_id)
+        first, last = (bisect_left(of_document, (at,)) for at in (segment.start, segment.end))
+        return _Text(segment.text, [text for _, text in of_document[first:last]])
 
     rows = []
     for segment, (rewrite, near) in zip(segments, rewrites, strict=True):
