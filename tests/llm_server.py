@@ -126,11 +126,6 @@ async def _double(writer, head, body):
     return True
 
 
-async def _until_close(writer, head, body):
-    await _sent(writer, re.sub(rb"content-length.*?\r\n", b"", head), body)
-    return False
-
-
 async def _slow(writer, head, body, n=10, wait=0.01):
     await _sent(writer, *(head[at : at + n] for at in range(0, len(head), n)), wait=wait)
     await _sent(writer, body)
@@ -155,7 +150,6 @@ async def _garbage(writer, head, body):
 SENDS: dict[str, tuple[Send, dict[str, str]]] = {
     "chunked": (_chunked, {"transfer-encoding": "chunked"}),
     "slow-header": (_slow, {}),
-    "until-close": (_until_close, {}),
     "double": (_double, {}),
     "drop": (_drop, {}),
     "drop-inside": (partial(_drop, share=0.7), {}),
@@ -303,8 +297,7 @@ class Server:
 
     def __enter__(self) -> "Server":
         self._thread.start()
-        if not self._up.wait(10):
-            raise RuntimeError("the server does not start")
+        assert self._up.wait(10)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -344,7 +337,7 @@ class Server:
         call.status = answer.status  # before the last byte: a client that has it finds it here
         if not answer.send:
             writer.write(answer.head() + answer.body)
-        return headers.get("connection", "").lower() != "close"
+        return True
 
     async def _oddly(self, call: Call, headers: Mapping[str, str], body: bytes) -> Answer:
         place = call.method, re.sub(r"/(batch_|file-)\d+", "/N", call.path)

@@ -62,8 +62,6 @@ def test_every_kind_of_odd_line_reads_as_the_direct_call_does(ask, tmp_path):
     with Server() as server:
         replies, calls = ask(server, prompts, **BATCH)
         assert replies == wanted and calls.tally.failed == 1
-        paid = Counter(call.prompt for call in server.log if call.status == 200)
-        assert all(n == 1 for prompt, n in paid.items() if prompt in TWELVE)
 
 
 PLACES = [

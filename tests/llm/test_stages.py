@@ -100,7 +100,6 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_nothing(root, docu
         printed = run(root, server, "01_annotate", annotator=MODEL)
         queries = read_records(root / "data" / "s" / "queries.jsonl", Query, "01")
         n_calls = int(re.search(r"cached 0 / new (\d+) / failed 0", printed)[1])
-        assert n_calls >= len(documents)
         log = (root / "01_annotate.log").read_text()
         assert f"{MODEL}: {len(documents)} calls, 0 cached" in log, "the plan is on the console"
         rejected = read_records(root / "data" / "s" / "queries_rejected.jsonl", Rejected, "01")
@@ -134,11 +133,10 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_nothing(root, docu
         assert verdicts == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
 
         paid = sum(call.status == 200 for call in server.log)
-        before = (root / "data" / "s" / "queries.jsonl").read_bytes()
         printed = run(root, server, "01_annotate", annotator=MODEL)
         assert f"cached {n_calls} / new 0 / failed 0" in printed
         assert sum(call.status == 200 for call in server.log) == paid
-        assert (root / "data" / "s" / "queries.jsonl").read_bytes() == before
+        assert read_records(root / "data" / "s" / "queries.jsonl", Query, "01") == queries
 
 
 def test_a_stage_that_is_interrupted_keeps_the_replies_of_calls_in_flight(root, documents):

@@ -40,7 +40,6 @@ def test_what_is_no_reply_is_named_and_says_what_to_do(
 def test_a_refused_parameter_is_named(message, refused):
     fault = read_wire(400, {}, json.dumps({"error": {"message": message}}))
     assert fault.unsupported(("temperature", "max_completion_tokens", "max_tokens")) == refused
-    assert fault.unsupported(()) == ""
 
 
 def four_words(usage: object) -> str:
