@@ -54,7 +54,7 @@ _MARKS = "|".join(
 )
 _MARKUP = re.compile(  # link targets and HTML tags
     r"\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\]\[[^\]\n]*\]|"
-    r"</?[a-zA-Z][^>]*>"
+    r"</?[a-zA-Z][^<>]*>"
 )
 
 

@@ -22,14 +22,14 @@ _NEWLINE = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 # quote marks and list markers before the text of a block
-_PREFIX = re.compile(r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*")
-_ROW = re.compile(_PREFIX.pattern + r"[ \t]*\|?")
+_MARKERS = r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*"
+_PREFIX, _ROW = re.compile(_MARKERS), re.compile(_MARKERS + r"[ \t]*\|?")
 _PIPE = re.compile(r"(?<!\\)\|")
 _CODE = re.compile(r"(?<![\\`])(`{1,3})(?!`)[^`]*(?<!`)\1(?!`)")
 _DELIMITER = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t:-]*+)*+")
 # in a heading: {#limits} at its end, badges
 _NO_WORDS = re.compile(
-    r"(?<![ \t])[ \t]*+(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z|!\[[^]]*\]\([^()]*\)"
+    r"(?<![ \t])[ \t]*+(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z|!\[[^][]*\]\([^()]*\)"
 )
 
 # Dialects. [^1]: begins a footnote, whose further paragraphs are indented.
@@ -63,7 +63,8 @@ _STRUCK = re.compile(r"~~(?=\S)[^~\n]*~~|<(?:del|s|strike)\b(?=[\s>])", re.I)
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
 _TAG = re.compile(
-    r"<!--.*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>", re.S
+    r"<!--(?:(?!<!--).)*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>",
+    re.S,
 )
 _CLOSING = re.compile(r"</([a-z]\w*)")
 _ELEMENTS = frozenset(

@@ -26,9 +26,11 @@ from lib.documents.markdown import parse, untagged
 # unit: an amount; item: a short list item or table cell, kept or lost as a unit
 KINDS = ("number", "unit", "path", "version", "name", "item", "negation")
 _WORD_KINDS = {  # of a single word; any other is a name
-    "version": re.compile(r"v?\d+(?:\.\d+){2,}\S*|v\d+(?:\.\d+)*\S*", re.I),
-    "path": re.compile(r"\S*\w?[/\\]\w\S*|\S*[^\W\d]\S*\.[A-Za-z][A-Za-z0-9]{0,4}"),
-    "number": re.compile(r"\W*\d[\d.,:/%°–-]*[^\W\d_]{0,3}\W*"),
+    "version": re.compile(r"\A(?:v?\d+(?:\.\d+){2,}\S*|v\d+(?:\.\d+)*\S*)", re.I),
+    "path": re.compile(
+        r"\A(?:\S*\w?[/\\]\w\S*|(?:[\d\W](?<!\s))*[^\W\d]\S*\.[A-Za-z][A-Za-z0-9]{0,4})"
+    ),
+    "number": re.compile(r"\A\W*\d[\d.,:/%°–-]*[^\W\d_]{0,3}\W*"),
 }
 Facts = dict[str, list[str]]  # by kind
 _CHANGES = ("said", "lost", "moved", "written", "invented", "carried")
@@ -36,7 +38,7 @@ _CHANGES = ("said", "lost", "moved", "written", "invented", "carried")
 SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
 _WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")
 _UNSEEN = re.compile(
-    r"<!--.*?-->|\]\(#[^)\s]*\)|\]\[(?!\d+\])[^\]\n]*\]|^[ >]*\[[^\]\n]+\]:|"
+    r"<!--(?:(?!<!--).)*?-->|\]\(#[^()\s]*\)|\]\[(?!\d+\])[^\]\n]*\]|^[ >]*\[[^\]\n]+\]:|"
     r"^[ \t]*#{1,6}[ \t]",
     re.M | re.S,
 )
