@@ -1,16 +1,13 @@
-"""A passage as prompts show it; questions on it by a model in three rounds, checks and filter."""
+"""A passage as prompts show it; questions on it by a model in three rounds, and the filter."""
 
 import json
-import math
 import random
-import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain, pairwise
+from dataclasses import dataclass, field
+from itertools import chain, count, zip_longest
+from operator import itemgetter
 
-import jinja2
-from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lib.core.prompts import escape_prompt_markup, objects_in, prompt_template
@@ -19,7 +16,7 @@ from lib.core.store import BadReply
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from lib.tablequest.cells import POINTS, YEAR, Amount, amounts, words_of
+from lib.tablequest.checks import check_figures, computed, fault_of
 from lib.tablequest.records import (
     LEVELS,
     Block,
@@ -32,15 +29,6 @@ from lib.tablequest.records import (
     TableQuestion,
     Texts,
     by_id,
-    in_whole_units,
-)
-
-_JINJA = SandboxedEnvironment()
-_ARITHMETIC = re.compile(r"(?:[\w.()+/\s-]|\*(?!\*))+")
-_POINTS = re.compile(
-    r"\b(?:this|the|these|following) (?:table|passage|text|excerpt)s? (?:above|below)\b"
-    r"|\b(?:in|from|of|the following) (?:this |the )?(?:passage|excerpt|table)\b(?! of)",
-    re.I,
 )
 
 
@@ -94,128 +82,19 @@ def last_object(text: str, *keys: str) -> dict:
     return next(found, {})
 
 
-def evaluate(expression: str, values: Mapping[str, float]) -> float:
-    """Return the value of `expression` over named `values`.
-
-    It has numbers, these names, + - * / and brackets. Raises BadReply for anything else.
-    """
-    names = {*re.findall(r"[^\W\d]\w*", expression)}
-    if names - values.keys() or len(expression) > 300 or not _ARITHMETIC.fullmatch(expression):
-        raise BadReply(f"{expression[:300]!r} is not + - * / of numbers and {', '.join(values)}")
-    try:
-        return float(_JINJA.compile_expression(expression, undefined_to_none=False)(**values))
-    except (jinja2.TemplateError, TypeError, ArithmeticError, RecursionError) as error:
-        raise BadReply(f"the expression {expression!r} cannot be computed: {error}") from None
-
-
-def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[float, str, float]:
-    """Return value, unit and scale of `expression`, which `answer` gives rounded.
-
-    Raises BadReply if the answer has another value, unit or scale. An expression that does not
-    change with the size of its cells is a ratio or percentage, one in proportion has their unit.
-    """
-    kinds = {(cell.unit, cell.scale) for cell in cells.values()}
-    if len(kinds) > 1:
-        raise BadReply(f"the cells differ in unit or scale: {sorted(kinds)}")
-    ((unit, scale),) = kinds
-    value, twice = (
-        evaluate(expression, {name: factor * cell.value for name, cell in cells.items()})
-        for factor in (1, 2)
-    )
-    if not (found := amounts(answer)):
-        raise BadReply("the answer has no figure")
-    figure = found[0]
-    if math.isclose(twice, value, abs_tol=1e-12):
-        unit, scale = (figure.unit if figure.unit == "%" else ""), 1.0
-    elif not math.isclose(twice, 2 * value):
-        raise BadReply(f"the expression {expression!r} mixes amounts with plain numbers")
-    if figure.unit not in ("", unit.split("/")[0]):
-        raise BadReply(f"the answer is in {figure.unit}, its cells give {unit or 'no unit'}")
-    wanted = in_whole_units(value, scale)
-    if abs(figure.value - wanted) > figure.step / 2 + abs(wanted) / 10**9:
-        raise BadReply(
-            f"the answer says {figure.text}, but {expression} gives {value:,.6g} {unit}"
-            f" × {scale:,.0f}".removesuffix(" × 1")
-        )
-    is_points = unit == "%" and len(cells) > 1 and "point" in answer
-    return value, POINTS if is_points else unit, scale
-
-
-def fault_of(question: TableQuestion, grids: Mapping[str, Grid], company: str) -> str:
-    """Return why a question is not used, "" if nothing is wrong; `grids` are the passage's."""
-    asked, n_cells = words_of(question.question), len(question.cells)
-    if not words_of(company.split()[0]) <= asked:
-        return f"the question does not name {company}"
-    if not re.search(r"\b(?:19|20)\d\d\b", question.question):
-        return "the question names no year"
-    if pointing := _POINTS.search(question.question):
-        return f"the question points at what a reader may not have: {pointing[0]!r}"
-    for ref in question.cells.values():
-        label = grids[ref.grid_id].rows[ref.row]
-        if not words_of(label) & asked:
-            return f"the question does not name {label!r}"
-    if question.level == "hard":
-        ended = len(re.findall(r"[.!?](?=\s+[A-Z]|\s*$)", question.answer))
-        return f"the answer has {ended} sentences, not 1 or 2" if ended > 2 else ""
-    if (n_cells == 1) != (question.level == "easy"):
-        return f"a question that is {question.level} has {n_cells} cells"
-    named, given = (
-        {one.value for one in amounts(text)} for text in (question.question, question.answer)
-    )
-    return "the question contains its answer" if named & given else ""
-
-
-def check_figures(answer: str, steps: Sequence[str], cells: Mapping[str, Cell], named: str) -> None:
-    """Recompute each "expression = figure" in `steps` over `cells`, in whole units.
-
-    Raises BadReply for a wrong one, or for another figure that is neither a cell, a result, a
-    rounding of one, a year nor in the texts `named`.
-    """
-    values = {name: float(cell.exact) for name, cell in cells.items()}
-    results, rest = [*values.values()], [answer]
-    for step in steps:
-        *lefts, last = re.sub("[\u2010-\u2015\u2212]", "-", step).split("=")
-        for left, right in pairwise([*lefts, last]):
-            expression = _expression(left, values)
-            result, figures = evaluate(expression, values), amounts(right)
-            if not figures or not _agrees(figures[0], result):
-                raise BadReply(f"{expression.strip()} gives {result:,.6g}, unlike {step!r}")
-            results.append(result)
-            rest.append(left.removesuffix(expression))
-        rest.append(last)
-    free = {abs(one.value) for one in amounts(named)}
-    for figure in amounts("\n".join(rest)):
-        is_free = re.fullmatch(YEAR, figure.text) or abs(figure.value) in free
-        if not is_free and not any(_agrees(figure, n * one) for one in results for n in (1, -1)):
-            raise BadReply(f"{figure.text} is neither a cell nor the result of a step")
-
-
-def _expression(text: str, values: Mapping[str, float]) -> str:
-    # the longest end of `text` that is one; of numbers it has 100, days or counts only
-    name = rf"\b(?:{'|'.join(map(re.escape, values))})\b"
-    end = re.search(rf"(?:{name}|(?<![\w.])\d+\b(?!\.\d)|[-+*/()\s])*$", text[-300:])[0]
-    for word in re.finditer(r"\S+", end):
-        found = end[word.start() :]
-        with suppress(BadReply):
-            evaluate(found, values)
-            if re.search(name, found) and all(int(n) < 367 for n in re.findall(r"\b\d+", found)):
-                return found
-    raise BadReply(f"no expression over names stands before '=' in {text!r}")
-
-
-def _agrees(figure: Amount, value: float) -> bool:
-    return abs(float(figure.value) - value) <= float(figure.step) / 2 + abs(value) / 10**9
-
-
 CRITERIA = ("relevant", "reasonable", "valid")
 _TAGS = "passage|pair|question|answer|steps"
-_MAX_TOKENS = 1500  # per reply
+_ROWS = 4  # of a passage that one chat begins at
+_STARTS = 3  # rows per question that is missing: about a third give all levels
+_MAX_TOKENS = 8000  # per reply
 _MOST_BARREN = 8  # chats in a row without a question: more would waste money
+_MOST_USES = 3  # of a cell
 _ROUNDS = {
     "easy": prompt_template("tablequest/easy"),
     "hard": prompt_template("tablequest/hard"),
     "medium": prompt_template("tablequest/medium"),
 }
+_REPAIR = prompt_template("tablequest/repair")
 
 
 class _Lenient(BaseModel):
@@ -240,15 +119,15 @@ class _Pair(_Lenient):
 
 @dataclass
 class Chat:
-    """The rounds on one passage; the first question begins at a row of a table."""
+    """The rounds on one passage: each has a pair for each row at which a first one begins."""
 
-    chain_id: str
+    chat_id: str
     filing: Filing
     passage: Passage
     tables: Mapping[str, Grid]  # the passage's, by their names in the prompt: "T1", …
-    focus: tuple[str, str]  # table and row
+    rows: Mapping[str, tuple[str, str]]  # number -> table and row
     messages: tuple[tuple[str, str], ...] = ()
-    last: TableQuestion | None = None
+    last: dict[str, TableQuestion] = field(default_factory=dict)  # of the round before, by number
 
 
 def ask_by_model(
@@ -256,19 +135,35 @@ def ask_by_model(
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     """Return at most `per_level` questions per level, and what was left out and why.
 
-    A pair that fails a check ends its chat. More chats begin until each level is full, no row is
-    left or no chat gives a question. Raises Stopped as `complete` does.
+    A pair that fails a check twice ends its chain. More chats begin until each level is full, no
+    row is left or no chat gives a question. Raises Stopped as `complete` does.
     """
     waiting, kept, rejected, missing, barren = _chats(texts, seed), [], [], per_level, 0
+    chosen: list[TableQuestion] = []
     while waiting and missing > 0 and barren < _MOST_BARREN:
-        wave, waiting = waiting[:missing], waiting[missing:]
+        n_chats = -(-missing * _STARTS // _ROWS)
+        wave, waiting = waiting[:n_chats], waiting[n_chats:]
         written, failed = _rounds(wave, model, calls, kept)
         new, dropped = filtered(written, texts, model, calls)
         kept, rejected = kept + new, rejected + failed + dropped
         barren = 0 if new else barren + len(wave)
-        missing = per_level - min(sum(one.level == level for one in kept) for level in LEVELS)
-    of_level = ([one for one in kept if one.level == level][:per_level] for level in LEVELS)
-    return list(chain(*of_level)), rejected
+        chosen = _chosen(kept, per_level)
+        missing = per_level - min(sum(one.level == level for one in chosen) for level in LEVELS)
+    return chosen, rejected
+
+
+def _chosen(kept: Sequence[TableQuestion], per_level: int) -> list[TableQuestion]:
+    # filings in turn; a cell is used by at most _MOST_USES
+    chosen, uses = [], Counter()
+    for level in LEVELS:
+        turns, room = defaultdict(count), per_level
+        of_level = [one for one in kept if one.level == level]
+        for one in sorted(of_level, key=lambda one, turns=turns: next(turns[one.filing_id])):
+            cells = {*one.cells.values()}
+            if room and all(uses[cell] < _MOST_USES for cell in cells):
+                chosen, room = [*chosen, one], room - 1
+                uses.update(cells)
+    return chosen
 
 
 def filtered(
@@ -278,37 +173,46 @@ def filtered(
 
     A reply without a clear decision counts as a no. Raises Stopped as `complete` does.
     """
-    prompt = prompt_template("tablequest/filter")
+    prompt, groups = prompt_template("tablequest/filter"), defaultdict(list)
+    for one in questions:
+        groups[one.passage_id].append(one)
     requests = [
         Request.ask(
             prompt.render(
-                level=one.level,
                 **escape_slots(
-                    _TAGS,
-                    passage=serialized(texts.passages[one.passage_id], texts.grids, "markdown"),
-                    question=one.question,
-                    answer=one.answer,
-                    steps="\n".join(one.steps),
+                    _TAGS, passage=serialized(texts.passages[key], texts.grids, "markdown")
                 ),
+                questions=[
+                    {"level": one.level}
+                    | escape_slots(
+                        _TAGS,
+                        question=one.question,
+                        answer=one.answer,
+                        steps="\n".join(one.steps),
+                    )
+                    for one in group
+                ],
             ),
             max_tokens=_MAX_TOKENS,
         )
-        for one in questions
+        for key, group in groups.items()
     ]
-    kept, rejected = [], []
-    for one, reply in zip(questions, complete(requests, model, calls), strict=True):
-        if fault := _filter_fault(reply):
-            reason = f"{fault} ({model})"
-            rejected.append(
-                Rejected(document_id=one.filing_id, rejected_text=one.question, reason=reason)
-            )
-        else:
-            kept.append(one)
-    return kept, rejected
+    faults = {}
+    for group, reply in zip(groups.values(), complete(requests, model, calls), strict=True):
+        checks = _numbered(reply, "checks")
+        faults |= {
+            one.question_id: _filter_fault(reply, checks.get(str(number), {}))
+            for number, one in enumerate(group, 1)
+        }
+    rejected = [
+        _rejected(one.filing_id, one.question, f"{fault} ({model})")
+        for one in questions
+        if (fault := faults[one.question_id])
+    ]
+    return [one for one in questions if not faults[one.question_id]], rejected
 
 
-def _filter_fault(reply: Reply) -> str:
-    decided = {} if reply.reason else last_object(reply.text, *CRITERIA)
+def _filter_fault(reply: Reply, decided: Mapping) -> str:
     for name in CRITERIA:
         match decided.get(name):
             case {"ok": True}:
@@ -319,35 +223,67 @@ def _filter_fault(reply: Reply) -> str:
     return ""
 
 
+def _numbered(reply: Reply, name: str) -> dict[str, dict]:
+    # the objects of a reply's list, by their field "number"
+    listed = last_object(reply.text, name).get(name)
+    objects = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return {} if reply.reason else {str(one.get("number")): one for one in objects}
+
+
+def _rejected(filing_id: str, text: str, reason: str) -> Rejected:
+    return Rejected(document_id=filing_id, rejected_text=text, reason=reason)
+
+
 def _rounds(
     chats: Sequence[Chat], model: str, calls: Calls, before: Sequence[TableQuestion]
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     questions, rejected = [], []
     for level in LEVELS:
-        requests, going = [_request(chat, level) for chat in chats], []
-        replies = complete(requests, model, calls)
-        for chat, request, reply in zip(chats, requests, replies, strict=True):
-            try:
-                chat.last = read_pair(reply, level, chat, [*before, *questions])
-            except BadReply as error:  # ends the chat
-                item = reply.text or f"{chat.chain_id}-{level}"
-                rejected.append(
-                    Rejected(
-                        document_id=chat.filing.filing_id, reason=str(error), rejected_text=item
-                    )
-                )
-            else:
-                chat.messages = (*request.messages, ("assistant", reply.text))
-                questions.append(chat.last)
-                going.append(chat)
-        chats = going
+        asked = [(chat, _request(chat, level), [*(chat.last or chat.rows)]) for chat in chats]
+        for chat, request, _ in asked:
+            chat.messages, chat.last = request.messages, {}
+        for is_repair in (False, True):
+            replies, again = complete([one[1] for one in asked], model, calls), []
+            for (chat, request, numbers), reply in zip(asked, replies, strict=True):
+                others = [*before, *questions, *chain(*(one.last.values() for one in chats))]
+                found, faults = _read(reply, level, chat, numbers, others)
+                chat.last = dict(sorted((chat.last | found).items()))
+                rejected += faults.values()
+                chat.messages += () if is_repair else (("assistant", reply.text),)
+                if faults:
+                    repair = request.then(reply.text, _REPAIR.render(faults=faults))
+                    again.append((chat, repair, [*faults]))
+            asked = again
+        chats = [chat for chat in chats if chat.last]
+        in_turn = zip_longest(*(chat.last.values() for chat in chats))
+        questions += [one for turn in in_turn for one in turn if one]
     return questions, rejected
 
 
+def _read(
+    reply: Reply, level: Level, chat: Chat, numbers: Sequence[str], others: Sequence[TableQuestion]
+) -> tuple[dict[str, TableQuestion], dict[str, Rejected]]:
+    pairs, found, faults = _numbered(reply, "pairs"), {}, {}
+    for number in numbers:
+        pair = pairs.get(number, {})
+        try:
+            if not pair:
+                raise BadReply("the reply has no such pair")
+            known = [*others, *found.values()]
+            found[number] = read_pair(pair, level, chat, number, known)
+        except BadReply as error:
+            text, reason = json.dumps(pair, ensure_ascii=False), reply.reason or str(error)
+            faults[number] = _rejected(chat.filing.filing_id, text, reason)
+    return found, faults
+
+
 def _request(chat: Chat, level: Level) -> Request:
-    if pair := chat.last:
-        slots = escape_slots(_TAGS, question=pair.question, answer=pair.answer)
-        task = _ROUNDS[level].render(**slots)
+    if chat.last:
+        pairs = {
+            number: escape_slots(_TAGS, question=pair.question, answer=pair.answer).values()
+            for number, pair in chat.last.items()
+        }
+        task = _ROUNDS[level].render(pairs=pairs)
         return Request((*chat.messages, ("user", task)), _MAX_TOKENS)
     shown = serialized(
         chat.passage,
@@ -355,19 +291,20 @@ def _request(chat: Chat, level: Level) -> Request:
         "markdown",
         {grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()},
     )
-    table, row = chat.focus
-    slots = escape_slots(_TAGS, source=source_of(chat.filing), row=row, passage=shown)
-    return Request.ask(_ROUNDS[level].render(table=table, **slots), max_tokens=_MAX_TOKENS)
+    rows = {
+        number: (table, escape_prompt_markup(row, _TAGS))
+        for number, (table, row) in chat.rows.items()
+    }
+    slots = escape_slots(_TAGS, source=source_of(chat.filing), passage=shown)
+    return Request.ask(_ROUNDS[level].render(rows=rows, **slots), max_tokens=_MAX_TOKENS)
 
 
 def read_pair(
-    reply: Reply, level: Level, chat: Chat, others: Sequence[TableQuestion] = ()
+    written: dict, level: Level, chat: Chat, number: str, others: Sequence[TableQuestion] = ()
 ) -> TableQuestion:
-    """Return the question in `reply`. Raises BadReply if it has a fault, or `others` have it."""
-    if reply.reason:
-        raise BadReply(f"the reply is not a complete answer: {reply.reason}")
+    """Return the pair as a question. Raises BadReply if it has a fault, or `others` have it."""
     try:
-        pair = _Pair.model_validate(last_object(reply.text, "question"))
+        pair = _Pair.model_validate(written)
     except ValidationError as error:
         wrong = error.errors()[0]
         raise BadReply(f"the field {wrong['loc'][0]!r} is wrong: {wrong['msg']}") from None
@@ -376,23 +313,26 @@ def read_pair(
         raise BadReply("the cells are empty, or two have one name")
     own = by_id(chat.tables.values())
     cells: dict[str, Cell] = {name: own[ref.grid_id].cell(ref) for name, ref in refs.items()}
+    read = [
+        f"{name}: {own[ref.grid_id].label(ref)} = {cells[name].text}" for name, ref in refs.items()
+    ]
     expression, value, unit, scale = "", None, "", 1.0
     if level == "hard":
-        labels = [f"{named.row} {named.column}" for named in pair.cells]
-        check_figures(pair.answer, pair.steps, cells, " ".join([pair.question, *labels]))
+        check_figures(pair.answer, pair.steps, cells, " ".join([pair.question, *read]))
     else:
         expression = pair.expression or next(iter(refs))
         value, unit, scale = computed(expression, cells, pair.answer)
+    chain_id = f"{chat.chat_id}.{number}"
     question = TableQuestion(
-        question_id=f"{chat.chain_id}-{level}",
-        chain_id=chat.chain_id,
+        question_id=f"{chain_id}-{level}",
+        chain_id=chain_id,
         level=level,
         filing_id=chat.filing.filing_id,
         passage_id=chat.passage.passage_id,
         kind="extraction" if level == "easy" else pair.kind.lower() or level,
         question=" ".join(pair.question.split()),
         answer=" ".join(pair.answer.split()),
-        steps=tuple(pair.steps),
+        steps=(*read, *pair.steps),
         cells=refs,
         expression=expression,
         value=value,
@@ -430,11 +370,16 @@ def _chats(texts: Texts, seed: int) -> list[Chat]:
             (name, row)
             for name, grid in own.items()
             for row, cells in zip(grid.rows, grid.cells, strict=True)
-            if row.strip() and any(cell.value is not None for cell in cells)
+            if row.strip()
+            and grid.rows.count(row) == 1
+            and any(cell.value is not None for cell in cells)
         ]
         chance.shuffle(rows)
         filing = texts.filings[passage.filing_id]
-        for at, row in enumerate(rows):
-            chat = Chat(f"{passage.passage_id}-m{at}", filing, passage, own, row)
+        for at in range(0, len(rows), _ROWS):
+            numbered = {str(number): row for number, row in enumerate(rows[at : at + _ROWS], 1)}
+            chat = Chat(f"{passage.passage_id}-m{at}", filing, passage, own, numbered)
             chats.append((at, chance.random(), chat))
-    return [chat for *_, chat in sorted(chats, key=lambda one: one[:2])]  # passages in turn
+    turns = defaultdict(count)
+    in_turn = [chat for *_, chat in sorted(chats, key=itemgetter(0, 1))]  # passages, then filings
+    return sorted(in_turn, key=lambda chat: next(turns[chat.filing.filing_id]))

@@ -36,7 +36,7 @@ from lib.tablequest.answers import (
     word_scores,
 )
 from lib.tablequest.questions import escape_slots, last_object, serialized
-from lib.tablequest.records import LEVELS, Grid, Level, TableQuestion, Texts, by_id
+from lib.tablequest.records import LEVELS, Level, TableQuestion, Texts, by_id
 
 FAULTS = ("none", "empty", "misread number", "wrong calculation", "incomplete", "other")
 _TAGS = "passage|question|reference|answer|first|second"
@@ -324,25 +324,17 @@ def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
     return table.join(pd.crosstab([rows.level, rows.arm], rows.fault)).reset_index()
 
 
-def to_check(
-    questions: Sequence[TableQuestion], grids: Mapping[str, Grid], per_level: int, seed: int
-) -> list[Item]:
+def to_check(questions: Sequence[TableQuestion], per_level: int, seed: int) -> list[Item]:
     """Return at most `per_level` questions of each level as rows of the sheet TABLE_QUESTIONS.
 
-    The column "source" says where the answer is.
+    The column "source" says where the answer is, as the first steps do.
     """
     chance, items = random.Random(seed), []
     for level in LEVELS:
         pool = [one for one in questions if one.level == level]
         for one in chance.sample(pool, min(per_level, len(pool))):
-            lines = []
-            for ref in one.cells.values():
-                grid = grids[ref.grid_id]
-                labels = f"{grid.rows[ref.row]} | {grid.columns[ref.column]}"
-                lines.append(f"{grid.caption or grid.section}: {labels} = {grid.cell(ref).text}")
-            source, name = "\n".join([*lines, *one.steps]), one.question_id
             shown = {"structure": level, "question": one.question, "answer": one.answer}
-            shown["source"] = source
+            shown["source"], name = "\n".join(one.steps), one.question_id
             items.append(Item(name, name, "", level, "", one.passage_id, shown))
     return items
 

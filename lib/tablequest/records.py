@@ -53,6 +53,10 @@ class Grid(Record):
         """Return the cell at `ref`, whose `grid_id` must be this grid's."""
         return self.cells[ref.row][ref.column]
 
+    def label(self, ref: "CellRef") -> str:
+        """Return where `cell` is: the table's caption, its row and its column."""
+        return f"{self.caption or self.section}: {self.rows[ref.row]} | {self.columns[ref.column]}"
+
 
 class Block(Record):
     """A heading, paragraph or table. A table has its grid's id, and its Markdown as `text`."""

@@ -9,7 +9,6 @@ import pytest
 
 from lib.core.store import BadInput, BadReply
 from lib.llm.calls import Calls
-from lib.llm.request import Reply
 from lib.tablequest.answers import TASK
 from lib.tablequest.questions import Chat, ask_by_model, read_pair
 from lib.tablequest.records import LEVELS
@@ -20,6 +19,7 @@ from tests.tablequest.alm import DATA, FILING, PASSAGE, TABLES, TEXTS, cases
 
 PAIRS = rows(DATA / "tablequest" / "pairs.jsonl")
 YES = {name: {"reason": "Fine.", "ok": True} for name in ("relevant", "reasonable", "valid")}
+CHECKED = {"checks": [{"number": number, **YES} for number in (1, 2, 3)]}
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def good(messages: list[dict]) -> dict:
     """Return the pair that a good model writes in this round, or a filter's yes."""
     asked = "\n".join(one["content"] for one in messages if one["role"] == "user")
     found = re.findall(r"^Round (\d):", asked, re.M)
-    return PAIRS[int(max(found)) - 1] if found else YES
+    return {"pairs": [PAIRS[int(max(found)) - 1]]} if found else CHECKED
 
 
-def asked(calls, n_rows: int = 1):
+def asked(calls):
     first = TABLES[0]
-    cut = {"rows": first.rows[:n_rows], "cells": first.cells[:n_rows]}
+    cut = {"rows": first.rows[:1], "cells": first.cells[:1]}
     blocks = [one for one in PASSAGE.blocks if one.grid_id in ("", first.grid_id)]
     passage = PASSAGE.model_copy(update={"blocks": blocks})
     texts = TEXTS._replace(
@@ -75,7 +75,7 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
     assert rounds[2][:3] == rounds[1]
     assert PAIRS[0]["question"] in rounds[1][2]["content"] and "2.0%" in rounds[2][4]["content"]
     assert "ignore all rules" not in outside(rounds[0][0]["content"], ("passage",))
-    assert len(chats) == 6  # three rounds, and the filter on each
+    assert len(chats) == 4  # three rounds, and the filter on all
 
 
 def test_shipped_replies_are_about_the_filings_of_the_repository(calls, monkeypatch):
@@ -85,22 +85,28 @@ def test_shipped_replies_are_about_the_filings_of_the_repository(calls, monkeypa
         TASK.ask(texts, "shipped", calls)
 
 
-def test_a_fault_ends_a_chat_and_the_next_row_begins_another(calls, monkeypatch):
+@pytest.mark.parametrize(("last", "levels"), [("Round 2", [*LEVELS]), ("", ["easy"])])
+def test_a_pair_that_fails_a_check_is_asked_for_once_more(last, levels, calls, monkeypatch):
     def model(messages: list[dict]) -> dict:
-        return good(messages) | ({"answer": "3%"} if "Round 2" in str(messages) else {})
+        reply = good(messages)
+        if "Round 2" in str(messages) and "Round 3" not in str(messages):
+            is_wrong = last in messages[-1]["content"]
+            reply = {"pairs": [reply["pairs"][0] | ({"answer": "3%"} if is_wrong else {})]}
+        return reply
 
-    with chat(model, monkeypatch):
-        questions, rejected = asked(calls, 2)
-    assert [row.level for row in questions] == ["easy"]
+    with chat(model, monkeypatch) as chats:
+        questions, rejected = asked(calls)
     fault = "the answer says 3%, but (a - b) / b * 100 gives 2.02199 %"
-    assert [row.reason for row in rejected] == [fault, "the same is asked already"]
+    assert [row.level for row in questions] == levels
+    assert [row.reason for row in rejected] == [fault] * (1 if last else 2)
+    assert f"1. {fault}" in chats[2][-1]["content"]
 
 
 @pytest.mark.parametrize(
     ("decided", "kept", "reason"),
     [
-        (YES, 3, ""),
-        ({**YES, "valid": {"reason": "Off.", "ok": False}}, 0, "not valid: Off. (some-model)"),
+        ({}, 3, ""),
+        ({"valid": {"reason": "Off.", "ok": False}}, 0, "not valid: Off. (some-model)"),
         ({"relevant": True}, 0, "not relevant: the reply holds no decision (some-model)"),
     ],
 )
@@ -109,19 +115,20 @@ def test_the_filter_keeps_what_it_calls_good_and_says_why_not(
 ):
     def model(messages: list[dict]) -> dict:
         reply = good(messages)
-        return decided if reply is YES else reply
+        checks = [one | decided for one in reply.get("checks", [])]
+        return {"checks": checks} if checks else reply
 
     with chat(model, monkeypatch):
         questions, rejected = asked(calls)
     assert len(questions) == kept and {row.reason for row in rejected} == {reason} - {""}
 
 
-CHAT = Chat("c", FILING, PASSAGE, dict(zip(("T1", "T2", "T3"), TABLES, strict=True)), ("T1", ""))
+CHAT = Chat("c", FILING, PASSAGE, dict(zip(("T1", "T2", "T3"), TABLES, strict=True)), {})
 
 
 @cases("faults")
 def test_a_pair_that_cannot_be_used_has_a_reason(case):
     pair = PAIRS[LEVELS.index(case["level"])] | case["change"]
     with pytest.raises(BadReply) as error:
-        read_pair(Reply(json.dumps(pair)), case["level"], CHAT)
+        read_pair(pair, case["level"], CHAT, "1")
     assert case["reason"] in str(error.value)

@@ -6,13 +6,13 @@ from lib.core.store import save
 from tests.conftest import rows, run_cells, table
 from tests.played_model import played, within
 from tests.tablequest.alm import FILING, PASSAGE, TABLES
-from tests.tablequest.test_questions import PAIRS, YES
+from tests.tablequest.test_questions import CHECKED, PAIRS
 from tests.tablequest.test_ratings import CITED, PAPERS
 
 STUDY, MODEL = "main-path", "gpt-4o-mini"
 FILES = ("accuracy", "ratings", "words", "failures", "lengths", "grades", "check", "recall")
 REPLIES = {
-    "You check a question": YES,
+    "You check questions": CHECKED,
     "You compare two": {"better": "first"},
     "You grade one": {"words": "Fine.", "fault": "none", "grade": 3},
     "Below are a table": {"question": "Which F1?", "sentence": CITED},
@@ -24,7 +24,7 @@ def reply_to(prompt: str) -> str:
     """Reply to the last message by what it asks for."""
     for number, pair in enumerate(PAIRS, 1):
         if f"Round {number}:" in prompt:
-            return json.dumps(pair)
+            return json.dumps({"pairs": [pair]})
     found = (reply for start, reply in REPLIES.items() if prompt.startswith(start))
     reply = next(found, {})
     asked = {pair["question"].lower(): pair["answer"] for pair in PAIRS}
