@@ -264,7 +264,7 @@ def _read(
     reply: Reply, level: Level, chat: Chat, numbers: Sequence[str], others: Sequence[TableQuestion]
 ) -> tuple[dict[str, TableQuestion], dict[str, Rejected]]:
     pairs, found, faults = _numbered(reply, "pairs"), {}, {}
-    for number in numbers:
+    for number in [one for one in numbers if one in pairs] or numbers:  # one may be left out
         pair = pairs.get(number, {})
         try:
             if not pair:
