@@ -309,7 +309,7 @@ class TableQuest(Task):
                     f"{length:,} tokens and {room.reply:,} for the reply do not fit in "
                     f"{room.window:,}"
                 )
-                row = {"document_id": query.document_id, "item": query.query_id}
+                row = {"document_id": query.document_id, "rejected_text": query.query_id}
                 shown.too_long.append(Rejected(**row, reason=reason))
         return shown
 

@@ -12,7 +12,7 @@ from tests.conftest import rows
 from tests.growth import calls
 from tests.tablequest.alm import DATA, table
 
-REAL = [*REPOSITORY.glob("data/filings/*.gz"), *(DATA / "filings").glob("*.gz")]
+REAL = [*REPOSITORY.glob("data/filings/*.html.gz"), *(DATA / "filings").glob("*.gz")]
 NUMBERS = table("|2031|2030", "Sales|$10|$9", "Costs|(4)|(3)")
 HEADER = """<div style="display:none"><ix:header>
 <xbrli:context id="c31"><xbrli:startDate>2030-06-01</xbrli:startDate><xbrli:endDate>2031-05-31
