@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import math
 import re
 import time
@@ -71,6 +72,8 @@ class _Http(openai.DefaultAioHttpClient):
 
 def client(at: Endpoint) -> openai.AsyncOpenAI:
     """Return openai's client of an endpoint. It follows no redirect, so a key stays there."""
+    for name in ("openai", "httpx2", "httpcore2", "aiohttp"):
+        logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
     http = _Http(timeout=openai.Timeout(None, connect=30.0), follow_redirects=False)
     return openai.AsyncOpenAI(
         api_key=at.key, base_url=at.url, max_retries=MOST_TRIES, http_client=http

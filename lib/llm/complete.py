@@ -92,7 +92,7 @@ def _read(cache: Cache, request: Request, model: str, url: str) -> tuple[Reply, 
 def _wait_for(run: Any, waiting: Waiting) -> None:
     # In a thread, as a notebook has a loop already.
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(copy_context().run, lambda: asyncio.run(run.run(waiting)))
+        done = pool.submit(copy_context().run, lambda: asyncio.run(run.run(waiting), debug=False))
         try:
             done.result()
         except KeyboardInterrupt:  # calls in flight are waited for: they are paid for
