@@ -75,7 +75,7 @@ def run_notebook(notebook: Path, name: str, given: dict[str, object]) -> tuple[P
             os.replace(running, failed)
         raise
     finally:
-        written.unlink(missing_ok=True)
+        Path(os.environ.pop(WRITTEN)).unlink(missing_ok=True)
     os.replace(running, executed)
     if process.VARIABLE in os.environ:  # not by hand: the study's record is of its own run
         facts = {

@@ -152,6 +152,26 @@ def test_each_stage_has_an_executed_copy_without_an_error_and_a_page(root):
         assert len(page) > 10_000 and "These models are too small" in page, stage
 
 
+def test_records_hold_the_files_that_their_stages_wrote(root):
+    folder = root / "data" / "smoke" / "stages"
+    files = {}
+    for path in folder.glob("*.json"):
+        files |= json.loads(path.read_text())["files"]
+    there = {path for place in ("data", "figures") for path in (root / place).rglob("*.*")}
+    named = {str(path.relative_to(root)) for path in there if path.is_file()}
+    others = (
+        "/notebooks/",
+        "/stages/",
+        "/.cache/",
+        "/run.json",
+        "/.lock",
+        "/report.html",
+        "/index.html",
+    )
+    assert {name for name in named if not any(part in name for part in others)} == set(files)
+    assert files["data/smoke/answers/dapt.jsonl"]["rows"] == N_QUERIES["all"]
+
+
 def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_retention(root):
     data = root / "data" / "smoke"
     ledger = rows(data / "ledger.jsonl")
