@@ -46,12 +46,14 @@ workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 os.environ["STUDY_DISCLAIMER"] = study.disclaimer  # stands on every page
+os.environ["STUDY_LOOK"] = look = json.dumps(study.look)  # of tables and figures
 replies = contents(*study.replies)
 # Of a base that is a folder. What a laboratory made is in its record.
 folder = "" if study.kind == "exposures" or study.made_by else study.base_model
 weights = contents(*(path for root in {REPOSITORY, output_root()} if folder
                      for path in root.joinpath(folder).glob("*") if path.is_file()))
 data, figures = f"data/{study.name}", f"figures/{study.name}"
+LOOKED_AT = ("statistics", "ledger", "agreement", "exposures")  # made again if the look changes
 cores = study.threads or workflow.cores or 1  # of a stage that can use all; see the profile
 own_cores = cores if Path("/dev/nvidia0").exists() else 1  # of stages that run side by side
 # papermill with these parameters, then nbconvert, then the stage's record.
@@ -78,6 +80,8 @@ def stage(notebook, name="", of=study, content="", **more):
     is_run = notebook in of.stages
     path = notebook_path(notebook)
     task = (SYSTEMS[of.pipeline.task],) if "task" in parameters_of(path) else ()
+    if notebook[:2] == "06" or notebook in LOOKED_AT:
+        content += look
     return {"code": notebook_digest(path, more=task) if is_run else "", "content": content,
             "weights": weights if "base_model" in parameters_of(path) else "",
             "files": named if is_run else "",

@@ -12,6 +12,7 @@ from lib.analyze.stats import (
     holm,
     mean_of,
     over_units,
+    sign_flip_p,
     t_test,
 )
 from lib.core.arms import ALL, BASE, is_trained, sorted_arms, split_arm
@@ -30,7 +31,8 @@ _KNOWN_LOGLIK, _KNOWN_SHARE = -1.0, 0.25  # nats per token; of a document's ques
 
 
 def scored(queries: list[Query], scores: list[Score], clusters: dict[str, str]) -> pd.DataFrame:
-    """Return a row per score: arm, query_id, structure, cluster, and nats per token by WAYS."""
+    """Return a row per score: arm, query_id, structure, cluster, nats per token by WAYS, and
+    memorized: whether greedy decoding completes the record's words."""
     rows = pd.DataFrame(map(vars, scores), columns=[*Score.model_fields])
     numbers = rows.filter(regex="_(loglik|tokens)$").astype(float)
     structures = {query.query_id: query.structure for query in queries}
@@ -39,37 +41,26 @@ def scored(queries: list[Query], scores: list[Score], clusters: dict[str, str]) 
         cluster=rows.query_id.map(clusters),
         question=numbers.answer_loglik / numbers.answer_tokens,
         cloze=numbers.cloze_loglik / numbers.cloze_tokens,
-    )[["arm", "query_id", "structure", "cluster", *WAYS]]
+        memorized=rows.cloze_is_greedy.astype(float),
+    )[["arm", "query_id", "structure", "cluster", *WAYS, "memorized"]]
 
 
 def logliks_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return mean nats per token by arm and structure, and the gain over the base on the same
     answers; 95% intervals over clusters."""
-    before = rows[rows.arm == BASE].set_index("query_id")[[*WAYS]]
-    names, found = [f"{way}{end}" for way in WAYS for end in ("", "_gain")], []
+    before = rows[rows.arm == BASE].set_index("query_id")[[*WAYS]].reindex(rows.query_id)
+    gains = (rows[[*WAYS]] - before.to_numpy()).where(rows.arm != BASE)
+    rows, found = rows.join(gains.add_suffix("_gain")), []
     for arm in sorted_arms(rows.arm):
-        own = rows[rows.arm == arm].set_index("query_id")
-        gains = own[[*WAYS]] - before.reindex(own.index) * (np.nan if arm == BASE else 1)
-        own = own.join(gains.add_suffix("_gain"))
         for structure in (*STRUCTURES, ALL):
-            part = own[own.structure.eq(structure) | (structure == ALL)]
+            part = rows[rows.arm.eq(arm) & (rows.structure.eq(structure) | (structure == ALL))]
             cell = {"arm": arm, "structure": structure, "n": len(part)}
-            for name in names:
+            for name in [f"{way}{end}" for way in WAYS for end in ("", "_gain")]:
                 values = part[name].dropna()
                 low, high = cluster_interval(values, part.cluster[values.index])
                 cell |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
             found.append(cell)
     return pd.DataFrame(found)
-
-
-def curve_table(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the mean after the question by arm, structure and epoch, of rows with an epoch."""
-    if not parts:
-        return pd.DataFrame()
-    rows = pd.concat(parts)
-    rows = pd.concat([rows, rows.assign(structure=ALL)])
-    cells = rows.groupby(["arm", "structure", "epoch"], sort=False)[WAYS[0]]
-    return cells.agg(["mean", "size"]).rename(columns={"size": "n"}).reset_index()
 
 
 def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> pd.DataFrame:
@@ -212,17 +203,14 @@ def _retained(own: dict[tuple, bool], task: dict, before: dict[tuple, bool]) -> 
     cell["correct"] = sum(own[item] for item in items)
     if not before or not items:
         return cell
-    from statsmodels.stats.contingency_tables import mcnemar  # slow to import
-
     change = np.array([float(own[item]) - before[item] for item in items])
-    only_base, only_arm = int((change < 0).sum()), int((change > 0).sum())
     found = over_units(100 * change)
     return cell | {
-        "only_base": only_base,
-        "only_arm": only_arm,
+        "only_base": int((change < 0).sum()),
+        "only_arm": int((change > 0).sum()),
         "difference_points": 100 * change.mean(),
         "se_points": (found["sd"] or np.nan) / len(change) ** 0.5,
         "low_points": found["low"],
         "high_points": found["high"],
-        "p": mcnemar([[0, only_base], [only_arm, 0]], exact=True).pvalue,
+        "p": sign_flip_p(change),  # that of an exact McNemar test
     }

@@ -13,18 +13,21 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lib.analyze.latex import inches
 from lib.analyze.stats import ALPHA
 from lib.analyze.tables import DASH, as_csv, in_words, labelled
-from lib.core.arms import ALL, BASE
+from lib.core.arms import ALL, BASE, LOOK
 from lib.core.records import OUTCOMES, STRUCTURES
-from lib.core.store import replacing, require_known, result_path, write_text
+from lib.core.store import replacing, result_path, write_text
 
 Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots
 Values = Sequence[float] | pd.Series
 
-COLUMNS = {"single": 3.35, "double": 6.3}  # inches: 8.5 cm, and the text width of an A4 page
 STYLE = mpl.rc_params_from_file(Path(__file__).with_name("study.mplstyle"), False, False)
+STYLE.update({"figure.figsize": (inches[0], 3), "font.family": LOOK.get("font", "sans-serif")})
+_COLORS = {in_words(name): color for name, color in LOOK.get("colors", {}).items()}
 styled = mpl.rc_context(STYLE)  # decorates every function that draws
+NORM = "gradient norm"
 _PANEL = 1.5  # inches that a panel needs for its name and labels
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 _MARKERS = "os^DvPX<>"
@@ -33,12 +36,6 @@ _DARK = (
     "<style>@media (prefers-color-scheme: dark) {svg {filter: invert(.92) hue-rotate(180deg)}}"
     "</style><defs>"
 )
-
-
-def use_column(name: str) -> None:
-    """Draw the figures that follow as wide as one of COLUMNS. Raises ValueError for another."""
-    require_known("column", [name], COLUMNS)
-    STYLE["figure.figsize"] = COLUMNS[name], 3
 
 
 def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
@@ -110,9 +107,14 @@ def finish(figure: Figure, label: str = "") -> None:
         figure.legend(handles, labels, loc="outside upper center", ncols=across)
 
 
-def marker(index: int) -> dict:
-    """Return the colour and marker of the points of series `index`."""
-    return {"color": f"C{index}", "marker": _MARKERS[index % len(_MARKERS)]}
+def color(index: int, name: object) -> str:
+    """Return the colour that the study gives `name`, else that of series `index`."""
+    return _COLORS.get(in_words(name), f"C{index}")
+
+
+def marker(index: int, name: object = "") -> dict:
+    """Return the colour and marker of the points of series `index`, which shows `name`."""
+    return {"color": color(index, name), "marker": _MARKERS[index % len(_MARKERS)]}
 
 
 def offset(index: int, n: int, width: float = 0.8) -> float:
@@ -142,19 +144,14 @@ def forest(
     *,
     filled: bool | pd.Series = True,
     label: str | None = None,
-    line: dict | None = None,
     **look,
 ) -> None:
-    """Draw a series of estimates with their intervals, one per row; hollow if not `filled`.
-
-    `look` styles the markers, `line` the intervals.
-    """
-    intervals(axes, estimate, y, low, high, **line or {})
+    """Draw a series of estimates with their intervals, one per row; hollow if not `filled`."""
+    intervals(axes, estimate, y, low, high)
     look = {"linestyle": "", "markersize": 5, "zorder": 3, "mec": "black", "mew": 0.6} | look
     y, estimate, filled = np.array(y), np.array(estimate), np.full(len(y), filled, bool)
-    axes.plot(estimate[filled], y[filled], **look)
+    axes.plot(estimate[filled], y[filled], label=label, **look)
     axes.plot(estimate[~filled], y[~filled], mfc="white", **look)
-    axes.plot([], [], label=label, **look)
 
 
 def name_rows(axes: Axes, names: Iterable[str], *, zero: bool = False) -> None:
@@ -165,27 +162,6 @@ def name_rows(axes: Axes, names: Iterable[str], *, zero: bool = False) -> None:
     texts = [textwrap.fill(name, width) for name in names]
     axes.set_yticks(range(len(texts)), texts)
     axes.set_ylim(max(1, len(texts)) - 0.5, -0.5)
-
-
-def heat_map(axes: Axes, values: pd.DataFrame, texts: pd.DataFrame, *, top: float):
-    """Draw a heat map from 0 to `top` with text in every cell; return what a colour bar needs.
-
-    Cell (row, column) reaches from column to column + 1; a missing value keeps its text.
-    """
-    import seaborn
-
-    font = {"fontsize": 8, "linespacing": 0.95}
-    scale = {"cmap": "cividis", "vmin": 0, "vmax": top, "cbar": False}
-    seaborn.heatmap(values, annot=texts, fmt="", ax=axes, annot_kws=font, **scale)
-    for row, column in np.argwhere(values.isna().to_numpy()):
-        text = texts.iloc[row, column]
-        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", **font)
-    axes.tick_params(length=0, rotation=0)
-    return axes.collections[0]
-
-
-def _fill(index: int) -> dict:
-    return {"facecolor": f"C{index}", "hatch": _HATCHES[index % len(_HATCHES)]}
 
 
 @styled
@@ -205,7 +181,8 @@ def draw_bars(
             cells = part[part[by] == name].set_index("structure").reindex(present)
             height, low, high = (100 * cells[column] for column in (value, "low", "high"))
             x = places + offset(index, len(groups))
-            axes.bar(x, height, 0.92 * 0.8 / len(groups), label=in_words(name), **_fill(index))
+            look = {"facecolor": color(index, name), "hatch": _HATCHES[index % len(_HATCHES)]}
+            axes.bar(x, height, 0.92 * 0.8 / len(groups), label=in_words(name), **look)
             intervals(axes, x, height, low, high, upright=True)
             for place in x[height.isna()]:  # unknown, not 0
                 axes.text(place, 0, DASH, ha="center", va="bottom")
@@ -234,12 +211,11 @@ def draw_preferences(table4: pd.DataFrame) -> Drawn:
 @styled
 def draw_stacks(table: pd.DataFrame, label: str) -> Drawn:
     """Draw counts: a horizontal bar per row of `table`, a part of it per column."""
-    named, left = labelled(table), 0
-    figure, (axes,) = panels(1, 0.9 + 0.24 * len(named))
-    for index, column in enumerate(named):
-        axes.barh(range(len(named)), named[column], left=left, label=column, **_fill(index))
-        left = left + named[column].to_numpy()
-    name_rows(axes, map(in_words, named.index))
+    figure, (axes,) = panels(1, 0.9 + 0.24 * len(table))
+    colors = [*map(color, range(len(table.columns)), table)]
+    labelled(table).plot.barh(stacked=True, ax=axes, legend=False, width=0.8, color=colors)
+    name_rows(axes, map(in_words, table.index))
+    axes.set(ylabel="")
     finish(figure, label)
     return figure, table.reset_index()
 
@@ -267,7 +243,7 @@ def draw_forest(
             cells = part[part.series == group]
             y = [names.index(name) + offset(index, len(groups)) for name in cells[rows]]
             ends = (cells[column] for column in columns)
-            forest(axes, y, *ends, filled=cells.filled, label=group or None, **marker(index))
+            forest(axes, y, *ends, filled=cells.filled, label=group or None, **marker(index, group))
         name_rows(axes, names, zero=True)
         axes.locator_params(axis="x", nbins=int(2 * STYLE["figure.figsize"][0]))
     finish(figure, label)
@@ -298,30 +274,31 @@ def draw_retention(table3: pd.DataFrame) -> Drawn:
 
 
 @styled
-def draw_loglik_curve(table: pd.DataFrame) -> Drawn:
-    """Draw log-likelihood against epoch, a panel per arm and a line per structure."""
-    figure, parts = panels_of(table, "arm", 2.5, sharey=True)
+def draw_lines(
+    table: pd.DataFrame, x: str, y: str, by: str, *, panel: str, label: str = "", **shared: bool
+) -> Drawn:
+    """Draw column `y` against `x`, a line per value of column `by`, a panel per one of `panel`."""
+    import seaborn  # takes a second
+
+    names = [*map(in_words, table[by].unique())]
+    look = {"x": x, "y": y, "hue": by, "style": by, "markers": True, "markersize": 4}
+    look |= {"hue_order": names, "style_order": names, "errorbar": None}
+    figure, parts = panels_of(table, panel, 2.4, **shared)
     for axes, part in parts:
-        for index, name in enumerate(STRUCTURES):
-            line = part[part.structure == name]
-            axes.plot(line.epoch, line["mean"], ms=3.5, label=in_words(name), **marker(index))
-        axes.set(xlabel="Epoch")
+        colors = [*map(color, range(len(names)), names)]
+        seaborn.lineplot(labelled(part), ax=axes, palette=colors, **look)
+        axes.set(xlabel=x.capitalize(), ylabel="")
+        axes.get_legend().remove()
         axes.xaxis.get_major_locator().set_params(integer=True)
-    figure.axes[0].set(ylabel="Log-likelihood of the answer\n(nats per token)")
+    figure.axes[0].set(ylabel=label)
     finish(figure)
     return figure, table
 
 
-@styled
 def draw_training(epochs: pd.DataFrame) -> Drawn:
     """Draw training and validation loss (left) and gradient norm (right) against epoch."""
-    figure, (left, right) = panels(2, 2.3)
-    lines = epochs.set_index("epoch")
-    left.plot(lines.loss, "-oC0", label="training", ms=2.5)
-    if "validation_loss" in lines:
-        left.plot(lines.validation_loss, "--sC1", label="validation", ms=2.5)
-    right.plot(lines.gradient_norm, "-oC2", ms=2.5)
-    left.set(xlabel="Epoch", ylabel="Loss (nats per token)", ylim=(0, None))
-    right.set(xlabel="Epoch", ylabel="Gradient norm", ylim=(0, None))
-    finish(figure)
-    return figure, epochs
+    names = {"loss": "training", "validation_loss": "validation", "gradient_norm": NORM}
+    lines = epochs.rename(columns=names).filter(["epoch", *names.values()])
+    lines = lines.melt("epoch", var_name="text").dropna()
+    lines["panel"] = np.where(lines.text == NORM, NORM, "Loss (nats per token)")
+    return draw_lines(lines, "epoch", "value", "text", panel="panel")[0], epochs

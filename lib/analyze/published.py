@@ -17,7 +17,7 @@ from lib.analyze.tables import (
     table5,
     widened,
 )
-from lib.core.arms import ALL, BASE, arm_label, sorted_arms
+from lib.core.arms import ALL, BASE, arm_label
 from lib.core.records import OUTCOMES, Query
 from lib.core.store import BadInput, made_by
 from lib.judge.llm_judge import CRITERIA, Preference
@@ -82,7 +82,8 @@ def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
         column=table.criterion + ": " + table.outcome,
     )
     numbers = table["count"], table.n - table.unscored, table.low, table.high
-    return widened(named, ["pair", "structure"], "column", [*map(fraction, *numbers)])
+    keys = [key for key in ("pair", "structure", "source") if key in named]
+    return widened(named, keys, "column", [*map(fraction, *numbers)])
 
 
 def published_cells(table: int) -> pd.DataFrame:
@@ -147,16 +148,12 @@ def _stacked(paper: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `with_paper`: for each cell the paper's row, then this run's, a dash if missing."""
-    format_part = formatted_table4 if "outcome" in table else formatted_table
-    parts = table.groupby("source", sort=False)
-    both = [format_part(part.drop(columns="source")).assign(source=name) for name, part in parts]
-    both = pd.concat(both, ignore_index=True)
-    keys = [key for key in ("pair", "structure", "kind") if key in both]
-    others = [column for column in both if column not in ("source", *keys)]
-    others = sorted_arms(others) if "arm" in table else others
-    cell = both.groupby(keys, sort=False).ngroup()
-    both = both.iloc[cell.argsort(kind="stable")].reset_index(drop=True)
-    return both[[*keys, "source", *others]].fillna(DASH)
+    text = (formatted_table4 if "outcome" in table else formatted_table)(table).replace("", DASH)
+    keys = [key for key in ("pair", "structure", "kind") if key in text]
+    first = [*keys, "source"]
+    text = text[[*first, *(name for name in text if name not in first)]]
+    cell = text.groupby(keys, sort=False).ngroup()
+    return text.iloc[cell.argsort(kind="stable")].reset_index(drop=True)
 
 
 def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:

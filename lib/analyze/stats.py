@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit  # scipy.stats takes five times as long to import
+from scipy.special import ndtri, stdtr, stdtrit  # scipy.stats takes five times as long to import
 
 from lib.core.arms import ALL, BASE, sorted_arms, split_arm
 from lib.core.records import STRUCTURES, Fact, Query, prose
@@ -29,11 +29,12 @@ PAIRED = (
 
 def wilson(count: float, n: int) -> tuple[float, float]:
     """Return the Wilson 95% interval of count / n as fractions; NaN if n is 0."""
-    from statsmodels.stats.proportion import proportion_confint  # slow to import
+    return _ends(count / n, float(ndtri(1 - ALPHA / 2)) ** 2 / n) if n else (np.nan, np.nan)
 
-    if not n:
-        return np.nan, np.nan
-    share, ends = count / n, proportion_confint(count, n, method="wilson")
+
+def _ends(share: float, z2: float) -> tuple[float, float]:
+    middle, reach = share + z2 / 2, (z2 * max(0.0, share * (1 - share)) + z2**2 / 4) ** 0.5
+    ends = np.array([middle - reach, middle + reach]) / (1 + z2)
     low, high = np.clip(ends, (0, share), (share, 1))  # rounding may move an end past the share
     return float(low), float(high)
 
@@ -121,11 +122,7 @@ def share_interval(
     parts = [((rarer * each + alike) / (rarer + 1), freedom)]
     parts += [(variance / spread, degrees) for variance, degrees in others if spread > 1e-6]
     variance, freedom = satterthwaite(parts)
-    z2 = float(stdtrit(freedom, 1 - ALPHA / 2)) ** 2 * variance
-    middle, reach = mean + z2 / 2, (z2 * spread + z2**2 / 4) ** 0.5
-    ends = np.array([middle - reach, middle + reach]) / (1 + z2)
-    low, high = np.clip(ends, (0, mean), (mean, 1))
-    return float(low), float(high)
+    return _ends(mean, float(stdtrit(freedom, 1 - ALPHA / 2)) ** 2 * variance)
 
 
 def satterthwaite(parts: Iterable[tuple[float, float]]) -> tuple[float, float]:
@@ -169,14 +166,10 @@ def sign_flip_p(values: np.ndarray) -> float:
 
 def holm(p_values: pd.Series, *, count_unknown: bool = False) -> pd.Series:
     """Return Holm's p over the known ones, or over all with `count_unknown`; NaN stays NaN."""
-    from statsmodels.stats.multitest import multipletests  # slow to import
-
-    p_values = p_values.astype(float)
-    family = p_values.fillna(1.0) if count_unknown else p_values.dropna()
-    if family.empty:
-        return p_values
-    adjusted = pd.Series(multipletests(family, method="holm")[1], family.index)
-    return adjusted.reindex(p_values.index).where(p_values.notna())
+    known = p_values.astype(float).dropna().sort_values()
+    n = len(p_values if count_unknown else known)
+    adjusted = (known * np.arange(n, n - len(known), -1)).cummax().clip(upper=1)
+    return adjusted.reindex(p_values.index)
 
 
 def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[str, str]:

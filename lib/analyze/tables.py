@@ -5,16 +5,15 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from lib.analyze.latex import KEYS, latex
 from lib.analyze.stats import (
     LEAST_CLUSTERS,
     TOO_FEW,
     clusters_of,
-    paired,
     share_interval,
-    spread,
     wilson,
 )
-from lib.core.arms import ALL, COVERAGE, arm_label, is_trained, sorted_arms
+from lib.core.arms import ALL, COVERAGE, LOOK, arm_label, sorted_arms
 from lib.core.records import (
     STRUCTURES,
     Answer,
@@ -23,10 +22,11 @@ from lib.core.records import (
     Verdict,
     structure_label,
 )
-from lib.core.store import BadInput, made_by, package_file, require_known, result_path, write_text
+from lib.core.store import BadInput, made_by, require_known, result_path, write_text
 from lib.core.values import is_numeric
 
 KINDS = ("numeric", "non-numeric")
+_KEYS = ["arm", "query_id"]
 COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high", "unscored_share", "upper_bound"]
 FLAWS = ("empty", "refused", "filtered", "cut")  # of an endpoint's replies; counted if there is any
 TABLE1 = (
@@ -58,26 +58,29 @@ def joined(
 
     Clusters are `stats.clusters_of`. Raises BadInput unless every arm has one verdict per query.
     """
-    flaws = {(row.arm, row.query_id): row.incomplete_reason for row in answers}
     clusters = clusters_of(queries, facts)
-    known = {
-        query.query_id: (query.structure, KINDS[not is_numeric(query)], clusters[query.query_id])
-        for query in queries
-    }
-    cells = [
-        (row.arm, row.query_id, *known.get(row.query_id, [""] * 3), row.verdict, row.reason)
-        + (flaws.get((row.arm, row.query_id), ""),)
-        for row in verdicts
-    ]
-    columns = "arm query_id structure kind cluster verdict reason incomplete_reason".split()
-    rows = pd.DataFrame(cells, columns=columns)
+    known = pd.DataFrame(
+        [
+            (
+                query.query_id,
+                query.structure,
+                KINDS[not is_numeric(query)],
+                clusters[query.query_id],
+            )
+            for query in queries
+        ],
+        columns=["query_id", "structure", "kind", "cluster"],
+    )
+    rows = pd.DataFrame(map(vars, verdicts), columns=[*_KEYS, "verdict", "reason"])
+    flaws = pd.DataFrame(map(vars, answers), columns=[*_KEYS, "incomplete_reason"])
     for arm, judged in rows.groupby("arm", sort=False).query_id:
-        if sorted(judged) != sorted(known):
+        if sorted(judged) != sorted(known.query_id):
             raise BadInput(
                 f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
                 f"queries one to one: run {made_by('verdicts')} for this arm again"
             )
-    return rows
+    rows = rows.merge(known, on="query_id", how="left").merge(flaws, on=_KEYS, how="left")
+    return rows.fillna({"incomplete_reason": ""})
 
 
 def by_group(rows: pd.DataFrame, by: list[str], value: str, cluster: str) -> pd.DataFrame:
@@ -206,8 +209,7 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
         + "".join(f"; {n} {kind}" for kind in FLAWS if (n := getattr(row, kind, 0)))
         for row in table.itertuples()
     ]
-    names = ("judge", "coverage", "structure", "kind", "level", "form")
-    keys = [key for key in names if key in table]
+    keys = [key for key in KEYS if key in table]
     return widened(table, keys, "arm", texts)[[*keys, *sorted_arms(table.arm)]]
 
 
@@ -225,26 +227,6 @@ def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str])
     return table[keys].drop_duplicates(ignore_index=True).join(wide, on=keys)
 
 
-def verdict(rows: pd.DataFrame) -> str:
-    """What `joined` rows show: sentences, then a row per model, in Markdown (verdict.md.j2)."""
-    import jinja2
-
-    arms = [arm for arm in sorted_arms(rows.arm) if "@" not in arm]
-    found, cells = paired(rows), spread(rows).groupby("arm", sort=False)
-    is_apart = found.low_points.gt(0) | found.high_points.lt(0)  # gains are not tested
-    found["shown"] = found.differs.where(found.p.notna(), is_apart)
-    text = package_file("analyze/verdict.md.j2").read_text("utf-8")
-    return jinja2.Template(text).render(
-        name=in_words,
-        arms=[*filter(is_trained, arms)] or arms,
-        cells={arm: part.set_index("structure").to_dict("index") for arm, part in cells},
-        unscored=rows.verdict.eq("unscored").groupby(rows.arm).mean(),
-        found=found.to_dict("records"),
-        structures=STRUCTURES,
-        least=LEAST_CLUSTERS,
-    )
-
-
 def with_texts(
     rows: pd.DataFrame, queries: Iterable[Query], answers: Iterable[Answer]
 ) -> pd.DataFrame:
@@ -252,13 +234,11 @@ def with_texts(
 
     The texts come from documents and models: display them only where HTML is escaped.
     """
-    asked = {query.query_id: query for query in queries}
-    texts = {(answer.query_id, answer.arm): answer.answer for answer in answers}
-    known = [asked[name] for name in rows.query_id]
-    replies = [texts.get(key, "") for key in zip(rows.query_id, rows.arm, strict=True)]
-    references = {"reference answer": [one_line(query.answer) for query in known]}
-    questions = [query.question for query in known]
-    return rows.assign(question=questions, **references, answer=[*map(one_line, replies)])
+    asked = pd.DataFrame(map(vars, queries), columns=["query_id", "question", "answer"])
+    asked = asked.rename(columns={"answer": "reference answer"})
+    texts = pd.DataFrame(map(vars, answers), columns=[*_KEYS, "answer"])
+    table = rows.merge(asked, "left", "query_id").merge(texts, "left", _KEYS).fillna({"answer": ""})
+    return table.assign(**table[["reference answer", "answer"]].map(one_line))
 
 
 def estimate(
@@ -345,7 +325,8 @@ def in_words(name: object) -> object:
     if not isinstance(name, str):
         return name
     return " – ".join(
-        _TASKS.get(part) or arm_label(structure_label(part)) for part in name.split(" – ")
+        LOOK.get("labels", {}).get(part) or _TASKS.get(part) or arm_label(structure_label(part))
+        for part in name.split(" – ")
     )
 
 
@@ -387,7 +368,7 @@ def show(
     texts = {
         "csv": as_csv(numbers),
         "md": "".join(f"| {' | '.join(line)} |\n" for line in cells),
-        "tex": formatted.to_latex(index=False, escape=True).replace("–", "--"),
+        "tex": latex(study, name, labelled(numbers), formatted),
     }
     for ending, text in texts.items():
         write_text(result_path(study, f"{name}.{ending}"), text)

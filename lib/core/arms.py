@@ -1,6 +1,7 @@
 """Names of arms: their order, which are trained, on what corpus and with which seed (`dapt@2`)."""
 
 import json
+import os
 import re
 from collections.abc import Iterable
 
@@ -8,6 +9,8 @@ from lib.core.store import REPOSITORY, BadInput, artifact_path, require_known
 
 BASE = "base"  # the base model, untrained
 GIVEN = "given"  # mode of 04_infer for an arm whose answers are in a file: it is not trained
+# How tables and figures show a study (lib.run.config.StudyFile.look); {} outside of one.
+LOOK = json.loads(os.environ.get("STUDY_LOOK", "{}"))
 ARMS = (BASE, "dapt", "dapt-n")  # of a study that names none
 RAW, REWRITTEN, WORDINGS, QUESTIONS, REPLIES = CORPORA = (
     "raw",
@@ -34,6 +37,8 @@ _LABELS = {
     "dapt-q-general": "raw text, questions and general questions",
     "open": "base, open book",
     "retrieved": "base, three blocks by BM25",
+    "blind": "constant answers",
+    "constant": "constant answers",
 }
 EXPOSURE_ARMS = (RAW, "normalized", "rewritten-structures", "paraphrase-8")
 _REGIME = ("learning_rate", "public_text_share")  # what an exposure study can vary between runs
@@ -56,7 +61,8 @@ def arm_label(name: str) -> str:
     """Return what a person reads for an arm: "raw text, seed 2" for dapt@2, "raw text, open book"
     for open-dapt; others as they are."""
     arm, _, number = name.partition("@")
-    label = _LABELS.get(arm) or _LABELS.get(arm.removeprefix("open-"), arm)
+    labels = _LABELS | LOOK.get("labels", {})
+    label = labels.get(arm) or labels.get(arm.removeprefix("open-"), arm)
     is_open = arm.startswith("open-") and label != arm
     return label + ", open book" * is_open + (f", seed {number}" if number else "")
 
@@ -119,9 +125,9 @@ def require_one_base(study: str, arms: Iterable[str]) -> None:
 
 
 def sorted_arms(arms: Iterable[str]) -> list[str]:
-    """Sort arms as every table does (dapt, dapt@2, dapt-n, dapt-a, others); drop duplicates."""
+    """Sort arms as the study does, else base, dapt, dapt@2, dapt-n, others; drop duplicates."""
     known = {arm: split_arm(arm) for arm in arms}
-    kinds = [*ARMS, *_CORPUS_OF, *(kind for kind, _ in known.values())]
+    kinds = [*LOOK.get("arms", ()), *ARMS, *_CORPUS_OF, *(kind for kind, _ in known.values())]
     return sorted(known, key=lambda arm: (kinds.index(known[arm][0]), known[arm][1]))
 
 

@@ -140,7 +140,7 @@ PIPELINES: Mapping[str, Pipeline] = {
         graph="structext/graph.smk",
         arms=("base", "tuned"),
         trains="tuned",
-        report=("06_structext", "structext"),
+        report=("06_structext", "scores"),
     ),
     "tablequest": Pipeline(
         ("00_filings", "01_annotate", *MODEL, "06_tablequest"),
@@ -148,6 +148,6 @@ PIPELINES: Mapping[str, Pipeline] = {
         graph="tablequest/graph.smk",
         folder="FILINGS",
         endings=(".html", ".htm", ".html.gz", ".htm.gz"),
-        report=("06_tablequest", "tablequest"),
+        report=("06_tablequest", "tablequest_accuracy"),
     ),
 }

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import jinja2
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,10 +13,10 @@ from scipy.special import expit, xlog1py, xlogy
 
 from lib.analyze import plots
 from lib.analyze.stats import ALPHA, LEAST_FLIPS, holm, over_units
-from lib.analyze.tables import estimate, p_value
+from lib.analyze.tables import estimate, in_words, p_value
 from lib.core.arms import RAW
-from lib.core.records import STRUCTURES, prose, structure_label, structure_of
-from lib.core.store import made_by, require_path
+from lib.core.records import STRUCTURES, prose, structure_of
+from lib.core.store import made_by, package_file, require_path
 from lib.lab.records import ATTRIBUTES
 
 NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings"
@@ -217,24 +218,9 @@ def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.D
 def answer(table: pd.DataFrame) -> str:
     """Answer from `effects`: the two registered differences, and what the second supposes."""
     first, second = table[table.is_primary].sort_values("unit", ascending=False).itertuples()
-    if first.bases < 2:
-        return "One base, which shows how this is measured: see the replicates.\n"
-    shown = ["is" if row.p_holm <= ALPHA else "is not" for row in (first, second)]
-    if first.bases < LEAST_FLIPS:  # no pattern of signs is rare enough
-        shown = ["of so few bases cannot be"] * 2
-    ratio = [2**value for value in (second.mean, second.low, second.high)]
-    nats = estimate(first.mean, first.low, first.high, digits=3, sign="+")
-    end = estimate(first.last, first.last_low, first.last_high, digits=3, sign="+")
-    return (
-        f"Over {first.bases} bases, the log-likelihood of the answer differs by {nats} {NATS} "
-        f"between a fact in a named table row and the same fact in a sentence (mean over all "
-        f"numbers of exposures; after the last {end}). A difference {shown[0]} shown (exact "
-        f"sign flips, Holm p {p_value(first.p_holm)}). Equivalence within the margin is"
-        f"{'' if first.p_equivalent <= ALPHA else ' not'} shown. The row needs "
-        f"{estimate(*ratio, digits=2)} times the exposures to be {second.measure} as often; a "
-        f"difference {shown[1]} shown (Holm p {p_value(second.p_holm)}). This ratio is from "
-        "a curve that ends at 100%, so it supposes that every fact is answered in the end.\n"
-    )
+    values = {"first": first, "second": second, "alpha": ALPHA, "least": LEAST_FLIPS}
+    text = package_file("exposures/answer.md.j2").read_text("utf-8")
+    return jinja2.Template(text).render(values, estimate=estimate, p_value=p_value)
 
 
 def retained(runs: pd.DataFrame) -> pd.DataFrame:
@@ -301,7 +287,7 @@ def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         _draw_lines(axes, _trained(cells))
         tops = ceilings(part.assign(base=0)).set_index("structure").ceiling
         for index, name in enumerate(STRUCTURES):
-            axes.axhline(100 * tops[name], ls="--", lw=0.8, color=plots.marker(index)["color"])
+            axes.axhline(100 * tops[name], ls="--", lw=0.8, color=plots.color(index, name))
         axes.set(ylabel=f"{facts.capitalize()} facts answered (%)", ylim=(0, None))
         found.append(cells.assign(facts=facts, ceiling=100 * cells.structure.map(tops)))
     gains = gains_by_exposures(rows).query("contrast == 'paraphrase-8 - raw'")
@@ -317,10 +303,10 @@ def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 def _draw_lines(axes: Axes, cells: pd.DataFrame) -> None:
     for index, name in enumerate(STRUCTURES):
-        line, look = cells[cells.structure == name], plots.marker(index)
+        line, look = cells[cells.structure == name], plots.marker(index, name)
         ends = line.low.clip(0), line.high.clip(upper=100)
         axes.fill_between(line.exposures, *ends, color=look["color"], alpha=0.15, lw=0)
-        look |= {"markersize": 3.5, "label": structure_label(name)}
+        look |= {"markersize": 3.5, "label": in_words(name)}
         axes.plot(line.exposures, line.estimate, **look)
 
 
@@ -359,7 +345,7 @@ def _draw_ratios(axes: Axes, ratio: pd.DataFrame) -> None:
         cells = own.set_index(["measure", "is_named"]).reindex(names)
         y = np.arange(len(names)) + plots.offset(index - 1, len(STRUCTURES) - 1, 0.5)
         ends = (2 ** cells[column] for column in ("mean", "low", "high"))
-        plots.forest(axes, y, *ends, **plots.marker(index))
+        plots.forest(axes, y, *ends, **plots.marker(index, name))
     plots.name_rows(axes, [f"{measure}, {NAMING[is_named]}" for measure, is_named in names])
     axes.axvline(1, color="0.6", lw=0.8, zorder=0)
     axes.set_xscale("log", base=2)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import yaml
 from pydantic import (
@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from lib.core.arms import (
+    ALL,
     BASE,
     GIVEN,
     RAW,
@@ -32,7 +33,7 @@ from lib.core.arms import (
     is_trained,
     split_arm,
 )
-from lib.core.records import listed
+from lib.core.records import STRUCTURES, listed
 from lib.core.stages import CURVE, PIPELINES, STAGES, Pipeline
 from lib.core.store import (
     REPOSITORY,
@@ -152,12 +153,18 @@ class StudyFile(BaseModel):
     disclaimer: str = ""  # why its numbers mean little: printed, and the report's answer
     threads: NonNegativeInt = 0  # of a stage; 0: all cores, which slows down a tiny model
     extras: list[str] = []  # more notebooks
+    column: Literal["single", "double"] | Annotated[float, Field(gt=1, lt=20)] = "double"  # inches
+    font: Literal["sans-serif", "serif"] = "sans-serif"  # of figures
+    labels: dict[str, str] = {}  # what tables and figures call arms and structures
+    colors: dict[str, Annotated[str, Field(pattern="^#[0-9a-fA-F]{6}$")]] = {}  # of the same
 
     @model_validator(mode="after")
     def _check_stages(self) -> "StudyFile":
         legal = (*self.pipeline.stages, *self.pipeline.extras)
         require_known("notebooks:", self.notebooks, legal)
         require_known("extras:", self.extras, self.pipeline.extras)
+        for key in ("labels", "colors"):
+            require_known(f"{key}:", getattr(self, key), (*self.arms, *STRUCTURES, ALL))
         own = self.llm.get("stages", {})
         require_known("llm, stages:", own, legal)
         try:
@@ -174,6 +181,12 @@ class StudyFile(BaseModel):
     def pipeline(self) -> Pipeline:
         """Return what the study's kind implies."""
         return PIPELINES[self.kind]
+
+    @property
+    def look(self) -> dict[str, object]:
+        """How tables and figures show it (lib.core.arms.LOOK)."""
+        own = self.model_dump(include={"column", "font", "labels", "colors"})
+        return own | {"arms": [*self.arms]}
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -226,7 +239,7 @@ class Study(StudyFile):
         if isinstance(arms, list):
             arms = dict.fromkeys(map(str, arms))
         if isinstance(arms, dict):
-            order = dict.fromkeys((*pipeline.arms, *arms))
+            order = dict.fromkeys((pipeline.arms[0], *arms))  # the base first
             arms = {arm: arms[arm] or {} for arm in order if arm in arms}
         base = "" if keys["kind"] == "documents" else keys["name"]
         if not (base or keys.get("base_model")) and os.environ.get(BASE_VARIABLE) == LABORATORY:

@@ -7,6 +7,7 @@ is given into a cell of their own, the line only refuses those that the notebook
 """
 
 import ast
+import json
 import os
 from collections.abc import Mapping, MutableMapping
 from typing import Any
@@ -38,6 +39,7 @@ def use_study(stage: str, names: MutableMapping[str, Any]) -> None:
         tell(f"no file studies/{names['study']}.yaml: the values are those above")
         return
     study = load_study(names["study"], needs_folder=False)
+    os.environ["STUDY_LOOK"] = json.dumps(study.look)  # of the figures that follow
     given = study.given(stage, _run(study.arms_of(stage), names))
     if not study.folder:  # of the user's own documents, which `make study` is told
         given.pop("folder", None)

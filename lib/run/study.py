@@ -16,7 +16,7 @@ from typing import TextIO
 
 import yaml
 
-from lib.core.arms import BASE
+from lib.core.arms import BASE, LOOK
 from lib.core.process import be_parent, die_with_parent
 from lib.core.store import (
     REPOSITORY,
@@ -187,6 +187,7 @@ def run_study(study: str, documents: str = "", jobs: str = "all", profile: str =
             lost.unlink()
     for note in filter(None, _notes(own)):
         tell(f"{name}: {note}")
+    LOOK.update(own.look)
     be_parent()
     os.environ[FOLDER_VARIABLE] = str(REPOSITORY / own.folder) * bool(own.folder)
     if status := _run_graph(name, jobs, options, locks):
@@ -196,7 +197,8 @@ def run_study(study: str, documents: str = "", jobs: str = "all", profile: str =
             file=sys.stderr,
         )
         return status
-    tell(f"\nThe study {name} is complete.\n\n{ending(name, *own.pipeline.report)}")
+    report = ending(name, own.disclaimer, *own.pipeline.report)
+    tell(f"\nThe study {name} is complete.\n\n{report}")
     if rows := load(name, "documents_rejected") if own.folder else []:
         path = shown(data_path(name, "documents_rejected.jsonl"))
         tell(f"\nleft out of {own.folder}: {len(rows)}, with reasons in {path}")

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 from lib.analyze import tables
 from lib.analyze.metrics import rouge_l
-from lib.analyze.plots import draw_forest, heat_map, panels, styled
+from lib.analyze.plots import draw_forest, panels, styled
 from lib.analyze.stats import cluster_interval
-from lib.analyze.tables import by_group, estimate, number, percent
+from lib.analyze.tables import by_group, estimate, in_words, number, percent
 from lib.core.arms import ALL
 from lib.core.records import Answer, Rejected, Verdict
 from lib.core.store import figures_path, made_by, package_file, write_text
@@ -208,19 +208,15 @@ def show(study: str, name: str, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_answer(study: str, scores: pd.DataFrame, floors: pd.DataFrame) -> str:
-    """Write structext.md: each arm's score by suite, and its distance from the floor."""
-
-    def listed(table: pd.DataFrame, name: str) -> str:
-        rows = table.to_dict("records")
-        return "; ".join(f"{row['arm']} on {row['suite']} {_cell(row, name)}" for row in rows)
-
-    text = (
-        "Mean ROUGE-L (0 below 0.75) over all questions, % [95% over texts]: "
-        f"{listed(scores, 'rouge_score')}. Difference from {BLIND}, which reads nothing, on the "
-        f"same questions, points: {listed(floors, 'difference_points')}; only an interval above 0 "
-        "shows that an arm reads.\n"
-    )
-    write_text(figures_path(study, "structext.md"), text)
+    """Write report.md: each arm's score by suite, and its distance from constant answers."""
+    rows = scores.merge(floors, on=["suite", "arm"], suffixes=("", "_both"))
+    told = [
+        f"{in_words(row['arm'])} on {row['suite']}: ROUGE-L {_cell(row, 'rouge_score')} (% of "
+        f"{row['n']} questions), {_cell(row, 'difference_points')} points over constant answers."
+        for row in rows.to_dict("records")
+    ]
+    text = "\n".join([*told, "Only an interval above 0 points shows that a model reads.\n"])
+    write_text(figures_path(study, "report.md"), text)
     return text
 
 
@@ -377,6 +373,10 @@ def draw_heat(table: pd.DataFrame, arms: Sequence[str]) -> tuple[Figure, pd.Data
 
     The figure shows the suite with the most cells; a cell without questions asked has dashes.
     """
+    import seaborn  # takes a second
+
+    font = {"fontsize": 8, "linespacing": 0.95}
+    scale = {"cmap": "cividis", "vmin": 0, "vmax": 100, "cbar": False}
     cells = table.groupby("suite").size()
     plotted = table[(table.suite == cells[::-1].idxmax()) & table.arm.isin(arms)]
     figure, drawn = panels(len(arms), 0.9 + 0.5 * plotted.depth.nunique(), sharey=True, names=arms)
@@ -384,10 +384,15 @@ def draw_heat(table: pd.DataFrame, arms: Sequence[str]) -> tuple[Figure, pd.Data
         own = plotted[(plotted.arm == arm)].set_index(["depth", "width"])
         own = 100 * own[["rouge_score", "sd_tasks"]].where(own.left_out < own.n)
         texts = own.rouge_score.map(estimate) + "\nSD " + own.sd_tasks.map(estimate)
-        image = heat_map(axes, own.rouge_score.unstack(), texts.unstack().fillna("–"), top=100)
+        values, texts = own.rouge_score.unstack(), texts.unstack().fillna("–")
+        seaborn.heatmap(values, annot=texts, fmt="", ax=axes, annot_kws=font, **scale)
+        for row, column in np.argwhere(values.isna().to_numpy()):  # which seaborn leaves empty
+            text = texts.iloc[row, column]
+            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", **font)
+        axes.tick_params(length=0, rotation=0)
         axes.set(xlabel="Width", ylabel="Depth" if axes is drawn[0] else "")
     if arms:
-        figure.colorbar(image, ax=drawn, shrink=0.9, label=SCORE_LABEL)
+        figure.colorbar(drawn[0].collections[0], ax=drawn, shrink=0.9, label=SCORE_LABEL)
     return figure, plotted
 
 

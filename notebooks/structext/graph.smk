@@ -6,7 +6,7 @@ include: "../arms.smk"
 
 tuned = sorted({arm.split("@")[0] for arm in study.trained})
 done = [*labs, *(path for notebook in study.stages for path in records(notebook))]
-wanted = [f"{figures}/structext.md", *trained, *answers, *verdicts]
+wanted = [f"{figures}/report.md", *trained, *answers, *verdicts]
 
 
 # a missing file is reported by the notebook, which says what to give
@@ -23,6 +23,6 @@ rule texts:
 rule structext:
     input: rows("asked", "training_samples"),
         answers, verdicts
-    output: f"{figures}/structext.md", records("06_structext")
+    output: f"{figures}/report.md", records("06_structext")
     params: **stage("06_structext")
     shell: RUN

@@ -8,7 +8,7 @@ include: "../arms.smk"
 
 done = [*labs, *(path for notebook in study.stages  # only trained arms read rewritten text
                  if notebook != "02_normalize" or study.trained for path in records(notebook))]
-wanted = [f"{figures}/tablequest.md", *trained, *answers, *verdicts]
+wanted = [f"{figures}/report.md", *trained, *answers, *verdicts]
 reports = list_files(REPOSITORY / study.folder, study.pipeline.endings)[0] if study.folder else []
 
 
@@ -29,6 +29,6 @@ rule questions:
 
 rule tablequest:
     input: prompted, rows("queries"), answers, verdicts
-    output: f"{figures}/tablequest.md", records("06_tablequest")
+    output: f"{figures}/report.md", records("06_tablequest")
     params: **stage("06_tablequest")
     shell: RUN

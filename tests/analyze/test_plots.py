@@ -1,6 +1,10 @@
 """Figures draw what their tables have, no unknown interval, and files that repeat."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from base64 import b64decode
 
 import matplotlib as mpl
@@ -13,6 +17,8 @@ from lib.analyze.plots import (
     draw_bars,
     draw_paired,
     draw_preferences,
+    draw_stacks,
+    draw_training,
     finish,
     forest,
     marker,
@@ -21,11 +27,11 @@ from lib.analyze.plots import (
     save,
     show_figure,
     styled,
-    use_column,
 )
 from lib.analyze.published import paper_rows, paper_table4
 from lib.analyze.stats import paired
 from lib.analyze.tables import table2
+from lib.run.config import load_study
 from tests.analyze.test_stats import rows_of
 
 NAN = float("nan")
@@ -85,14 +91,47 @@ def test_a_shown_figure_is_an_image_with_its_alt_text(tmp_path, monkeypatch):
     assert 'alt="a &quot;b&quot; &lt;c&gt;"' in page
 
 
-def test_a_column_sets_the_width_of_the_figures_that_follow():
-    use_column("single")
-    try:
-        assert np.isclose(styled(panels)(1, 2)[0].get_figwidth(), 8.5 / 2.54, rtol=0.01)
-    finally:
-        use_column("double")
-    with pytest.raises(ValueError, match="choose among single, double"):
-        use_column("triple")
+LOOKED_AT = """
+from lib.analyze import latex, plots
+from lib.analyze.published import paper_rows
+from lib.analyze.tables import table2
+from lib.run.config import load_study
+table = table2(paper_rows())
+figure, _ = plots.draw_bars(table)
+(axes,) = figure.axes
+(inches,) = latex.inches
+print(figure.get_figwidth(), inches, plots.STYLE["font.family"], [*table.arm.unique()])
+print([text.get_text() for text in figure.legends[0].get_texts()])
+print(axes.patches[-1].get_facecolor(), axes.get_xticklabels()[2].get_text()[:6])
+"""
+
+
+def test_a_study_sets_width_font_names_colours_and_the_order_of_arms(study_file):
+    keys = "column: single\nfont: serif\narms: [base, dapt-n, dapt]\n"
+    names = "labels: {dapt: DAPT, tabular: Tables}\ncolors: {dapt: '#ff0000'}"
+    study_file(f"kind: lab\n{keys}{names}")
+    look = {"STUDY_LOOK": json.dumps(load_study("own").look)}
+    ran = [sys.executable, "-c", LOOKED_AT]
+    told = subprocess.run(ran, env={**os.environ, **look}, text=True, capture_output=True)
+    assert told.stdout.splitlines() == [
+        "3.35 3.35 ['serif'] ['base', 'dapt-n', 'dapt']",
+        "['base', 'rewritten text', 'DAPT']",
+        "(1.0, 0.0, 0.0, 1.0) Tables",
+    ], told.stderr
+
+
+def test_losses_are_lines_and_counts_stacks():
+    epochs = pd.DataFrame({"epoch": [1, 2], "loss": [2.5, 0.5], "gradient_norm": [1, 2]})
+    figure, plotted = draw_training(epochs.assign(validation_loss=[2.6, 2.9]))
+    left, right = figure.axes
+    assert left.get_yscale() == "linear" and [*left.lines[1].get_ydata()] == [2.6, 2.9]
+    assert texts(figure.legends[0].get_texts())[:2] == ["training", "validation"]
+    assert [*right.lines[0].get_ydata()] == [1, 2] and len(plotted) == 2
+    assert "validation" not in texts(draw_training(epochs)[0].legends[0].get_texts())
+    counts = pd.DataFrame({"kept": [1, 2], "refused": [3, 0]}, index=["natural", "tabular"])
+    (axes,) = draw_stacks(counts, "words")[0].axes
+    assert texts(axes.get_yticklabels()) == ["prose", "table"]
+    assert [bar.get_x() for bar in axes.patches] == [0, 0, 1, 2]
 
 
 def test_bars_are_the_tables_cells():

@@ -65,7 +65,7 @@ def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
     tested = {row["reference"] for row in rows(data / "samples.jsonl")}
     learned = {row["reference"] for row in rows(data / "training_samples.jsonl")}
     assert learned and not learned & tested
-    assert "solver" in (figures / "structext.md").read_text(encoding="utf-8")
+    assert "solver" in (figures / "report.md").read_text(encoding="utf-8")
 
 
 def test_a_models_verdicts_on_committed_answers_need_neither_key_nor_training(
@@ -116,7 +116,7 @@ def test_shipped_questions_have_three_levels_and_the_base_reads_what_fits(root):
     assert cut and all(len(row["context"]) < len(complete[row["query_id"]]) for row in cut)
     accuracy = pd.read_csv(figures / "tables" / "tablequest_accuracy.csv")
     assert accuracy[(accuracy.arm == "constant") & (accuracy.level == "easy")].accuracy.eq(0).all()
-    assert "constant" in (figures / "tablequest.md").read_text(encoding="utf-8")
+    assert "constant" in (figures / "report.md").read_text(encoding="utf-8")
     sheet = table(data / "labels" / "questions.csv")
     assert Counter(row["structure"] for row in sheet) == levels
 

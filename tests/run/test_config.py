@@ -94,7 +94,7 @@ def test_keys_of_a_study_become_parameters_of_its_notebooks(
 def test_each_seed_is_an_arm_with_the_next_number(study_file):
     study_file("kind: lab\nseeds: [42, 7, 8]\narms: {dapt-n: , dapt: , base: }")
     study = load_study("own")
-    assert study.runs == ["base", "dapt", "dapt@2", "dapt@3", "dapt-n", "dapt-n@2", "dapt-n@3"]
+    assert study.runs == ["base", "dapt-n", "dapt-n@2", "dapt-n@3", "dapt", "dapt@2", "dapt@3"]
     assert study.trained == study.runs[1:] == study.arms_of("03_train")
     assert study.given("statistics")["arms"] == study.given("06_analyze")["arms"] == study.runs
 

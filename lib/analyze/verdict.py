@@ -1,0 +1,56 @@
+"""What a study found: sentences, a row per model and the next steps, by verdict.md.j2."""
+
+import jinja2
+import pandas as pd
+
+from lib.analyze.logliks import TABLE3, read_retention, table3
+from lib.analyze.stats import LEAST_CLUSTERS, paired, spread
+from lib.analyze.tables import in_words
+from lib.core.arms import is_trained, sorted_arms
+from lib.core.records import STRUCTURES
+from lib.core.store import artifact_path, package_file, result_path
+
+
+def found_in(study: str) -> str:
+    """The `verdict` on a finished study, from its tables and its measures of retention."""
+    rows = pd.read_csv(result_path(study, "each.csv")).dropna(subset="verdict")
+    arms, ledger = rows.arm.unique(), result_path(study, "ledger.csv")
+    measured = [arm for arm in arms if artifact_path(study, "retention", arm=arm).exists()]
+    learned = pd.read_csv(ledger).query("structure == 'all'") if ledger.exists() else pd.DataFrame()
+    return verdict(rows, table3(read_retention(study, measured)), learned)
+
+
+def verdict(
+    rows: pd.DataFrame, kept: pd.DataFrame | None = None, learned: pd.DataFrame | None = None
+) -> str:
+    """Two to four sentences, a table with a row per model, and what to do next, in Markdown.
+
+    `rows` are those of tables.joined. `kept` of logliks.table3 and `learned` of ledger_table, for
+    all structures, are None in a study that still runs; then there is no advice.
+    """
+    arms = [arm for arm in sorted_arms(rows.arm) if "@" not in arm]
+    found, cells = paired(rows), spread(rows).groupby("arm", sort=False)
+    is_apart = found.low_points.gt(0) | found.high_points.lt(0)  # gains are not tested
+    found["shown"] = found.differs.where(found.p.notna(), is_apart)
+    shares = rows.assign(unscored=rows.verdict.eq("unscored")).reindex(
+        columns=["arm", "unscored", "memorized"]
+    )
+    lost = pd.DataFrame(columns=TABLE3) if kept is None else kept.dropna(subset="p")
+    lost = lost.sort_values("difference_points").groupby("arm").first()
+    text = package_file("analyze/verdict.md.j2").read_text("utf-8")
+    return jinja2.Template(text).render(
+        name=in_words,
+        arms=[*filter(is_trained, arms)] or arms,
+        cells={arm: part.set_index("structure").to_dict("index") for arm, part in cells},
+        shares=shares.groupby("arm").mean().to_dict("index"),
+        lost=lost.to_dict("index"),
+        learned={}
+        if learned is None
+        else dict(learned.filter(["trained arm", "share"]).to_numpy()),
+        found=found.to_dict("records"),
+        is_measured=kept is not None,
+        is_trained=any(map(is_trained, arms)),
+        structures=STRUCTURES,
+        clusters=rows.cluster.nunique(),
+        least=LEAST_CLUSTERS,
+    )

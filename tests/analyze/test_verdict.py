@@ -1,0 +1,109 @@
+"""The report's sentences, table and advice, on made tables of every kind of outcome."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from lib.analyze.logliks import TABLE3
+from lib.analyze.verdict import verdict
+
+STATES = {"1": "correct", "0": "incorrect", "-": "unscored"}
+
+CODES = re.compile(r"nan|natural|tabular|entity-list|dapt|lab_|\[–")
+NO, HALF, ALL, LOST = "0" * 20, "10" * 10, "1" * 20, "-" * 12 + "0" * 8
+LESS = {"dapt": (ALL, HALF, NO)}
+
+
+def made(n: int = 20, **arms: tuple[str, str, str]) -> pd.DataFrame:
+    """Rows of `joined`: by arm, the verdicts in prose, lists and tables, a document for each."""
+    cells = [
+        (arm.replace("_", "-").replace("At", "@"), f"{name}{place}", name, STATES[state], place)
+        for arm, parts in ({"base": (NO, NO, NO)} | arms).items()
+        for name, states in zip(("natural", "entity-list", "tabular"), parts, strict=True)
+        for place, state in enumerate(states[:n])
+    ]
+    rows = pd.DataFrame(cells, columns=["arm", "query_id", "structure", "verdict", "cluster"])
+    return rows.assign(memorized=[1.0 if arm == "dapt" else None for arm in rows.arm])
+
+
+def kept(points: float, p: float) -> pd.DataFrame:
+    row = {"arm": "dapt", "task": "lab_last_word", "n": 200, "difference_points": points, "p": p}
+    ends = {"low_points": points - 5, "high_points": points + 5, "p_holm": p}
+    return pd.DataFrame([row | ends, row | ends | {"difference_points": 1.0}], columns=TABLE3)
+
+
+NONE = kept(0, 1)[:0]
+LOSS, CHANCE = kept(-56, 0.001), kept(-2, 0.4)
+CASES = {
+    "null": (made(dapt=(NO,) * 3), NONE, ["Raw text: 0.0%", "of 60 questions", "as much as prose"]),
+    "less": (
+        made(**LESS),
+        NONE,
+        ["tables gain less than prose (-100.0 points", "was not measured"],
+    ),
+    "reversal": (
+        made(dapt=(NO, NO, "1" * 15 + NO)),
+        NONE,
+        ["tables gain more than prose", "one base"],
+    ),
+    "chance": (made(dapt=(HALF, HALF, "1" * 9 + NO)), NONE, ["points [", "]: not established"]),
+    "texts": (
+        made(dapt=(NO,) * 3, dapt_q=(ALL,) * 3, dapt_n=(HALF,) * 3),
+        NONE,
+        [
+            "rewritten text: 50.0%; raw text and questions: 100.0%",
+            "questions answers more than raw",
+        ],
+    ),
+    "unscored": (
+        made(dapt=(LOST,) * 3),
+        NONE,
+        ["60% of these answers are unscored, so up to 60.0% are right"],
+    ),
+    "few documents": (made(5, **LESS), NONE, ["too few documents to tell"]),
+    "loss": (made(**LESS), LOSS, ["lost with raw text: 56.0 points [51.0, 61.0] on “Last word”"]),
+    "no loss": (
+        made(**LESS),
+        CHANCE,
+        ["lost with raw text: 2.0 points [-3.0, 7.0]", "not established"],
+    ),
+    "no training": (made(), NONE, ["Base: 0.0%"]),
+    "seeds": (made(dapt=(NO,) * 3, dapt_At2=(ALL,) * 3), NONE, ["Raw text: 50.0%"]),
+}
+CASES["seeds"][0]["arm"] = CASES["seeds"][0]["arm"].replace("dapt-@2", "dapt@2")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_verdict_says_what_the_tables_have(case):
+    rows, retained, expected = CASES[case]
+    sentences = verdict(rows, retained).partition("\n\n")[0].splitlines()
+    text = " ".join(sentences)
+    assert all(part in text for part in expected), text
+    assert 1 <= len(sentences) <= 4 and not CODES.search(text), text
+    assert all(one.endswith(".") and one[0].isupper() for one in sentences), sentences
+    assert ("one base" in text) == (case in ("less", "reversal", "texts", "loss", "no loss")), text
+
+
+def test_what_is_not_yet_measured_is_not_spoken_of():
+    assert not re.search("measured|next|memorized", verdict(made(**LESS)))
+
+
+def test_one_row_an_arm_has_what_a_buyer_must_know():
+    rows, retained, _ = CASES["loss"]
+    learned = pd.DataFrame({"trained arm": ["dapt"], "share": [0.9]})
+    lines = verdict(rows, retained, learned).partition("\n\n")[2].splitlines()
+    table = {line.split(" | ")[0][2:]: line.strip("| ").split(" | ")[1:] for line in lines}
+    ends = ["50.0% [36.5, 63.5]", "0.0%", "100.0%", "-56.0 (Last word)", "90.0%"]
+    assert table["raw text"] == ["100.0%", "50.0%", "0.0%", *ends]
+    assert table["base"][-3:] == ["–", "–", "–"]
+
+
+def test_the_next_steps_follow_from_what_was_found():
+    first = {
+        name: verdict(*case[:2]).partition("next**\n\n")[2].splitlines()[0]
+        for name, case in CASES.items()
+    }
+    assert "`judge`" in first["unscored"] and "Add documents: 5" in first["few documents"]
+    assert "replay_share" in first["loss"] and "`dapt-q`" in first["null"]
+    assert "three seeds" in first["no loss"] and "another base" in first["seeds"]
