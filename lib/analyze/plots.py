@@ -27,7 +27,7 @@ STYLE = mpl.rc_params_from_file(Path(__file__).with_name("study.mplstyle"), Fals
 STYLE.update({"figure.figsize": (inches[0], 3), "font.family": LOOK.get("font", "sans-serif")})
 _COLORS = {in_words(name): color for name, color in LOOK.get("colors", {}).items()}
 styled = mpl.rc_context(STYLE)  # decorates every function that draws
-NORM = "gradient norm"
+NORM = "Gradient norm"
 _PANEL = 1.5  # inches that a panel needs for its name and labels
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 _MARKERS = "os^DvPX<>"
@@ -216,6 +216,7 @@ def draw_stacks(table: pd.DataFrame, label: str) -> Drawn:
     labelled(table).plot.barh(stacked=True, ax=axes, legend=False, width=0.8, color=colors)
     name_rows(axes, map(in_words, table.index))
     axes.set(ylabel="")
+    axes.xaxis.get_major_locator().set_params(integer=True)  # of counts
     finish(figure, label)
     return figure, table.reset_index()
 

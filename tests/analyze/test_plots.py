@@ -132,6 +132,7 @@ def test_losses_are_lines_and_counts_stacks():
     (axes,) = draw_stacks(counts, "words")[0].axes
     assert texts(axes.get_yticklabels()) == ["prose", "table"]
     assert [bar.get_x() for bar in axes.patches] == [0, 0, 1, 2]
+    assert all(tick == int(tick) for tick in axes.get_xticks())
 
 
 def test_bars_are_the_tables_cells():
