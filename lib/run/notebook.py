@@ -40,7 +40,7 @@ _ENVIRONMENT = {  # unless it says otherwise
     "GOMP_SPINCOUNT": "20000",  # longer spinning starves shared cores
     "PYTHONWARNINGS": "ignore:IProgress not found",  # bars are text
 }
-_BAR = re.compile(r"([^\r\n|]+?): +(\d\d?)%\|.*?<([\d:]+),")  # of tqdm
+_BAR = re.compile(r"(?<![^\r\n])([^\r\n|]+?): +(\d\d?)%\|.*?<([\d:]+),")  # of tqdm
 _CALLS = re.compile(r"^cached \d+ / new \d+ / failed \d+.*$", re.M)
 _BETWEEN = 30.0  # seconds
 _BEGUN, _STOPPED = Event(), Event()  # the kernel runs cells; a signal said to stop

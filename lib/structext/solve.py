@@ -27,7 +27,7 @@ OFFICIAL_NONE = {  # what the official files say instead of an empty list
     "figure": "No figure file is included in the file.",
 }
 _STEP = re.compile(  # one heading as named in the official wording or in one of our two
-    r"(?P<ordinal>\d+)(?:st|nd|rd|th) (?P<subs>(?:sub)*)section"  # 2th subsection
+    r"(?P<ordinal>(?<!\d)\d+)(?:st|nd|rd|th) (?P<subs>(?:sub)*)section"  # 2th subsection
     r"|heading number (?P<number>\d+) of level (?P<level>\d+)"
     rf"|\\(?P<command>{'|'.join(LEVELS)}) number (?P<rank>\d+)"  # \subsection number 2
 )

@@ -42,8 +42,8 @@ _DASH = re.compile(
 _DIGITS = r"(?:\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 # "$(24,690)", "(4 %)", "1,234 (1)", "5.0 years"; not "5 – 45 years", "12,34"
 _NUMBER = re.compile(
-    rf"(?P<open>\()?\s*(?P<sign>[{_MINUS}+~≈<>])?\s*(?P<coin>(?:US|CA?|Cdn|A|HK|R)?[$€£¥]|RMB|[A-Z]{{3}}"
-    rf"(?= ?\d))?\s*(?P<open2>\()?\s*(?P<sign2>[-\u2212])?(?P<digits>{_DIGITS})\s*(?P<unit>%)?\s*"
+    rf"(?P<open>\()?\s*+(?P<sign>[{_MINUS}+~≈<>])?\s*+(?P<coin>(?:US|CA?|Cdn|A|HK|R)?[$€£¥]|RMB|[A-Z]{{3}}"
+    rf"(?= ?\d))?\s*+(?P<open2>\()?\s*+(?P<sign2>[-\u2212])?(?P<digits>{_DIGITS})\s*(?P<unit>%)?\s*"
     r"(?P<close>\))?\s*(?P<unit2>%\)?|[×x]|basis points|bps|pts\.?|percent|years?|yrs?|months?|"
     rf"days?|hours?|shares?|thousand|million|billion|€)?(?:\s*{MARK})*",
     re.I,

@@ -131,8 +131,8 @@ _PER_SHARE = (
 )
 _ASIDE = re.compile(  # figures that a label says beside its own
     r"\([^()]*\$\s?\d[^()]*\)|[$€£]\s?\d*\.?\d+ (?:stated |par )?(?:value )?(?:per [\w -]*?"
-    r"(?:share|stock))?|\d[\d.]*\s?%|\bpar value\b|\bused (?:in|for|to)\b.*|"
-    r"\b\d[\d,.]* (?:[\w-]+ ){0,3}shares\b",
+    r"(?:share|stock))?|(?<!\d)(?<!\d\.)\d[\d.]*\s?%|\bpar value\b|\bused (?:in|for|to)\b.*|"
+    r"\b(?<!\d[,.])\d[\d,.]* (?:[\w-]+ ){0,3}shares\b",
     re.I,
 )
 _MONEY = (
@@ -158,7 +158,7 @@ _MEANINGS = {
         r".* term)(?: \(?years\)?)?$",
         "%": r"%|\bpercent(?:age)?s?\b(?! points?)|\brates?$|\brate (?:of|on)\b|\bvolatility\b|"
         r"\byields?$|\bmargin$|^(?:effective|statutory)\b.*\brate",
-        "": rf"^.*(?:{_MONEY}).*\n",
+        "": rf"^(?=.*\n).*(?:{_MONEY})",
         # numbers of shares, or the money for them
         "done": rf"^(?:[\w,-]+ ){{0,3}}(?:{_AWARDS}|restricted stock) (?:\w+ ){{0,2}}(?:"
         rf"(?:re)?purchased|granted|outstanding|available|exercis|vested|reserved|issued|forfeited)|{_AWARDS}$|^units$",
