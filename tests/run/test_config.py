@@ -213,7 +213,7 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     )
     ran = house.run("mine", "--documents", str(folder), "--jobs", "2")
     assert ran.returncode == 0, ran.stdout
-    assert f"left out of {folder}: 1," in ran.stdout
+    assert f"left out of own/{name}: 1," in ran.stdout
     rejected = (house.root / "data" / "mine" / "documents_rejected.jsonl").read_text()
     assert "bad.md" in rejected and "empty" in rejected
     assert "report:       figures/mine/report.html" in ran.stdout

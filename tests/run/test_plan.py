@@ -102,7 +102,7 @@ def test_a_study_of_documents_without_a_base_stops_after_the_look(
 
 
 @pytest.fixture
-def place(tmp_path, study_file):
+def place(tmp_path, study_file, monkeypatch):
     """A repository with the paper's study, whose base is an untrained Llama of 8B parameters."""
     LlamaConfig(
         vocab_size=128256,
@@ -115,6 +115,7 @@ def place(tmp_path, study_file):
     text = (REPOSITORY / "studies" / "paper.yaml").read_text(encoding="utf-8")
     study_file(text.replace("meta-llama/Llama-3.1-8B", str(tmp_path / "8b")), "paper")
     shutil.copytree(REPOSITORY / "data" / "technical", tmp_path / "files")
+    monkeypatch.setattr(plan, "REPOSITORY", tmp_path)  # as study_file does for config
     return tmp_path
 
 
