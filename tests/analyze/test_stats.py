@@ -118,7 +118,7 @@ def test_a_hypothesis_without_a_p_may_count_in_the_family():
 
 
 def test_a_cluster_is_the_product_in_all_its_documents_else_the_document():
-    known = {"attribute": "port", "value": ["1"], "structure": "natural", "public": False}
+    known = {"attribute": "port", "value": ["1"], "structure": "natural", "in_pretraining": False}
     places = "Pump d1 0 5", "Pump d2 0 5", "Valve d2 6 9", "Fan d4 0 5"
     facts = [
         Fact(fact_id=one, entity=entity, document_id=of, start=int(start), end=int(end), **known)

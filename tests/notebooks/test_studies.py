@@ -109,7 +109,7 @@ def test_shipped_questions_have_three_levels_and_the_base_reads_what_fits(root):
     levels = Counter(row["level"] for row in rows(data / "questions.jsonl"))
     assert levels == {"easy": 4, "medium": 4, "hard": 4}
     rejected = [row["reason"] for row in rows(data / "queries_rejected.jsonl")]
-    assert len(rejected) == 2 and rejected[0].startswith("not reasonable")
+    assert len(rejected) == 4 and rejected[0].startswith("not reasonable")
     complete = {row["query_id"]: row["context"] for row in rows(data / "queries.jsonl")}
     assert len(complete) == 2 * 12
     cut = rows(data / "truncated_prompts" / "base.jsonl")
