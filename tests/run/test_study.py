@@ -180,8 +180,8 @@ def kill_twice(process: int, sent: int) -> None:
 @pytest.mark.parametrize(
     ("tell", "sent", "after"),
     [  # seconds: in a cell; while a kernel starts
-        (os.killpg, signal.SIGINT, 3.0),
-        (kill_twice, signal.SIGTERM, 3.0),
+        (os.killpg, signal.SIGINT, 8.0),
+        (kill_twice, signal.SIGTERM, 8.0),
         (os.killpg, signal.SIGINT, 0.9),
     ],
 )
