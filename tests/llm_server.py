@@ -35,6 +35,7 @@ class Call:
     prompt: str = ""
     model: str = ""
     stop: list[str] | None = None
+    temperature: float = 0.0
     fault: str = ""
     status: int = 0
 
@@ -371,6 +372,7 @@ class Server:
             return self.batches.route(call, body)
         asked = json.loads(body)
         call.prompt, call.model, call.stop = prompt_of(asked), asked["model"], asked.get("stop")
+        call.temperature = asked["temperature"]
         await asyncio.sleep(self.latency)
         return self._reply(call, asked, key=key, host=headers.get("host", ""))
 

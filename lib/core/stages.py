@@ -52,7 +52,7 @@ STAGES = {
     "00_structext": Stage("samples asked training_samples queries training"),
     "06_structext": Stage(),
     "00_filings": Stage("filings grids passages not_understood documents documents_rejected"),
-    "06_tablequest": Stage("matches grades", calls="judge grader citer"),
+    "06_tablequest": Stage("matches grades", calls="judge rater grader"),
     "retention": Stage("retention", per="arms"),
     "pairs": Stage("preferences", "pairs", "judge"),
     "statistics": Stage(),

@@ -1,11 +1,11 @@
-"""Greedy answers of a local model (paper, 4.3), the same in any batches; its own KV cache."""
+"""Answers of a local model: greedy (paper, 4.3), the same in any batches, or drawn; KV cache."""
 
 import hashlib
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 
 import torch
@@ -109,7 +109,9 @@ def _answer_batch(
         stops = ends = ()
     prompts = encoded(tokenizer, batch)
     budgets = list(map(config.budget, batch))
-    written = generate_greedy(model, tokenizer, prompts, budgets, (*stops, *ends))
+    asked = model, tokenizer, prompts, budgets, (*stops, *ends)
+    is_drawn = config.temperature > 0 or config.num_beams > 1
+    written = _generate_drawn(*asked, config) if is_drawn else generate_greedy(*asked)
     texts = tokenizer.batch_decode([row.tokens for row in written], skip_special_tokens=True)
     return [
         Answer(
@@ -170,10 +172,7 @@ def generate_greedy(
     input_ids, mask = batch["input_ids"].to(model.device), batch["attention_mask"].to(model.device)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)  # (B, T)
     states = kv_cache(model.config)
-    # Instruct models end a turn with their own token, which only the generation settings name.
-    eos = model.generation_config.eos_token_id
-    ends = {tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos])}
-    written = [Continuation() for _ in prompts]
+    ends, written = _end_tokens(model, tokenizer), [Continuation() for _ in prompts]
 
     def goes_on(row: int, token: int) -> bool:
         if token in ends:
@@ -209,6 +208,43 @@ def generate_greedy(
         # 4) The new tokens are the next input; everything before them is in the cache.
         input_ids, positions = tokens[:, None], positions[:, -1:] + 1
         mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
+    return written
+
+
+def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> set[int]:
+    # Instruct models end a turn with their own token, which only the generation settings name.
+    eos = model.generation_config.eos_token_id
+    return {tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos])}
+
+
+@torch.inference_mode()
+def _generate_drawn(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: list[list[int]],
+    budgets: list[int],
+    stops: tuple[str, ...],
+    config: GenerationConfig,
+) -> list[Continuation]:
+    batch = tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")
+    drawn = {"temperature": config.temperature, "top_p": config.top_p, "top_k": config.top_k}
+    torch.manual_seed(config.seed)  # for each batch, so that a resumed run draws the same
+    tokens = model.generate(
+        **batch.to(model.device),
+        **(drawn if config.temperature else {}),
+        do_sample=config.temperature > 0,
+        num_beams=config.num_beams,
+        max_new_tokens=max(budgets),
+        stop_strings=list(stops) or None,
+        tokenizer=tokenizer,
+        pad_token_id=tokenizer.pad_token_id,
+    )[:, batch["input_ids"].shape[1] :].tolist()
+    ends, written = _end_tokens(model, tokenizer), []
+    for row, budget in zip(tokens, budgets, strict=True):
+        own = list(takewhile(lambda token: token not in ends, row))[:budget]
+        text = tokenizer.decode(own, skip_special_tokens=True).lstrip()
+        is_open = len(own) == budget and not any(stop in text for stop in stops)
+        written.append(Continuation(own, is_open))
     return written
 
 

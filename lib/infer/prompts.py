@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import PositiveInt
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 from pydantic.dataclasses import dataclass
 
 from lib.core.prompts import prompt_template
@@ -26,12 +26,17 @@ PLAIN = {"add_special_tokens": False, "split_special_tokens": True}  # a spelled
 
 @dataclass(frozen=True)
 class GenerationConfig:
-    """Settings for decoding answers apart from model and queries; decoding is always greedy."""
+    """Settings for decoding answers apart from model and queries; greedy by default."""
 
     max_new_tokens: PositiveInt = 64  # budget of an answer
     max_new_tokens_list: PositiveInt = 192  # budget of an entity list
     batch_size: PositiveInt = 64  # prompts per forward pass
     max_new_tokens_in_context: PositiveInt = 512  # budget of an answer to a ready-made prompt
+    temperature: NonNegativeFloat = 0.0  # above 0, a local model draws tokens with `seed`
+    top_p: PositiveFloat = 1.0
+    top_k: NonNegativeInt = 0  # 0: all tokens
+    num_beams: PositiveInt = 1
+    seed: int = 42
 
     def budget(self, query: Query) -> int:
         """The most tokens that an answer to `query` may have."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.prompts import prompt_template
 from lib.core.records import Answer, Query, Rejected, Verdict
-from lib.core.store import BadInput, BadStudy, Stopped
+from lib.core.store import BadInput, Stopped
 from lib.infer.prompts import lengths_of
 from lib.judge.scorer import judge
 from lib.llm.calls import Calls
@@ -228,18 +228,6 @@ def word_scores(reference: str, answer: str) -> dict[str, float]:
         "bleu": bleu(reference, answer),
         "rouge_l": rouge,
     }
-
-
-def bert_scores(references: Sequence[str], answers: Sequence[str], model: str) -> list[float]:
-    """Return BERTScore's F1 by the encoder `model`. Raises BadStudy without the package."""
-    try:
-        from bert_score import score  # an extra; brings in torch, which takes seconds
-    except ImportError as error:
-        raise BadStudy(
-            "BERTScore needs the package bert-score: run `pip install -e "
-            "'.[bertscore]'`, or leave `bertscore_model` empty"
-        ) from error
-    return score(list(answers), list(references), model_type=model)[2].tolist()
 
 
 class TableQuest(Task):

@@ -211,9 +211,14 @@ def read_filing(path: Path, name: str = "", tags: bool = True) -> ReadFiling:
     grids = reading.grids()
     if not grids:
         raise BadInput(f"none of its {filing.n_tables} tables holds labelled numbers")
+    lost = [
+        (f"{n} in table {number}", "tagged numbers that no grid holds")
+        for number, n in reading.tags.items()
+        if n > 0
+    ]
     unread = [
         Rejected(document_id=filing.filing_id, rejected_text=text, reason=reason)
-        for text, reason in reading.facts.unread
+        for text, reason in [*reading.facts.unread, *lost]
     ]
     texts = {grid.grid_id: as_markdown(grid) for grid in grids}
     blocks = [block._replace(text=texts.get(block.grid_id, block.text)) for block in reading.blocks]
@@ -231,6 +236,9 @@ class _Reading:
         self.left_out: list[Rejected] = []
         self.blocks: list[PageBlock] = []
         self.notes: Counter[str] = Counter()
+        self.tags: Counter[int] = (
+            Counter()
+        )  # by table, of cells with one number; in the end less its grids'
         self.caption = self.note = self.near = ""
 
     def text(self, block: PageBlock) -> None:
@@ -247,6 +255,8 @@ class _Reading:
 
     def table(self, block: PageBlock) -> None:
         rows = read_rows(block.element, self.with_tags)
+        found = (cell.tags for row in rows for cell in row if cell.is_value)
+        self.tags[block.number] = len({id(tag) for tags in found for tag in tags})
         kind = kind_of(rows)
         parts = [] if kind else layouts_of(rows)
         for at, layout in enumerate(parts):
@@ -274,7 +284,7 @@ class _Reading:
         del self.notes[""]
         major = max(self.notes, default="", key=self.notes.get)
         coin = reported_coin(block.text for block in self.blocks) or "USD"
-        return [
+        found = [
             Grid(
                 grid_id=block.grid_id,
                 filing_id=self.filing.filing_id,
@@ -290,6 +300,10 @@ class _Reading:
             )
             for block, layout, caption, note, near in self.tables
         ]
+        for (block, *_), grid in zip(self.tables, found, strict=True):
+            cells = (cell for row in grid.cells for cell in row)
+            self.tags[block.number] -= sum(cell.source == "tag" for cell in cells)
+        return found
 
 
 def _filing(root: HtmlElement, name: str) -> Filing:

@@ -1,24 +1,19 @@
-"""Pairwise verdicts, ratings, grades (Appendix C), recall (F) and the tables of 06_tablequest."""
+"""Pairwise verdicts, ratings, grades (Appendix C) and the tables of 06_tablequest."""
 
 import random
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, combinations
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from jinja2 import Template
 
 from lib.analyze.agreement import Item
-from lib.analyze.metrics import f1, words_in
+from lib.analyze.metrics import f1
 from lib.analyze.tables import by_group, counted
 from lib.core.arms import ALL
 from lib.core.prompts import BREAK_MARK, prompt_template
 from lib.core.records import Answer, Query, Record, Verdict
-from lib.core.store import BadInput
-from lib.documents.markdown import parse
 from lib.judge.llm_judge import Both, Choice, ask_in_both_orders, compare_pairs
 from lib.judge.scorer import Decision
 from lib.llm.calls import Calls
@@ -27,7 +22,6 @@ from lib.llm.request import Reply, Request
 from lib.tablequest.answers import (
     WORD_METRICS,
     Final,
-    bert_scores,
     failure,
     form_of,
     judged,
@@ -237,7 +231,6 @@ def scored(
     answers: Mapping[str, list[Answer]],
     verdicts: Sequence[Verdict],
     texts: Texts,
-    bertscore_model: str = "",
 ) -> pd.DataFrame:
     """Return one row per verdict: question, final answer, failure mode and word metrics (0 to 1).
 
@@ -263,11 +256,7 @@ def scored(
             row["answer"], row["reply"] = final.text, reply.answer[:600]
             row["mode"] = failure(question, final, texts, reply.truncated)
         rows.append(row)
-    table = pd.DataFrame(rows)
-    if bertscore_model and (known := table["mode"] != "").any():
-        texts = table.loc[known, ["reference", "answer"]]
-        table.loc[known, "bertscore"] = bert_scores(*texts.T.values.tolist(), bertscore_model)
-    return table
+    return pd.DataFrame(rows)
 
 
 def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -277,7 +266,7 @@ def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def word_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return mean word metrics by arm, level and form; n counts the answers."""
-    names = [name for name in (*WORD_METRICS, "bertscore") if name in rows]
+    names = list(WORD_METRICS)
     groups = rows.groupby(_KEYS, sort=False)
     return groups[names].mean().assign(n=groups.f1.count()).reset_index()
 
@@ -324,25 +313,48 @@ def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
     return table.join(pd.crosstab([rows.level, rows.arm], rows.fault)).reset_index()
 
 
+def grade_gaps(grades: Sequence[Grade]) -> pd.DataFrame:
+    """Return grade, fault and words of both arms by question, the largest `gap` first."""
+    rows = pd.DataFrame(map(vars, grades))
+    table = rows.pivot(index="question_id", columns="arm", values=["grade", "fault", "words"])
+    gap = np.ptp(table["grade"].astype(float).to_numpy(), axis=1)
+    return table.assign(gap=gap).sort_values("gap", ascending=False, kind="stable")
+
+
+def drawn(questions: Sequence[TableQuestion], per_level: int, seed: int) -> list[TableQuestion]:
+    """Return at most `per_level` questions of each level, by lot."""
+    chance, found = random.Random(seed), []
+    for level in LEVELS:
+        pool = [one for one in questions if one.level == level]
+        found += chance.sample(pool, min(per_level, len(pool)))
+    return found
+
+
 def to_check(questions: Sequence[TableQuestion], per_level: int, seed: int) -> list[Item]:
     """Return at most `per_level` questions of each level as rows of the sheet TABLE_QUESTIONS.
 
     The column "source" says where the answer is, as the first steps do.
     """
-    chance, items = random.Random(seed), []
-    for level in LEVELS:
-        pool = [one for one in questions if one.level == level]
-        for one in chance.sample(pool, min(per_level, len(pool))):
-            shown = {"structure": level, "question": one.question, "answer": one.answer}
-            shown["source"], name = "\n".join(one.steps), one.question_id
-            items.append(Item(name, name, "", level, "", one.passage_id, shown))
+    items = []
+    for one in drawn(questions, per_level, seed):
+        shown = {"structure": one.level, "question": one.question, "answer": one.answer}
+        shown["source"], name = "\n".join(one.steps), one.question_id
+        items.append(Item(name, name, "", one.level, "", one.passage_id, shown))
     return items
 
 
-def check_table(items: Sequence[Item], labels: Mapping[str, str]) -> pd.DataFrame:
-    """Return how many questions of each level have each label, "unlabelled" if none."""
-    found = Counter((one.structure, labels.get(one.item, "unlabelled")) for one in items)
-    return pd.DataFrame([(*key, n) for key, n in found.items()], columns=["level", "label", "n"])
+def check_table(
+    questions: Sequence[TableQuestion], sheets: Mapping[str, Mapping[str, str]]
+) -> pd.DataFrame:
+    """Return how many questions of each level that all `sheets` label are right, by each sheet.
+
+    `equal` counts those that have the same label on all sheets, `refused` those right on none.
+    """
+    labels = pd.DataFrame(sheets).dropna()
+    right = labels == "right"
+    table = right.assign(equal=labels.nunique(axis=1) == 1, refused=~right.any(axis=1), n=1)
+    levels = {one.question_id: one.level for one in questions}
+    return table.groupby(table.index.map(levels).rename("level"), sort=False).sum().reset_index()
 
 
 def rating_table(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFrame:
@@ -404,64 +416,3 @@ def _wins(matches: Sequence[Match], arms: Sequence[str]) -> np.ndarray:
         wins[place][pair] += _SCORES[one.verdict]
         wins[place][pair[::-1]] += 1 - _SCORES[one.verdict]
     return wins
-
-
-def faithfulness(folder: Path, model: str, calls: Calls) -> pd.DataFrame:
-    """Ask `model` for a question with its sentence per table, and the answer from the table alone.
-
-    Columns paper, question, sentence, answer, recall, missing (why there is no recall). Raises
-    BadInput without a table in a Markdown file, and as `complete` does.
-    """
-    rows = [row for path in sorted(folder.rglob("*.md")) for row in _tables(path)]
-    if not rows:
-        raise BadInput(f"no table in a Markdown file (*.md) below {folder}: put papers there")
-
-    def replies(prompt: Template, *slots: str) -> Iterator[tuple[dict, Reply]]:
-        shown = [{slot: row[slot] for slot in ("source", "table", *slots)} for row in rows]
-        escaped = [escape_slots("text|table|question", **one) for one in shown]
-        asked = [Request.ask(prompt.render(**one)) for one in escaped]
-        return zip(rows, complete(asked, model, calls), strict=True)
-
-    for row, reply in replies(prompt_template("tablequest/cite"), "text"):
-        found = last_object(reply.text or "", "question")
-        row |= {name: str(found.get(name, "")) for name in ("question", "sentence")}
-    for row, reply in replies(prompt_template("tablequest/from_table"), "question"):
-        row |= _recall(row, read_reply(reply.text))
-    columns = ["paper", "question", "sentence", "answer", "recall", "missing"]
-    return pd.DataFrame(rows).rename(columns={"source": "paper"})[columns]
-
-
-def recall_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean recall, its 95% interval over papers, and how many tables have none."""
-    why = rows.missing[rows.missing != ""].value_counts()
-    table = by_group(rows.assign(tables=len(rows)), ["tables"], "recall", "paper")
-    return table.rename(columns={"mean": "recall"}).assign(**why)
-
-
-def _tables(path: Path) -> Iterator[dict[str, str]]:
-    # with the paragraphs that name the table ("Table 2"), else those under its heading
-    blocks = parse(path.read_text(encoding="utf-8-sig"))
-    sections = [*accumulate(block.kind == "heading" for block in blocks)]
-    prose = [(at, block.text) for at, block in enumerate(blocks) if block.kind in ("prose", "list")]
-    for place, table in enumerate(blocks):
-        if table.kind == "table":
-            around = " ".join(text for at, text in prose if abs(at - place) == 1)
-            name = re.search(r"\bTable\s+\d+", around)
-            chunks = [
-                text
-                for at, text in prose
-                if (re.search(rf"\b{name[0]}\b", text) if name else sections[at] == sections[place])
-            ]
-            yield {"source": path.stem, "text": "\n".join(chunks), "table": table.text}
-
-
-def _recall(row: dict[str, str], final: Final) -> dict[str, object]:
-    known, tokens = words_in(row["sentence"]), words_in(final.text)
-    sentence, text = (" ".join(row[name].split()) for name in ("sentence", "text"))
-    missing = final.missing or ("" if tokens else "no answer from the table")
-    if not known or sentence not in text:
-        missing = "its sentence is not in the text"
-    if not row["question"]:
-        missing = "no question"
-    recall = np.nan if missing else np.mean([token in known for token in tokens])
-    return {"answer": final.text, "recall": recall, "missing": missing}

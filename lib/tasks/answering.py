@@ -233,13 +233,18 @@ def given_answers(file: str, queries: list[Query], arm: str) -> list[Answer]:
 def answer_over_endpoint(
     model: str, queries: list[Query], arm: str, config: GenerationConfig, calls: Calls
 ) -> tuple[list[Answer], list[Rejected]]:
-    """Return answers at temperature 0, in order, and the queries whose calls failed for good.
+    """Return answers, in order, and the queries whose calls failed for good.
 
     An incomplete reply has its kind as `incomplete_reason`. Raises as lib.llm.complete does.
     """
     stops = [() if query.context else _NEXT_TURN for query in queries]
     requests = [
-        Request.ask(prompt_of(query, chat_prompt_for), max_tokens=config.budget(query), stop=own)
+        Request.ask(
+            prompt_of(query, chat_prompt_for),
+            max_tokens=config.budget(query),
+            temperature=config.temperature,
+            stop=own,
+        )
         for query, own in zip(queries, stops, strict=True)
     ]
     replies, count = complete(requests, model, calls), counter(model)[0]

@@ -57,6 +57,20 @@ def test_shuffled_queries_in_any_batches_have_the_same_answers(loaded):
         assert rows == [expected[query.query_id] for query in shuffled]
 
 
+def test_drawn_answers_are_the_same_by_seed_and_beams_find_what_is_known_by_heart(loaded):
+    greedy = [row.answer for row in answers(loaded)]
+    assert [row.answer for row in answers(loaded, num_beams=2)] == greedy
+    cold, warm, again = (
+        [row.answer for row in answers(loaded, temperature=value, top_p=0.95, seed=seed)]
+        for value, seed in ((0.01, 1), (3.0, 1), (3.0, 1))
+    )
+    assert cold == greedy != warm == again
+    assert warm != [row.answer for row in answers(loaded, temperature=3.0, top_p=0.95, seed=2)]
+    assert [row.answer for row in answers(loaded, temperature=3.0, top_k=1)] == greedy
+    short = answers(loaded, temperature=0.01, max_new_tokens=2)
+    assert [row.n_tokens for row in short] == [2] * 5 and all(row.truncated for row in short)
+
+
 def test_a_run_resumes_after_the_last_complete_line_of_a_killed_one(folder, tmp_path):
     how = GenerationConfig(max_new_tokens=24, batch_size=2)
     expected = answer(str(folder), QUERIES, "base", how, tmp_path)

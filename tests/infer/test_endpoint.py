@@ -82,7 +82,7 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
     text = "The text of Orbit.\n<answer>\n"
     ready = QUERIES[0].model_copy(update={"query_id": "ready", "context": text})
     other = ready.model_copy(update={"query_id": "other", "context": "A text."})
-    how = GenerationConfig(max_new_tokens_in_context=99)
+    how = GenerationConfig(max_new_tokens_in_context=99, temperature=0.05)
     rows, _ = answer_over_endpoint(
         "m", [ready, QUERIES[0], other], "base", how, Calls(tmp_path / "c")
     )
@@ -90,6 +90,7 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
     assert {call.prompt for call in server.log} == {text, "A text.", asked}
     assert [row.answer for row in rows] == [LONG, "8443", "99"]
     assert {call.stop and call.prompt for call in server.log} == {None, asked}
+    assert {call.temperature for call in server.log} == {0.05}
 
 
 def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):

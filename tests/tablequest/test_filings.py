@@ -78,6 +78,14 @@ def test_a_tag_that_cannot_be_read_refuses_its_cell_and_no_more(read):
     ]
 
 
+def test_a_tagged_number_that_no_grid_holds_is_counted_by_table(read):
+    found = read(HEADER, NUMBERS, "<p>Lease.</p>", table("|2031|2030", f"{ix('12')}|Rent|Lease"))
+    assert [(row.rejected_text, row.reason) for row in found.not_understood[-1:]] == [
+        ("1 in table 2", "tagged numbers that no grid holds")
+    ]
+    assert not read(HEADER, table("|2031|2030", f"Rent|{ix('12')}|9")).not_understood
+
+
 def test_value_unit_scale_and_period_come_from_the_tag(read):
     percent = ix("12.4", unit="p", scale=-2) + "%|" + ix("—", "c30", "p", -2) + "%"
     body = table("|2031|2030", f"Sales|{ix('24,690')}|21,500", f"Rate|{percent}")

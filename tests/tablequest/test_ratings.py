@@ -1,4 +1,4 @@
-"""Pairs judged in both orders, ratings by hand, grades, the sheet, and recall on papers."""
+"""Pairs judged in both orders, ratings by hand, grades and the sheet."""
 
 import json
 
@@ -8,14 +8,13 @@ import pytest
 
 from lib.analyze.agreement import flip_counts
 from lib.core.records import Answer
-from lib.core.store import BadInput
 from lib.llm.calls import Calls
 from lib.tablequest import ratings
 from lib.tablequest.answers import TASK, as_queries
 from lib.tablequest.ratings import START, K, Match, bradley_terry, matches, rating_table
 from lib.tasks.task import final_answers
 from tests.played_model import outside, played, within
-from tests.tablequest.alm import DATA, QUESTIONS, TEXTS
+from tests.tablequest.alm import QUESTIONS, TEXTS
 
 QUERIES = as_queries(QUESTIONS, TEXTS, ["html", "json"])
 RIGHT = {one.question_id: one.answer for one in QUESTIONS}
@@ -26,8 +25,6 @@ WEAK = {
     "q4": "unreadable",
 }
 TAGS = ("passage", "question", "reference", "answer", "first", "second")
-PAPERS = DATA / "tablequest"
-CITED = "Ours reaches an F1 of 71.2% on the test set, as Table 1 shows."
 MODEL = "gpt-4o-mini"
 
 
@@ -137,20 +134,6 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
     weak = ratings.grade_table(rows).set_index(["level", "arm"]).loc[("all", "weak")]
     shown = ["asked", "n", "grade", "empty", "misread number"]
     assert weak[shown].tolist() == [4, 3, 1, 1, 2]
-
-
-def test_a_model_cites_a_sentence_and_answers_from_the_table_alone(monkeypatch, calls):
-    def reply_to(prompt: str) -> str:
-        if within(prompt, "question"):
-            return json.dumps({"answer": "Ours reaches an F1 of 71.2%, or more."})
-        has_text = "lower" in within(prompt, "text")
-        return json.dumps({"question": "Which?", "sentence": CITED if has_text else "In 3 hours."})
-
-    with played(reply_to, monkeypatch) as prompts:
-        rows = ratings.faithfulness(PAPERS, MODEL, calls)
-    assert rows.recall[0] == 0.75 and rows.missing[1] == "its sentence is not in the text"
-    answering = [prompt for prompt in prompts if within(prompt, "question")]
-    assert len(prompts) == 4 and not any("The other is" in prompt for prompt in answering)
-    assert ratings.recall_table(rows).iloc[0][["tables", "n", "recall"]].tolist() == [2, 1, 0.75]
-    with pytest.raises(BadInput, match="put papers there"):
-        ratings.faithfulness(PAPERS / "none", "any", calls)
+    gaps = ratings.grade_gaps(rows)
+    assert gaps.gap.tolist()[:3] == [2, 2, 2] and np.isnan(gaps.gap.iloc[3])
+    assert gaps["fault"].weak.iloc[:3].tolist() == ["misread number", "empty", "misread number"]

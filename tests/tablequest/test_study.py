@@ -1,4 +1,4 @@
-"""The main path end to end: a played model asks, answers, judges, grades and cites."""
+"""The main path end to end: a played model asks, answers, judges and grades."""
 
 import json
 
@@ -7,16 +7,13 @@ from tests.conftest import rows, run_cells, table
 from tests.played_model import played, within
 from tests.tablequest.alm import FILING, PASSAGE, TABLES
 from tests.tablequest.test_questions import CHECKED, PAIRS
-from tests.tablequest.test_ratings import CITED, PAPERS
 
 STUDY, MODEL = "main-path", "gpt-4o-mini"
-FILES = ("accuracy", "ratings", "words", "failures", "lengths", "grades", "check", "recall")
+FILES = ("accuracy", "ratings", "words", "failures", "lengths", "grades", "check")
 REPLIES = {
     "You check questions": CHECKED,
     "You compare two": {"better": "first"},
     "You grade one": {"words": "Fine.", "fault": "none", "grade": 3},
-    "Below are a table": {"question": "Which F1?", "sentence": CITED},
-    "Below is a table": {"answer": "Ours reaches an F1 of 71.2%."},
 }
 
 
@@ -44,13 +41,22 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
         run_cells("04_infer", **task, arms=arms, **local)
         run_cells("04_infer", **task, arms=["few-shot"], endpoint_model=MODEL, n_shots=1)
         run_cells("05_judge", **task, arms=arms)
-        run_cells("06_tablequest", **tables, grader=MODEL, citer=MODEL, papers=str(PAPERS))
+        run_cells("06_tablequest", **tables, grader=MODEL)
         sheet = tmp_path / "data" / STUDY / "labels" / "questions.csv"
         text = sheet.read_text(encoding="utf-8")
         assert "Net sales: Pumps | 2024 = $391,035" in text, "a person sees where the answer is"
         sheet.write_text(text.replace(',""\n', ',"right"\n'), encoding="utf-8")
         run_cells("05_judge", **task, arms=arms, judge=MODEL)
-        run_cells("06_tablequest", **tables, judge=MODEL)
+        other = tmp_path / "other.csv"
+        other.write_text(text.replace(',""\n', ',"wrong level"\n'), encoding="utf-8")
+        run_cells(
+            "06_tablequest",
+            **tables,
+            judge=MODEL,
+            rated_per_level=1,
+            rated=arms[::-1],
+            readings=[str(other)],
+        )
     assert sum("Birch Mills Inc." in prompt for prompt in prompts) == 3
     assert not any("Elder Ferries" in prompt for prompt in prompts)
     data, figures = (tmp_path / name / STUDY for name in ("data", "figures"))
@@ -58,12 +64,14 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     assert [row["level"] for row in rows(data / "questions.jsonl")] == levels
     results = {name: table(figures / "tables" / f"tablequest_{name}.csv") for name in FILES}
     assert all(results.values())
-    checked = [(row["level"], row["label"]) for row in results["check"]]
-    assert checked == [(level, "right") for level in levels]
-    assert results["recall"][0]["recall"] == "1.0"
+    checked = [
+        [row[name] for name in ("level", "person", "other", "equal")] for row in results["check"]
+    ]
+    assert checked == [[level, "1", "0", "0"] for level in levels]
     assert {row["grade"] for row in results["grades"]} == {"3.0"}
     matches = rows(data / "matches" / f"{MODEL}.jsonl")
     assert [row["is_flipped"] for row in matches] == [True] * 3, "it prefers what it sees first"
+    assert {(row["first_arm"], row["second_arm"]) for row in matches} == {(arms[1], arms[0])}
     assert rows(data / "matches" / "scorer.jsonl")[0]["verdict"] == "A"
     found = {(row["arm"], row["level"]) for row in results["accuracy"]}
     assert found == {(arm, level) for arm in arms for level in levels[:2]}
