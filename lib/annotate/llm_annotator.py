@@ -1,12 +1,11 @@
 """A model as annotator: prompts, the pairs in its replies, where they are grounded (paper, 3.1).
 
-A quotation is located exactly, up to whitespace, or nearly.
+A quotation is located by its words: markup, case and whitespace may differ.
 """
 
 import json
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -15,12 +14,10 @@ from typing import Annotated, NamedTuple
 import json_repair
 import semchunk
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from rapidfuzz import fuzz
-from rapidfuzz.distance import OSA
 
 from lib.annotate.questions import Candidate, Proposals, Propose
 from lib.core.prompts import BREAK_MARK, casefold_words, escape_prompt_markup, prompt_template
-from lib.core.records import STRUCTURES, UNKNOWN, Document, Grounding, Rejected, structure_of
+from lib.core.records import STRUCTURES, UNKNOWN, Document, Rejected, structure_of
 from lib.core.store import BadReply, model_named
 from lib.documents.markdown import Block, block_at, parse
 from lib.llm.calls import Calls, price_of
@@ -45,10 +42,6 @@ _ESCAPE = re.compile(r"(?<!\\)\\(?=\w)")
 _MAX_PAIR = 20_000  # characters
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 
-# How a quotation, the source reference, is located in its document
-LEAST_SCORE = 0.9  # similarity of a quotation's words (letters and digits) to the document's
-LEAST_LIKENESS = 0.75  # of each word: "minimum" and "maximum" 0.71, "recieve" and "receive" 0.86
-
 # of a Markdown link
 _TARGET = re.compile(r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
 _WORD = re.compile(  # 1.2.3 and -20 are one word each
@@ -56,7 +49,7 @@ _WORD = re.compile(  # 1.2.3 and -20 are one word each
 )
 _MINUS = str.maketrans("−–", "--")
 
-Word = tuple[str, int, int]  # folded, start, end
+Span = tuple[int, int]
 
 
 def llm_annotator(model: str, calls: Calls) -> Propose:
@@ -173,15 +166,6 @@ class _Pair(BaseModel):
     entity_list_length: int | None = None
 
 
-class Place(NamedTuple):
-    """text[start:end] is the quoted text; `score` is 1 if all words agree, else lower."""
-
-    start: int
-    end: int
-    how: Grounding
-    score: float = 1.0
-
-
 class Parsed(NamedTuple):
     """The pairs of a reply as (text, fields), what is no pair as (text, reason)."""
 
@@ -282,8 +266,8 @@ def _candidate(
     text = document.text
     if "source_reference_type" in text and casefold_words(pair.question) in casefold_words(text):
         raise BadReply("the pair is in the document, which thus dictates the annotator's reply")
-    place, block = _ground(pair, places(pair.source_reference, text, start, end), blocks)
-    if any(first < block.end and block.start < last for first, last in document.doubted):
+    (first, last), block = _ground(pair, places(pair.source_reference, text, start, end), blocks)
+    if any(left < block.end and block.start < right for left, right in document.doubted):
         raise BadReply(f"its block is in doubt: {document.doubt}")
     is_list = structure_of(block.kind).has_entities
     lines = [_MARKER.sub("", line).strip() for line in pair.answer.splitlines() if line.strip()]
@@ -293,7 +277,7 @@ def _candidate(
         raise BadReply(
             f"the entity count is not the number of lines: {stated} stated, {counted} there"
         )
-    source = text[place.start : place.end]
+    source = text[first:last]
     if number := missing_number(answer, source):
         raise BadReply(
             f"the answer does not appear verbatim in the source reference: no {number!r} there"
@@ -303,16 +287,15 @@ def _candidate(
         if not any(f" {casefold_words(line)} " in item for item in items):
             raise BadReply(f"an entity spans two items of the list: {line!r}")
     header = text[block.header[0].start : block.header[-1].end] if block.header else ""
-    span = (place.start, place.end)
-    return Candidate(pair.question, answer, block.kind, *span, header, place.how, place.score)
+    return Candidate(pair.question, answer, block.kind, first, last, header)
 
 
-def _ground(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple[Place, Block]:
+def _ground(pair: _Pair, found: list[Span], blocks: Sequence[Block]) -> tuple[Span, Block]:
     if not found:
         raise BadReply("the source reference is not in the document")
     label = re.sub(r"[\W_]+", " ", pair.source_reference_type).strip().lower()
     named = next((one for one in STRUCTURES.values() if label in (one.label, *one.called)), None)
-    around = [block_at(blocks, one.start, one.end) for one in found]
+    around = [block_at(blocks, *one) for one in found]
     seen = [structure_of(block.kind) if block else None for block in around]
     for place, block, structure in zip(found, around, seen, strict=True):
         if structure and named in (None, structure):
@@ -324,8 +307,8 @@ def _ground(pair: _Pair, found: list[Place], blocks: Sequence[Block]) -> tuple[P
     )
 
 
-def places(reference: str, text: str, start: int, end: int) -> list[Place]:
-    """Return the places of `reference` in text[start:end]: verbatim, else one near match.
+def places(reference: str, text: str, start: int, end: int) -> list[Span]:
+    """Return the places of `reference` in text[start:end]: verbatim, else by its words alone.
 
     A match does not begin or end inside a word or a number: "2 V" is not in "12 V", and "20 °C"
     is not in "-20 °C".
@@ -340,14 +323,13 @@ def places(reference: str, text: str, start: int, end: int) -> list[Place]:
     if parts[-1][-1].isdigit():
         after += r"(?![.,:]\d)"
     pattern = re.compile(before + r"\s+".join(map(re.escape, parts)) + after)
-    found = [
-        Place(*match.span(), "exact" if match[0] == reference.strip() else "folded")
-        for match in pattern.finditer(text, start, end)
-    ]
+    found = [match.span() for match in pattern.finditer(text, start, end)]
     if found:
-        return sorted(found, key=lambda place: place.how != "exact")
-    near = _near(reference, text[start:end])
-    return [Place(start + near.start, start + near.end, near.how, near.score)] if near else []
+        return sorted(found, key=lambda span: text[slice(*span)] != reference.strip())
+    said, there = [word for word, *_ in _words(reference)], _words(text[start:end])
+    runs = zip(*(there[at:] for at in range(len(said))), strict=False)
+    same = [run for run in runs if [word for word, *_ in run] == said]
+    return [_with_marks(text, start + run[0][1], start + run[-1][2]) for run in same]
 
 
 def missing_number(answer: str, source: str) -> str:
@@ -361,63 +343,17 @@ def missing_number(answer: str, source: str) -> str:
     )
 
 
-def _near(reference: str, text: str) -> Place | None:
-    wanted, there = _words(reference), _words(text)
-    (needle, _), (hay, starts) = _joined(wanted), _joined(there)
-    if not needle or len(needle) > len(hay) / LEAST_SCORE:
-        return None
-    aligned = fuzz.partial_ratio_alignment(needle, hay, score_cutoff=100 * LEAST_SCORE)
-    if not aligned:
-        return None
-    first = bisect_right(starts, aligned.dest_start) - 1
-    last = bisect_right(starts, max(aligned.dest_end - 1, 0)) - 1
-    # the alignment is as long as the quotation, but what it quotes may be longer or shorter
-    runs = [
-        there[left:right]
-        for left in range(max(first - 2, 0), first + 3)
-        for right in range(last - 1, last + 4)
-        if left < right
-    ]
-    best = max(runs, key=lambda run: fuzz.ratio(needle, _joined(run)[0]))
-    score = fuzz.ratio(needle, _joined(best)[0]) / 100
-    if score < LEAST_SCORE or not _is_same(wanted, best):
-        return None
-    return Place(*_with_marks(text, best[0][1], best[-1][2]), "fuzzy", round(score, 4))
-
-
-def _is_same(wanted: list[Word], found: list[Word]) -> bool:
-    numbers, others = [], []
-    for words in (wanted, found):
-        numbers.append([word for word, _, _ in words if _is_number(word)])
-        others.append({word for word, _, _ in words if not _is_number(word)})
-    return numbers[0] == numbers[1] and all(
-        word in theirs or any(_is_like(word, other) for other in theirs)
-        for ours, theirs in (others, others[::-1])
-        for word in ours
-    )
-
-
-# Distinguish a typo, which keeps the first letter, from another word ("unsupported")
-def _is_like(word: str, other: str) -> bool:
-    return word[0] == other[0] and OSA.normalized_similarity(word, other) >= LEAST_LIKENESS
-
-
 def _is_number(word: str) -> bool:
     return any(letter.isdigit() for letter in word)
 
 
 @lru_cache(4)  # the part of a document is needed for each of its pairs
-def _words(text: str) -> list[Word]:
+def _words(text: str) -> list[tuple[str, int, int]]:
     visible = _TARGET.sub(lambda target: " " * len(target[0]), text)
     return [
         (unicodedata.normalize("NFKC", match[0]).casefold().translate(_MINUS), *match.span())
         for match in _WORD.finditer(visible)
     ]
-
-
-def _joined(words: list[Word]) -> tuple[str, list[int]]:
-    starts = list(accumulate((len(word) + 1 for word, _, _ in words), initial=0))
-    return " ".join(word for word, _, _ in words), starts[:-1]
 
 
 # Extend text[start:end] over adjacent markup, such as "**36** l" or a link's target

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lib.core.prompts import casefold_words, words
-from lib.core.records import STRUCTURES, Document, Grounding, Query, Rejected, prose, structure_of
+from lib.core.records import STRUCTURES, Document, Query, Rejected, prose, structure_of
 from lib.documents.markdown import sentences
 
 MAX_SAME_ANSWERS = 3  # questions of a document
@@ -63,8 +63,6 @@ class Candidate:
     start: int
     end: int
     source_header: str = ""  # the header row of a cell's table, verbatim
-    grounding: Grounding = "exact"  # how a model's source reference was found
-    grounding_score: float = 1.0
 
     @property
     def structure(self) -> str:

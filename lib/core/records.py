@@ -6,8 +6,6 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-# How a quotation was found: exactly, ignoring whitespace, approximately.
-Grounding = Literal["exact", "folded", "fuzzy"]
 UNKNOWN = "und"  # ISO 639-2: a language that is none of those that can be told
 OUTCOMES = ("A", "B", "tie")  # of a comparison of two arms' answers: which is better
 
@@ -52,8 +50,6 @@ class Query(Record):
     end: int = 0
     entity_count: int | None = None  # None if the answer is no list
     block_type: str  # of the parsed Markdown block there: prose, list or table
-    grounding: Grounding = "exact"  # how the annotator's source reference was found
-    grounding_score: float = 1.0  # similarity of its words to the document's, 0-1
     context: str = ""  # what the model may read when it answers; empty in a recall study
     source_header: str = ""  # of a table's row: the header row, verbatim, to be read before it
 

@@ -10,7 +10,6 @@ from functools import partial
 
 import jinja2
 import pandas as pd
-from rapidfuzz import fuzz, utils
 
 from lib.core.arms import COVERAGE, QUESTIONS, WORDINGS
 from lib.core.prompts import (
@@ -355,26 +354,23 @@ def coverage(queries: Iterable[Query], rows: Iterable[Augmented]) -> pd.DataFram
     """The training question nearest to each query, of its document, and the query's COVERAGE.
 
     `answer` is the share of words that the two answers have in common, of all their words, `words`
-    the share of the query's words in the training question, `alike` rapidfuzz's token_sort_ratio.
+    the share of the query's words in the training question.
     """
     asked = [row for row in rows if row.answer and not row.dropped]
     found = []
     for query in queries:
         near = [_nearness(query, row) for row in asked if row.document_id == query.document_id]
-        level, words, answer, alike, question = max(near, default=(0, 0.0, 0.0, 0.0, ""))
-        found.append(
-            (query.query_id, COVERAGE[level], answer, words, alike, query.question, question)
-        )
-    names = ["query_id", "coverage", "answer", "words", "alike", "question", "training_question"]
+        level, words, answer, question = max(near, default=(0, 0.0, 0.0, ""))
+        found.append((query.query_id, COVERAGE[level], answer, words, query.question, question))
+    names = ["query_id", "coverage", "answer", "words", "question", "training_question"]
     return pd.DataFrame(found, columns=names)
 
 
-def _nearness(query: Query, row: Augmented) -> tuple[int, float, float, float, str]:
+def _nearness(query: Query, row: Augmented) -> tuple[int, float, float, str]:
     first, second = ({*casefold_words(one.answer).split()} - _JOINING for one in (query, row))
     own, other = ({*casefold_words(one).split()} for one in (query.question, row.text))
-    alike = fuzz.token_sort_ratio(query.question, row.text, processor=utils.default_process)
     answer, words = len(first & second) / len(first | second), len(own & other) / len(own)
     is_part = bool(first & second) and (first <= second or second <= first)
     is_asked = answer >= 0.8 and words >= 0.5
     level = 2 if is_asked else int((is_part or answer >= 0.4) and words >= 0.3)
-    return level, words, answer, alike, row.text
+    return level, words, answer, row.text

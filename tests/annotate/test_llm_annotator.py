@@ -104,7 +104,7 @@ def check(queries: list[Query], documents: list[Document]) -> None:
         assert query.block_type == kind and query.structure == structure_of(kind).name
         assert query.entity_count == (n_lines if query.structure == "entity-list" else None)
         as_asked = Candidate(query.question, query.answer, kind, query.start, query.end)
-        assert not violation(as_asked, text) and 0.9 <= query.grounding_score <= 1
+        assert not violation(as_asked, text)
 
 
 def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, calls):
@@ -261,17 +261,14 @@ The supply voltage is 12 V and the fuse is rated 1.5 A. The left valve opens at 
 """
 
 
-def found(reference: str, text: str = MANUAL) -> list[tuple[str, str]]:
-    """Return (words of the text, how found) of each place."""
-    return [
-        (text[place.start : place.end], place.how)
-        for place in places(reference, text, 0, len(text))
-    ]
+def found(reference: str, text: str = MANUAL) -> list[str]:
+    """Return the words of the text at each place."""
+    return [text[slice(*place)] for place in places(reference, text, 0, len(text))]
 
 
 @pytest.mark.parametrize("case", table(Path(__file__).with_name("quotations.csv")))
 def test_a_quotation_is_found_with_the_documents_own_words_or_not_with_others(case):
-    expected = [(case["words"], case["how"])] if case["words"] else []
+    expected = [case["words"]] if case["words"] else []
     assert found(case["reference"], case["text"] or MANUAL) == expected
 
 
@@ -286,10 +283,10 @@ def test_any_run_of_words_is_found_and_not_with_one_digit_changed(words, data):
     first = data.draw(st.integers(0, len(words) - 1))
     quoted = words[first : data.draw(st.integers(first + 1, len(words)))]
     reference = "\n".join(quoted)
-    assert quoted in [words.split() for words, _ in found(reference, text)]
+    assert quoted in [words.split() for words in found(reference, text)]
     digits = [match.start() for match in re.finditer(r"\d", reference)]
     if digits:
         at = data.draw(st.sampled_from(digits))
         changed = reference[:at] + ("1" if reference[at] != "1" else "2") + reference[at + 1 :]
-        for place, _ in found(changed, text):
+        for place in found(changed, text):
             assert re.findall(r"[\d.]+", place) == re.findall(r"[\d.]+", changed)

@@ -293,4 +293,4 @@ def test_questions_come_in_two_wordings_with_an_answer_that_their_segment_states
     queries = [query(document_id="d", question=one, answer=two) for one, two in asked]
     table = coverage([*queries, query(document_id="e", question="Port is the?")], rows)
     assert table.coverage.tolist() == ["asked", "related", "not asked", "not asked"]
-    assert table.alike[0] == 100 and table.training_question[0] == "The port is?"
+    assert table.words[0] == 1 and table.training_question[0] == "The port is?"
