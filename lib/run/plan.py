@@ -217,7 +217,9 @@ def _training(model, given: dict[str, Any], n_tokens: float) -> list[object]:
     tokens = (config.stop_after_epoch or config.epochs) * n_tokens
     if config.max_steps:
         tokens = config.max_steps * config.global_batch_size * given["block_size"]
-    work = 6 * needed.parameters * tokens / 3600
+    # forward, for the inputs, for the weights unless LoRA freezes them, perhaps forward again
+    passes = 3 - bool(config.lora_rank) + config.gradient_checkpointing
+    work = 2 * passes * needed.parameters * tokens / 3600
     hours = [f"{work / speed:,.3f}" for speed in (_EFFICIENCY * _speed(), _H100)]
     return [f"{needed.bytes_needed / 1e9:,.1f} GB", *hours, f"{tokens:,.0f}", config.processes]
 

@@ -1,15 +1,17 @@
 """Training settings, the length of a run, and the memory that it needs (paper, 4.2)."""
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 from pydantic.dataclasses import dataclass
 
 from lib.train.corpus import PackedBlocks
 
 if TYPE_CHECKING:  # slow to import, and only named here
-    from transformers import PreTrainedConfig
+    from peft import PeftModel
+    from transformers import PreTrainedConfig, PreTrainedModel
 
 _BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
 
@@ -36,8 +38,11 @@ class TrainConfig:
     ] = "linear"
     shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
     processes: PositiveInt = 1  # above 1, with DeepSpeed: ZeRO-2 shards optimizer and gradients
+    lora_rank: NonNegativeInt = 0  # 0: all weights are trained
 
     def __post_init__(self) -> None:
+        if self.lora_rank and not find_spec("peft"):
+            raise ValueError("lora_rank needs peft: .venv/bin/python -m pip install -e '.[lora]'")
         at_once = self.device_batch_size * self.processes
         if self.global_batch_size % at_once:
             raise ValueError(
@@ -58,6 +63,23 @@ class TrainConfig:
     def arithmetic(self) -> str:
         """bf16 or fp32, with `auto` resolved for this machine."""
         return self.precision if self.precision != "auto" else "bf16" if computes_bf16() else "fp32"
+
+
+def with_adapter(model: "PreTrainedModel", config: TrainConfig) -> "PeftModel":
+    """Freeze a model and add a trained adapter to each linear layer but the last (LoRA)."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(config.seed)  # half of an adapter's matrices begin at random
+    rank = config.lora_rank
+    lora = LoraConfig(
+        task_type="CAUSAL_LM",
+        r=rank,
+        lora_alpha=rank,
+        use_rslora=rank > 64,
+        target_modules="all-linear",
+    )
+    return get_peft_model(model, lora)
 
 
 @dataclass(frozen=True)
@@ -121,8 +143,8 @@ class TrainingPlan:
 def plan(model: "PreTrainedConfig | str", config: TrainConfig, block_size: int) -> TrainingPlan:
     """Memory of training `model` (its configuration, a folder or a hub id) on GPUs like this one's.
 
-    One process trains without DeepSpeed, in bf16 by autocast over float32 weights. A CPU needs more
-    for attention and malloc.
+    One process trains without DeepSpeed, in bf16 by autocast over float32 weights; those that LoRA
+    freezes are bf16. A CPU needs more for attention and malloc.
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -132,18 +154,21 @@ def plan(model: "PreTrainedConfig | str", config: TrainConfig, block_size: int) 
     on_gpu = torch.cuda.is_available()
     device_bytes = torch.cuda.get_device_properties(0).total_memory if on_gpu else 0
     with torch.device("meta"):  # no memory is used for the weights; tied ones count once
-        parameters = AutoModelForCausalLM.from_config(model).num_parameters()
+        empty = AutoModelForCausalLM.from_config(model)
+        parameters = trained = empty.num_parameters()
+        if config.lora_rank:
+            trained = with_adapter(empty, config).num_parameters(only_trainable=True)
     size, tokens = 2 if config.arithmetic() == "bf16" else 4, config.device_batch_size * block_size
-    saved = _saved(model, size, size if config.processes > 1 else 4, config.gradient_checkpointing)
     # Log-probabilities and their gradient are float32; so is the logits' gradient of bf16 products.
     # They are freed before a layer's own temporary numbers are needed, which are fewer.
     logits = model.vocab_size * (8 if size == 4 else 10)
-    memory = _states(parameters, config.processes, size)
-    memory |= {"activations": tokens * saved, "logits": tokens * logits}
+    frozen = parameters if config.lora_rank else 0
+    memory = _states(trained, frozen, config.processes, size)
+    memory |= {"activations": tokens * _saved(model, size, config), "logits": tokens * logits}
     return TrainingPlan(parameters, memory, device_bytes)
 
 
-def _states(n: int, processes: int, size: int) -> dict[str, float]:
+def _states(n: int, frozen: int, processes: int, size: int) -> dict[str, float]:
     # Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32.
     if processes == 1:  # autocast's copies are kept until the pass ends
         states = (4 * n, 4 * n, 8 * n, 2 * n if size == 2 else 0)
@@ -151,19 +176,25 @@ def _states(n: int, processes: int, size: int) -> dict[str, float]:
         shard = n / processes
         states = (size * n, 4 * shard, 12 * shard, size * min(_BUCKET, n))
     names = ("weights", "gradients", "optimizer", "temporary copies")
-    return dict(zip(names, states, strict=True))
+    memory = dict(zip(names, states, strict=True))
+    return memory | {"weights": memory["weights"] + size * frozen}
 
 
-def _saved(model: "PreTrainedConfig", size: int, residual: int, is_checkpointed: bool) -> int:
+def _saved(model: "PreTrainedConfig", size: int, config: TrainConfig) -> int:
     # Bytes that transformers' Llama saves per token, after Korthikanti et al. 2022 (4.1), with
     # SDPA, RMSNorm and a gated MLP in place of theirs. `size` and `residual` are the bytes per
     # number in matrix products and in the residual stream. With gradient checkpointing (their
     # section 5, full recomputation; Chen et al. 2016), a layer keeps its input alone.
-    hidden, heads = model.hidden_size, model.num_attention_heads
+    hidden, heads, rank = model.hidden_size, model.num_attention_heads, config.lora_rank
     head = getattr(model, "head_dim", None) or hidden // heads
-    # autocast copies each product's input: query, key, value; gate, up
-    norms = hidden * (2 * (4 + residual) + (2 if residual == size else 5) * size)
+    is_autocast = size == 2 and config.processes == 1
+    residual = 4 if is_autocast and not rank else size
+    # autocast copies each product's input: query, key, value; gate, up; an adapter's output too
+    scaled = 0 if rank else residual  # kept for the gradient of a norm's weights
+    norms = hidden * (2 * (4 + scaled) + (5 if is_autocast else 2) * size)
     attention = 2 * size * head * (heads + model.num_key_value_heads)
-    layer = norms + attention + 4 * size * model.intermediate_size
-    last = hidden * (4 + residual + size)
+    adapters = size * (7 * rank + head * heads * bool(rank and is_autocast))
+    layer = norms + attention + adapters + 4 * size * model.intermediate_size
+    last = hidden * (4 + (0 if rank else residual + size))
+    is_checkpointed = config.gradient_checkpointing
     return model.num_hidden_layers * (hidden * residual if is_checkpointed else layer) + last

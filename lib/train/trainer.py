@@ -34,12 +34,13 @@ from lib.core.store import BadInput, note_written, save, shown, tell, write_json
 from lib.core.store import load as load_rows
 from lib.infer.generate import load
 from lib.infer.loglik import score
-from lib.train.config import TrainConfig, TrainingLength, training_length
+from lib.train.config import TrainConfig, TrainingLength, training_length, with_adapter
 from lib.train.corpus import PackedBlocks, digest
 from lib.train.distributed import deepspeed_config, launch
 
 COMPLETE = "complete"  # written last into a checkpoint; missing if saving was interrupted
 FINGERPRINT = "fingerprint.json"
+ADAPTER = "adapter"  # in a model's folder, whose weights are the base's with the adapter's added
 _LIBRARIES = ("torch", "transformers", "accelerate")
 
 # Attention by batched products, for a small model faster on a CPU than fused kernels. Each product
@@ -88,7 +89,9 @@ def train(
         history = History(**launch(work, job, config.processes))
         write_json(final / "deepspeed.json", deepspeed_config(config))
     else:
-        model = load(base, training=True)[0] if isinstance(base, str) else base
+        # on a GPU, what LoRA freezes has the type of bf16 arithmetic
+        is_float = not config.lora_rank or config.arithmetic() == "fp32"
+        model = load(base, training=is_float)[0] if isinstance(base, str) else base
         history = fit(model, blocks, validation, config, work, callbacks)
     tokenizer.save_pretrained(final)
     manifest = {"history": asdict(history), "recipe": asdict(config), "fingerprint": fields}
@@ -119,7 +122,8 @@ def fit(
     model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
     if config.gradient_checkpointing:
         model.activation_checkpointing_enable()  # so called from transformers 5.23 on
-    trainer = _Trainer(model, arguments, blocks, validation, config, callbacks)
+    learner = with_adapter(model, config) if config.lora_rank else model
+    trainer = _Trainer(learner, arguments, blocks, validation, config, callbacks)
     # Trainer would also resume from a shorter run's end, in the middle of an epoch.
     ends = [path for path in _checkpoints(work) if _step(path) % length.updates_an_epoch == 0]
     last = str(ends[-1]) if ends else None
@@ -128,12 +132,20 @@ def fit(
     with fastest_attention(model, len(blocks.input_ids[0]), arguments.device):
         result = trainer.train(resume_from_checkpoint=last)
     model.config.use_cache = True
-    trainer.save_model(str(work / "final"))
-    if arguments.should_save:
-        (work / "final" / "training_args.bin").unlink()  # a pickle, which is unsafe to load
+    _save_model(trainer, work / "final")
     epochs, seconds = _per_epoch(trainer.state.log_history), result.metrics["train_runtime"]
     resumed_at = _step(ends[-1]) if ends else 0
     return History(epochs, trainer.state.global_step, length.tokens, seconds, resumed_at)
+
+
+def _save_model(trainer: Trainer, final: Path) -> None:
+    if isinstance(trainer.model, PreTrainedModel):
+        trainer.save_model(str(final))
+        if trainer.args.should_save:
+            (final / "training_args.bin").unlink()  # a pickle, which is unsafe to load
+    elif trainer.args.should_save:
+        trainer.model.save_pretrained(final / ADAPTER)
+        trainer.model.merge_and_unload().save_pretrained(final)
 
 
 def _arguments(
@@ -326,7 +338,8 @@ def fingerprint(
 ) -> dict[str, object]:
     """Everything that determines the weights: the same fields give the same weights."""
     settings = {**asdict(config), "precision": config.arithmetic()}
-    libraries = [*_LIBRARIES, "deepspeed"] if config.processes > 1 else _LIBRARIES
+    used = {"deepspeed": config.processes > 1, "peft": config.lora_rank}
+    libraries = [*_LIBRARIES, *filter(used.get, used)]
     return {
         **{f"recipe.{name}": value for name, value in settings.items()},
         "device": "cuda" if torch.cuda.is_available() else "cpu",

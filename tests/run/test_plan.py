@@ -103,7 +103,7 @@ def test_a_study_of_documents_without_a_base_stops_after_the_look(
 
 @pytest.fixture
 def place(tmp_path, study_file, monkeypatch):
-    """A repository with the paper's study, whose base is an untrained Llama of 8B parameters."""
+    """A repository with two studies, whose base is an untrained Llama of 8B parameters."""
     LlamaConfig(
         vocab_size=128256,
         hidden_size=4096,
@@ -112,8 +112,9 @@ def place(tmp_path, study_file, monkeypatch):
         num_attention_heads=32,
         num_key_value_heads=8,
     ).save_pretrained(tmp_path / "8b")
-    text = (REPOSITORY / "studies" / "paper.yaml").read_text(encoding="utf-8")
-    study_file(text.replace("meta-llama/Llama-3.1-8B", str(tmp_path / "8b")), "paper")
+    for name in ("paper", "one-gpu"):
+        text = (REPOSITORY / "studies" / f"{name}.yaml").read_text(encoding="utf-8")
+        study_file(text.replace("meta-llama/Llama-3.1-8B", str(tmp_path / "8b")), name)
     shutil.copytree(REPOSITORY / "data" / "technical", tmp_path / "files")
     monkeypatch.setattr(plan, "REPOSITORY", tmp_path)  # as study_file does for config
     return tmp_path
@@ -132,6 +133,13 @@ def test_the_papers_study_is_planned_and_nothing_starts(place):
         hours = [float(one[kind]["dapt"].replace(",", "")) for one in (training, longer)]
         assert hours[1] == pytest.approx(2 * hours[0], rel=0.1)
     assert not (place / "root").exists()
+
+
+def test_an_adapter_of_8b_parameters_is_planned_for_one_gpu_of_24_gb(place):
+    study = config.load_study("one-gpu", str(place / "files"))
+    needed = plan.plan_study(study)[1]
+    assert [*needed.index] == ["dapt", "dapt-q"]
+    assert (needed["memory per GPU"] == "20.7 GB").all() and (needed["processes"] == 1).all()
 
 
 def test_the_laboratory_is_planned(capsys):

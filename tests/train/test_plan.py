@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from lib.train.config import TrainConfig, plan
+from lib.train.config import TrainConfig, plan, with_adapter
 
 LLAMA_8B = LlamaConfig(
     hidden_size=4096,
@@ -47,12 +47,29 @@ def test_zero_shards_gradients_and_optimizer_so_an_8b_model_fits_the_papers_devi
     assert planned.bytes_needed < 72e9
 
 
-def kept_by_autograd(dtype: torch.dtype, autocast: bool, again: bool) -> int:
+def test_lora_fits_an_8b_model_into_one_device_of_24_gb():
+    n, trained = 8_030_261_248, 64 * 32 * 81_920  # rank, layers, inputs and outputs of a layer
+    alone = replace(PAPER, processes=1, gradient_checkpointing=True)
+    planned = plan(LLAMA_8B, replace(alone, lora_rank=64), 1024)
+    kept = planned.memory
+    assert planned.parameters == n
+    assert kept["weights"] == 2 * n + 4 * trained
+    assert (kept["gradients"], kept["optimizer"]) == (4 * trained, 8 * trained)
+    assert planned.bytes_needed < 0.9 * 24e9 < plan(LLAMA_8B, alone, 1024).bytes_needed
+    sharded = plan(LLAMA_8B, replace(PAPER, lora_rank=64), 1024).memory
+    assert (sharded["weights"], sharded["optimizer"]) == (2 * (n + trained), 12 * trained / 8)
+
+
+def kept_by_autograd(dtype: torch.dtype, autocast: bool, config: TrainConfig) -> int:
     """Return the bytes kept for the backward pass of SMALL over 4 x 160 tokens, without weights."""
     model, held = LlamaForCausalLM(SMALL).to(dtype), {}
     ids = torch.randint(500, (4, 160))
-    if again:
+    if config.gradient_checkpointing:
         model.activation_checkpointing_enable()
+    if config.lora_rank:
+        model = with_adapter(model, config)
+        if not autocast:  # as DeepSpeed
+            model.to(dtype)
     own = {weights.untyped_storage().data_ptr() for weights in model.parameters()}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
@@ -71,20 +88,29 @@ def kept_by_autograd(dtype: torch.dtype, autocast: bool, again: bool) -> int:
 
 @pytest.mark.parametrize("again", [False, True], ids=["kept", "computed-again"])
 @pytest.mark.parametrize(
-    ("dtype", "autocast"), [(torch.float32, False), (torch.float32, True), (torch.bfloat16, False)]
+    ("dtype", "autocast", "rank"),
+    [
+        (torch.float32, False, 0),
+        (torch.float32, True, 0),
+        (torch.bfloat16, False, 0),
+        (torch.float32, False, 16),
+        (torch.bfloat16, True, 16),
+        (torch.bfloat16, False, 16),
+    ],
 )
-def test_activations_are_what_autograd_keeps(dtype, autocast, again):
+def test_activations_are_what_autograd_keeps(dtype, autocast, rank, again):
     is_bf16 = autocast or dtype == torch.bfloat16
     config = replace(
         PAPER,
         device_batch_size=4,
         precision="bf16" if is_bf16 else "fp32",
         gradient_checkpointing=again,
-        processes=2 if dtype == torch.bfloat16 else 1,
+        processes=2 if dtype == torch.bfloat16 and not autocast else 1,
+        lora_rank=rank,
     )
     planned = plan(SMALL, config, 160).memory
     expected = planned["activations"] + 4 * 160 * 500 * 4  # and the log-probabilities
-    if autocast:  # bf16 weights: all, or only the output layer's, which is never computed again
+    if autocast and not rank:  # bf16 weights: all, or only the output layer's, never computed again
         expected += 500 * 128 * 2 if again else planned["temporary copies"]
-    kept = kept_by_autograd(dtype, autocast, again)
+    kept = kept_by_autograd(dtype, autocast, config)
     assert kept == pytest.approx(expected, rel=0.06)

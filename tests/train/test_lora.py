@@ -1,0 +1,78 @@
+"""LoRA: the base is frozen, a kill changes nothing, and the merged folder is an ordinary model."""
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from peft import PeftModel
+from transformers import AutoModelForCausalLM
+
+from lib.core.store import REPOSITORY
+from lib.infer.loglik import Sequence, token_scores
+from lib.train.trainer import ADAPTER, ScoreAfter, weights_hash
+from tests.train.test_trainer import RECIPE, TEXTS, TOKENIZER, new_model, run, same, weights
+
+LORA = replace(RECIPE, lora_rank=8, learning_rate=3e-2, precision="fp32")
+PROBE = [Sequence(TOKENIZER(text)["input_ids"], [4, 5, 6]) for text in TEXTS]
+
+
+def scores(model) -> list[float]:
+    return [loglik for row in token_scores(model, PROBE, 2) for loglik, _ in row]
+
+
+def run_lora(output: Path, **more):
+    """Train the small base of the other tests, saved beside `output`, with an adapter."""
+    base = output.parent / "base"
+    new_model().save_pretrained(base)
+    return run(output, LORA, AutoModelForCausalLM.from_pretrained(base), **more)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    output, after = tmp_path_factory.mktemp("lora") / "dapt", []
+    history = run_lora(
+        output, callbacks=[ScoreAfter({36: 12}, lambda model, _: after.append(scores(model)))]
+    )
+    return output, history, after[0]
+
+
+def test_it_learns_in_its_linear_layers_alone(trained):
+    output, history, _ = trained
+    assert history.epochs[-1]["loss"] < 0.95 * history.epochs[0]["loss"]
+    before, after = (weights(output.with_name(name)) for name in ("base", "dapt"))
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed == {name for name in before if "_proj." in name}
+    assert before.keys() == after.keys() and len(changed) == 2 * 7  # layers
+
+
+def test_the_merged_folder_answers_as_the_adapter_that_is_kept_beside_it(trained):
+    output, _, unmerged = trained
+    base = AutoModelForCausalLM.from_pretrained(output.with_name("base"))
+    untrained = scores(base)
+    adapted = PeftModel.from_pretrained(base, output / ADAPTER)
+    merged = AutoModelForCausalLM.from_pretrained(output)
+    assert type(merged) is type(new_model())
+    for one in (scores(adapted), unmerged):
+        assert scores(merged) == pytest.approx(one, abs=1e-4)
+    assert scores(merged) != pytest.approx(untrained, abs=0.1)
+    assert weights_hash(str(output)) != weights_hash(str(output.with_name("base")))
+    assert not [*output.rglob("training_args.bin")]
+
+
+def test_a_killed_run_resumes_to_the_same_weights(trained, tmp_path):
+    output = tmp_path / "dapt"
+    code = (
+        "from pathlib import Path; from tests.train.test_lora import run_lora; "
+        f"run_lora(Path({str(output)!r}))"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY) as child:
+        while not list(tmp_path.glob(".dapt/checkpoint-*/complete")) and child.poll() is None:
+            time.sleep(0.002)
+        child.kill()
+    assert not output.exists(), "it was killed too late"
+    assert run_lora(output).resumed_at > 0
+    assert same(weights(output), weights(trained[0]))
