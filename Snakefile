@@ -47,6 +47,11 @@ workdir: str(output_root())
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
 os.environ["STUDY_DISCLAIMER"] = study.disclaimer  # stands on every page
 os.environ["STUDY_LOOK"] = look = json.dumps(study.look)  # of tables and figures
+# Of trainings: no part of a rule, because what is logged changes no weight.
+LOGGING = ("logging_steps", "report_to")
+os.environ["STUDY_LOGGING"] = json.dumps({
+    f"03_train-{arm}": {name: one for name, one in study.given("03_train", arm).items()
+                        if name in LOGGING} for arm in getattr(study, "trained", ())})
 replies = contents(*study.replies)
 # Of a base that is a folder. What a laboratory made is in its record.
 folder = "" if study.kind == "exposures" or study.made_by else study.base_model
@@ -70,7 +75,9 @@ def stage(notebook, name="", of=study, content="", **more):
     anything else that the notebook reads.
     """
     def given(wildcards):
-        return json.dumps(of.given(notebook, "-".join(wildcards)) | more, sort_keys=True)
+        values = of.given(notebook, "-".join(wildcards)) | more
+        return json.dumps({name: values[name] for name in values if name not in LOGGING},
+                          sort_keys=True)
 
     def named(wildcards):  # files of the repository
         values = of.given(notebook, "-".join(wildcards)).values()

@@ -67,7 +67,7 @@ DECLARED = {
     "01_annotate": 'annotator: str = "facts"\nmax_queries: int = 10',
     "02_normalize": 'normalizer: str = "facts"\nbase_model: str = "data/lab/models/base"',
     "03_train": 'arm: str = "dapt"\nbase_model: str = ""\nseed: int = 42\n'
-    "learning_rate: float = 1.0e-3\nepochs: int = 2\nnote: str | None = None",
+    "learning_rate: float = 1.0e-3\nepochs: int = 2\nreport_to: list = []\nnote: str | None = None",
     "04_infer": 'arms: list[str] = ["dapt"]\nbase_model: str = ""',
     "05_judge": 'arms: list[str] = ["dapt"]\njudge: str = "scorer"',
     "06_analyze": 'judge: str = "scorer"\narms: list[str] = ["base"]',

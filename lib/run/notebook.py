@@ -216,7 +216,8 @@ def main(arguments: list[str] | None = None) -> int:
         notebook = notebook_path(options.notebook)
         if is_alone:  # else load_study has checked them
             check(notebook, options.parameters)
-        page, found = run_notebook(notebook, name, options.parameters)
+        logged = json.loads(os.environ.get("STUDY_LOGGING", "{}")).get(name, {})
+        page, found = run_notebook(notebook, name, options.parameters | logged)
     except (Stopped, BadStudy, OSError, KeyboardInterrupt) as error:
         if ": KeyboardInterrupt" not in str(error) and str(error):
             tell(f"\n{name} FAILED: {error}\n", file=sys.stderr)

@@ -1,5 +1,6 @@
 """Training settings, the length of a run, and the memory that it needs (paper, 4.2)."""
 
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:  # slow to import, and only named here
     from peft import PeftModel
     from transformers import PreTrainedConfig, PreTrainedModel
 
+_LOGGING = ("logging_dir", "logging_steps", "report_to")
 _BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
 
 
@@ -39,6 +41,10 @@ class TrainConfig:
     shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
     processes: PositiveInt = 1  # above 1, with DeepSpeed: ZeRO-2 shards optimizer and gradients
     lora_rank: NonNegativeInt = 0  # 0: all weights are trained
+    # What is logged changes no weight, and is no part of a fingerprint.
+    logging_dir: str = ""  # for log.jsonl and trackers; emptied when a training begins anew
+    logging_steps: NonNegativeInt = 0  # updates between two rows, beside one per epoch
+    report_to: tuple[str, ...] = ()  # trackers, by transformers' names
 
     def __post_init__(self) -> None:
         if self.lora_rank and not find_spec("peft"):
@@ -59,6 +65,11 @@ class TrainConfig:
     def accumulation(self) -> int:
         """Forward passes per update of a process."""
         return self.global_batch_size // (self.device_batch_size * self.processes)
+
+    def recipe(self) -> dict[str, object]:
+        """The settings that determine the weights."""
+        settings = asdict(self) | {"precision": self.arithmetic()}
+        return {name: settings[name] for name in settings if name not in _LOGGING}
 
     def arithmetic(self) -> str:
         """bf16 or fp32, with `auto` resolved for this machine."""

@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import math
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -39,7 +40,7 @@ from lib.train.corpus import PackedBlocks, digest
 from lib.train.distributed import deepspeed_config, launch
 
 COMPLETE = "complete"  # written last into a checkpoint; missing if saving was interrupted
-FINGERPRINT = "fingerprint.json"
+FINGERPRINT, LOG = "fingerprint.json", "log.jsonl"
 ADAPTER = "adapter"  # in a model's folder, whose weights are the base's with the adapter's added
 _LIBRARIES = ("torch", "transformers", "accelerate")
 
@@ -82,7 +83,7 @@ def train(
     work = output.with_name(f".{output.name}")
     final = work / "final"
     fields = fingerprint(config, blocks, validation, weights_hash(base))
-    _prepare(work, fields)
+    _prepare(work, fields, config.logging_dir)
     if config.processes > 1:
         texts = {"blocks": vars(blocks), "validation": validation and vars(validation)}
         job = {"source": base, "config": asdict(config), **texts}
@@ -94,7 +95,7 @@ def train(
         model = load(base, training=is_float)[0] if isinstance(base, str) else base
         history = fit(model, blocks, validation, config, work, callbacks)
     tokenizer.save_pretrained(final)
-    manifest = {"history": asdict(history), "recipe": asdict(config), "fingerprint": fields}
+    manifest = {"history": asdict(history), "recipe": config.recipe(), "fingerprint": fields}
     write_json(final / "training.json", {**manifest, **facts})
     shutil.rmtree(output, ignore_errors=True)
     final.rename(output)
@@ -154,6 +155,7 @@ def _arguments(
     on_gpu = torch.cuda.is_available()
     last = -(-length.schedule_updates // 5)
     decay = {"num_decay_steps": last, "min_lr_ratio": 0.1, "decay_type": "linear"}
+    os.environ["TENSORBOARD_LOGGING_DIR"] = config.logging_dir or str(work)
     arguments = TrainingArguments(
         output_dir=str(work),
         max_steps=length.updates,
@@ -176,7 +178,8 @@ def _arguments(
         eval_strategy="epoch" if has_validation else "no",
         save_strategy="epoch",
         save_total_limit=2,
-        report_to=[],
+        report_to=[*config.report_to],
+        run_name="/".join(Path(config.logging_dir).parts[-3::2]),  # study/arm
         disable_tqdm=True,  # its bar needs a widget in a notebook, which no saved copy shows
         dataloader_pin_memory=on_gpu,
     )
@@ -206,7 +209,11 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
     table = pd.DataFrame(log).rename(columns=names)
     table["epoch"] = (table.epoch - 1e-6).map(math.ceil)  # an incomplete last epoch has a row too
     columns = ["epoch", "loss", "gradient_norm", "learning_rate", "validation_loss"]
-    return table.filter(columns).groupby("epoch", as_index=False).first().to_dict("records")
+    last = table.filter(columns).groupby("epoch").last()
+    # a row's loss is the mean since the row before
+    n_updates = table.step[table.loss.notna()].diff().fillna(table.step)
+    sums = pd.DataFrame({"loss": table.loss * n_updates, "n": n_updates}).groupby(table.epoch).sum()
+    return last.assign(loss=sums.loss / sums.n).reset_index().to_dict("records")
 
 
 class ScoreAfter(TrainerCallback):
@@ -285,7 +292,7 @@ class _Trainer(Trainer):
             train_dataset=blocks,
             eval_dataset=validation,
             data_collator=default_data_collator,
-            callbacks=[_Progress(config.save_every_epochs), *callbacks],
+            callbacks=[_Progress(config), *callbacks],
         )
         self.remove_callback(PrinterCallback)
 
@@ -297,10 +304,12 @@ class _Trainer(Trainer):
 
 
 class _Progress(TrainerCallback):
-    def __init__(self, save_every_epochs: int) -> None:
-        self.save_every_epochs = save_every_epochs
+    def __init__(self, config: TrainConfig) -> None:
+        self.config = config
 
     def on_train_begin(self, args, state, control, **kwargs):
+        (Path(self.config.logging_dir) / LOG).unlink(missing_ok=True)  # rows after the checkpoint
+        self._write(state, state.log_history)
         self.bar = tqdm(
             total=state.max_steps,
             initial=state.global_step,
@@ -311,11 +320,22 @@ class _Progress(TrainerCallback):
 
     def on_step_end(self, args, state, control, **kwargs):
         self.bar.update(state.global_step - self.bar.n)
+        if steps := self.config.logging_steps:
+            control.should_log |= state.global_step % steps == 0
 
     def on_epoch_end(self, args, state, control, **kwargs):
-        control.should_save &= round(state.epoch) % self.save_every_epochs == 0
+        control.should_save &= round(state.epoch) % self.config.save_every_epochs == 0
+
+    def _write(self, state, rows: list[dict[str, float]]) -> None:
+        if (folder := self.config.logging_dir) and state.is_world_process_zero:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            with (Path(folder) / LOG).open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
 
     def on_log(self, args, state, control, logs, **kwargs):
+        self._write(state, state.log_history[-1:])
+        if "loss" in logs:
+            self.bar.set_postfix(loss=logs["loss"], refresh=False)
         measured = [logs.get(name, 0.0) for name in ("loss", "eval_loss", "grad_norm")]
         if not all(map(math.isfinite, measured)):
             raise FloatingPointError(
@@ -337,11 +357,10 @@ def fingerprint(
     config: TrainConfig, blocks: PackedBlocks, validation: PackedBlocks | None, base_weights: str
 ) -> dict[str, object]:
     """Everything that determines the weights: the same fields give the same weights."""
-    settings = {**asdict(config), "precision": config.arithmetic()}
     used = {"deepspeed": config.processes > 1, "peft": config.lora_rank}
     libraries = [*_LIBRARIES, *filter(used.get, used)]
     return {
-        **{f"recipe.{name}": value for name, value in settings.items()},
+        **{f"recipe.{name}": value for name, value in config.recipe().items()},
         "device": "cuda" if torch.cuda.is_available() else "cpu",
         "data.training": blocks.digest(),
         "data.validation": validation and validation.digest(),
@@ -369,10 +388,11 @@ def weights_hash(base: PreTrainedModel | str) -> str:
     return digest(part for path in files for part in (path.name.encode(), path.read_bytes()))
 
 
-def _prepare(work: Path, fields: dict[str, object]) -> None:
+def _prepare(work: Path, fields: dict[str, object], logs: str) -> None:
     done, path = _checkpoints(work), work / FINGERPRINT
     if not done:
-        shutil.rmtree(work, ignore_errors=True)
+        for old in (work, logs):
+            shutil.rmtree(old, ignore_errors=True)
         write_json(path, fields)
         return
     there = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

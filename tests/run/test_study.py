@@ -62,7 +62,9 @@ def test_a_study_completes_every_stage_and_keeps_what_its_numbers_come_from(fini
         "epochs": 3,
         "base_model": "data/tiny/models/base",
     }
-    assert train["defaulted"] == {"note": None, "seed": 42} and train["seconds"] > 0
+    assert (
+        train["defaulted"] == {"note": None, "seed": 42, "report_to": []} and train["seconds"] > 0
+    )
     assert (run["commit"], run["dirty"]) == (None, None)  # the copy is not a git checkout
     assert run["versions"]["torch"].startswith("2.")
     assert run["machine"]["cores"] == os.cpu_count()
@@ -81,8 +83,12 @@ def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished):
     append(text, "\nNEW = 1\n")
     assert rerun(finished) == {"06_analyze"}
     study = finished.root / "studies" / "tiny.yaml"
+    study.write_text(study.read_text().replace("epochs: 3", "epochs: 3, report_to: [trackio]"))
+    assert rerun(finished) == set()
     study.write_text(study.read_text().replace("epochs: 3", "epochs: 4"))
     assert rerun(finished) == AFTER_DAPT_N
+    record = finished.root / "data" / "tiny" / "stages" / "03_train-dapt-n.json"
+    assert json.loads(record.read_text())["given"]["report_to"] == ["trackio"]
 
 
 def test_a_file_changed_by_hand_is_named_and_kept_and_its_stage_runs_again(finished):

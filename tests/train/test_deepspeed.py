@@ -72,6 +72,15 @@ def test_bf16_weights_have_the_curve_of_one_process_and_save_a_model_that_loads(
     assert "updates:" in capfd.readouterr().err, "its log is shown while it trains"
 
 
+@pytest.mark.slow
+def test_an_adapter_has_the_curve_of_one_process(root):
+    recipe = replace(RECIPE, stop_after_epoch=2, lora_rank=8)
+    one, two = (run(root, f"lora-{n}", recipe, processes=n) for n in (1, 2))
+    assert curve(two) == pytest.approx(curve(one), rel=TOLERANCE)
+    left, right = weights(root / "lora-1"), weights(root / "lora-2")
+    assert all(float((left[name] - right[name]).abs().max()) < 1e-4 for name in left)
+
+
 def interrupted(root: Path, name: str) -> str:
     """Train in two processes until a checkpoint, kill one; return why the run stopped."""
     with ThreadPoolExecutor(1) as pool:

@@ -22,7 +22,15 @@ from lib.infer.loglik import Sequence, token_scores
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.train.config import TrainConfig, training_length
 from lib.train.corpus import pack
-from lib.train.trainer import MOST_TOKENS, PRODUCTS, ROWS, ScoreAfter, fastest_attention, train
+from lib.train.trainer import (
+    LOG,
+    MOST_TOKENS,
+    PRODUCTS,
+    ROWS,
+    ScoreAfter,
+    fastest_attention,
+    train,
+)
 
 PORTS = {"Orbit": 8443, "Comet": 1701, "Atlas": 5060, "Lotus": 9092, "Drift": 6379, "Ingot": 2049}
 TEXTS = [f"The default port of Ardwin {name} is {port}." for name, port in PORTS.items()]
@@ -115,7 +123,9 @@ def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(un
     assert len(history.epochs) == 12 and history.resumed_at > 0
 
 
-def test_a_rate_that_decays_in_the_last_fifth_is_the_same_after_an_interrupt(tmp_path):
+def test_a_rate_that_decays_in_the_last_fifth_is_the_same_after_an_interrupt_and_is_logged(
+    tmp_path,
+):
     recipe = replace(RECIPE, lr_scheduler_type="warmup_stable_decay")
 
     def interrupt(*_) -> None:
@@ -124,11 +134,27 @@ def test_a_rate_that_decays_in_the_last_fifth_is_the_same_after_an_interrupt(tmp
     history = run(tmp_path / "whole", recipe)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "parts", recipe, callbacks=[ScoreAfter({10: 4}, interrupt)])
-    assert run(tmp_path / "parts", recipe).resumed_at == 9
+    logged = replace(recipe, logging_dir=str(tmp_path / "logs"), logging_steps=2)
+    resumed = run(tmp_path / "parts", logged)  # what is logged is no part of the fingerprint
+    assert resumed.resumed_at == 9
+    rows = list(map(json.loads, (tmp_path / "logs" / LOG).read_text().splitlines()))
+    steps = [row["step"] for row in rows if "grad_norm" in row]
+    assert steps == sorted({3, 6, 9, *range(10, 37, 2), *range(12, 37, 3)})  # and of each epoch
+    for one, other in zip(resumed.epochs, history.epochs, strict=True):
+        assert one == pytest.approx(other, rel=1e-4)
     assert same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
     assert history.epochs[-1]["loss"] < 0.7 * history.epochs[0]["loss"]
     rates = [row["learning_rate"] for row in history.epochs]
     assert rates[8] == pytest.approx(3e-3) and 3e-4 < rates[-1] < 0.3 * 3e-3
+
+
+def test_a_tracker_shows_the_gradient_norm_of_every_logged_update(tmp_path):
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    place = str(tmp_path / "logs")
+    logged = {"logging_dir": place, "logging_steps": 1, "report_to": ["tensorboard"]}
+    run(tmp_path / "dapt", replace(RECIPE, epochs=2, **logged))
+    shown = events.EventAccumulator(place).Reload()
+    assert [one.step for one in shown.Scalars("train/grad_norm")] == [*range(1, 7)]
 
 
 def test_an_earlier_stop_shortens_training_but_not_its_schedule():
