@@ -11,8 +11,7 @@ measured, compared = (study.arms_per("arms"), rest) if study.one_process_for_all
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
          if study.made_by]
 facts = rows("facts") if study.kind == "lab" else []
-labels = "".join(labels_digest(output_root() / data / "labels" / f"{one}.csv")
-                 for one in ("answers", "questions"))
+labels = labels_digest(output_root() / data / "labels" / "answers.csv")
 again = [judge.replace("/", "--") for judge in study.other_judges]
 done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
                  if notebook != "02_normalize" or study.trained for path in records(notebook)),

@@ -17,13 +17,12 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lib.analyze.stats import share_interval
-from lib.analyze.tables import as_csv, by_group
+from lib.analyze.tables import as_csv
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
 from lib.core.store import BadInput, shown, write_text
 
 ANSWERS = ("correct", "incorrect", "unsure")  # the labels of a sheet
-QUESTIONS = ("good", "poor", "wrong")
 # is the answer where it is said to be, does it match, does the level fit
 TABLE_QUESTIONS = ("right", "not there", "no match", "wrong level")
 PERSON = "person"  # the judge whose verdicts are the labels of the sheet
@@ -57,33 +56,17 @@ def items_of(
     """Return every answer that has a text and a verdict in one judge's `verdicts`."""
     asked = {query.query_id: query for query in queries}
     judged = {(row.query_id, row.arm): row.verdict for row in verdicts}
-    return [
-        _item(
-            query,
-            {"question": query.question, "reference answer": query.answer, "answer": row.answer},
-            row.arm,
-            judged[row.query_id, row.arm],
-        )
-        for row in answers
-        if row.query_id in asked and (row.query_id, row.arm) in judged and row.answer.strip()
-        for query in [asked[row.query_id]]
-    ]
-
-
-def questions_of(queries: Iterable[Query]) -> list[Item]:
-    """Return every question, with its answer and its source as the annotator quoted it."""
     items = []
-    for query in queries:
-        texts = {name: getattr(query, name) for name in ("structure", "question", "answer")}
-        source = f"{query.source_header}\n{query.source_reference}".strip()
-        items.append(_item(query, texts | {"source": source}))
+    for row in answers:
+        query, verdict = asked.get(row.query_id), judged.get((row.query_id, row.arm))
+        if query and verdict and row.answer.strip():
+            names = ("question", "reference answer", "answer")
+            texts = dict(zip(names, (query.question, query.answer, row.answer), strict=True))
+            content = json.dumps([query.query_id, row.arm, *texts.values()]).encode()
+            name = f"item-{hashlib.sha256(content).hexdigest()[:12]}"
+            found = name, query.query_id, row.arm, query.structure, verdict, query.document_id
+            items.append(Item(*found, texts))
     return items
-
-
-def _item(query: Query, texts: dict[str, str], arm: str = "", verdict: str = "") -> Item:
-    content = json.dumps([query.query_id, arm, *texts.values()]).encode()
-    name = f"item-{hashlib.sha256(content).hexdigest()[:12]}"
-    return Item(name, query.query_id, arm, query.structure, verdict, query.document_id, texts)
 
 
 def draw(items: list[Item], size: int, seed: int) -> list[Item]:
@@ -181,18 +164,6 @@ def verdicts_of(items: Iterable[Item], labels: dict[str, str]) -> list[Verdict]:
         for item in items
         if item.item in labels
     ]
-
-
-def ratings(items: Iterable[Item], labels: dict[str, str]) -> pd.DataFrame:
-    """Return the share of each of QUESTIONS, with intervals over documents, by structure."""
-    rows = pd.DataFrame(
-        [(one.structure, one.document_id, labels.get(one.item)) for one in items],
-        columns=["group", "document", "label"],
-    ).dropna()
-    rows = pd.concat([rows.assign(by="structure"), rows.assign(by=ALL, group=ALL)])
-    rows = pd.concat([rows.assign(label=one, share=rows.label == one) for one in QUESTIONS])
-    table = by_group(rows, ["by", "group", "label"], "share", "document")
-    return table.rename(columns={"mean": "share"})
 
 
 def weights(items: Iterable[Item], labels: dict[str, str]) -> dict[tuple[str, str], float]:

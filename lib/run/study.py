@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import TextIO
 
 import yaml
@@ -181,7 +180,6 @@ def run_study(study: str, documents: str = "", jobs: str = "all", profile: str =
     announce(own)
     options = submitted(name, profile)
     locks = locked([name, *own.others])
-    _move_labels(data_path(name))
     for root in (data_path(name), figures_path(name)):
         for lost in root.rglob(".*.partial"):  # left by a killed process
             lost.unlink()
@@ -222,13 +220,6 @@ def _check_base(study: Study) -> None:
         )
     if not study.made_by and (BASE in study.arms or study.trained):
         model_source(study.base_model)  # a missing base is reported before anything runs
-
-
-def _move_labels(folder: Path) -> None:
-    if (folder / "human").exists() and not (folder / "labels").exists():
-        (folder / "human").rename(folder / "labels")
-        if (sheet := folder / "labels" / "sheet.csv").exists():
-            sheet.rename(sheet.with_name("answers.csv"))
 
 
 def _notes(study: AnyStudy) -> list[str]:

@@ -296,22 +296,6 @@ def score(
     return scores, loglik.losses(*loaded, documents, arm) if is_base else []
 
 
-def storage_table(queries: list[Query], scores: list[Score]) -> pd.DataFrame:
-    """Return mean log-likelihoods per token, and shares of answers whose tokens are all argmax.
-
-    One row per structure and one for all; answers count equally.
-    """
-    table = pd.DataFrame(
-        [row.model_dump(exclude={"query_id", "arm", "cloze_missing"}) for row in scores]
-    ).astype(float)
-    for kind in ("answer", "cloze"):
-        table[f"{kind}_loglik"] /= table.pop(f"{kind}_tokens")
-    table["stored_only"] = table.cloze_is_greedy * (1 - table.answer_is_greedy)
-    table["structure"] = [query.structure for query in queries]
-    cells = pd.concat([table, table.assign(structure=ALL)]).groupby("structure", sort=False)
-    return cells.mean().assign(n=cells.size())
-
-
 def remove_partial(folder: Path, arm: str) -> None:
     """Remove an arm's partial files: this run's, and those of other models or settings."""
     for path in folder.glob(f".{arm}-{'[0-9a-f]' * 16}.jsonl"):

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from lib.analyze.agreement import (
     COEFFICIENTS,
     PERSON,
-    QUESTIONS,
     agreement,
     clustered_coefficients,
     coefficients,
@@ -23,8 +22,6 @@ from lib.analyze.agreement import (
     labels_digest,
     labels_of,
     paired_verdicts,
-    questions_of,
-    ratings,
     read_labels,
     verdicts_of,
     weights,
@@ -170,25 +167,6 @@ def test_a_label_is_a_verdict_that_stands_for_its_stratum(items):
     assert [row.verdict for row in verdicts_of(items, labels)] == ["unscored", "correct"]
     # of 14 questions on prose and of 13 on tables, the scorer finds no answer of the base right
     assert [*weights(items, labels).values()] == [14, 13]
-
-
-def test_questions_are_rated_by_structure_with_their_denominators(tmp_path):
-    path, queries = tmp_path / "questions.csv", study(12)[0]
-    items = questions_of(
-        one.model_copy(update={"document_id": f"d{n // 3}"}) for n, one in enumerate(queries)
-    )
-    assert labels_of(path, items, QUESTIONS) == {}
-    header, *lines = cells_of(path)
-    assert header[1:-1] == ["structure", "question", "answer", "source"] and len(lines) == 12
-    labels = dict(zip([one.item for one in items], ["good"] * 9 + ["poor"], strict=False))
-    path.write_text("item,label\n" + "".join(f"{one},{labels[one]}\n" for one in labels))
-    with pytest.raises(BadInput, match="label 'good' should be correct"):
-        read_labels(path)
-    table = ratings(items, read_labels(path, QUESTIONS)).set_index(["by", "label"])
-    every = table.loc["all"]
-    assert every.share.to_dict() == {"good": 0.9, "poor": 0.1, "wrong": 0}
-    assert {*table.n["structure"]} == {3, 4} and {*every.n} == {10}
-    assert every.low["good"] < 0.9 < every.high["good"]
 
 
 def test_the_published_example_of_two_raters_and_three_categories():
