@@ -15,13 +15,12 @@ from matplotlib.figure import Figure
 
 from lib.analyze.latex import inches
 from lib.analyze.stats import ALPHA
-from lib.analyze.tables import DASH, as_csv, in_words, labelled
+from lib.analyze.tables import as_csv, in_words, labelled
 from lib.core.arms import ALL, BASE, LOOK
 from lib.core.records import OUTCOMES, STRUCTURES
 from lib.core.store import replacing, result_path, write_text
 
 Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots
-Values = Sequence[float] | pd.Series
 
 STYLE = mpl.rc_params_from_file(Path(__file__).with_name("study.mplstyle"), False, False)
 STYLE.update({"figure.figsize": (inches[0], 3), "font.family": LOOK.get("font", "sans-serif")})
@@ -29,8 +28,14 @@ _COLORS = {in_words(name): color for name, color in LOOK.get("colors", {}).items
 styled = mpl.rc_context(STYLE)  # decorates every function that draws
 NORM = "Gradient norm"
 _PANEL = 1.5  # inches that a panel needs for its name and labels
-_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 _MARKERS = "os^DvPX<>"
+# An estimate and its ends, as `with_ends` has them
+_DRAWN = {
+    "estimator": lambda three: three.iloc[0],
+    "errorbar": lambda three: (three.iloc[1], three.iloc[2]),
+    "err_kws": {"color": "black", "linewidth": 0.9, "zorder": 1},
+    "capsize": 0.1,
+}
 _POINTS = ("difference_points", "low_points", "high_points")
 _DARK = (
     "<style>@media (prefers-color-scheme: dark) {svg {filter: invert(.92) hue-rotate(180deg)}}"
@@ -100,11 +105,15 @@ def finish(figure: Figure, label: str = "") -> None:
     width = STYLE["figure.figsize"][0]
     if label:
         figure.supxlabel(textwrap.fill(label, int(16 * width)))
+    for legend in filter(None, (axes.get_legend() for axes in figure.axes)):
+        legend.remove()
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    if labels:
-        inches = 0.45 + 0.06 * max(map(len, labels))  # of a label with its handle
-        across = min(max(1, int(width / inches)), len(labels))
-        figure.legend(handles, labels, loc="outside upper center", ncols=across)
+    known = dict(zip(labels, handles, strict=True))
+    if known:
+        inches = 0.45 + 0.06 * max(map(len, known))  # of a label with its handle
+        across = min(max(1, int(width / inches)), len(known))
+        place = {"loc": "outside upper center", "ncols": across}
+        figure.legend(known.values(), known, **place)
 
 
 def color(index: int, name: object) -> str:
@@ -112,46 +121,33 @@ def color(index: int, name: object) -> str:
     return _COLORS.get(in_words(name), f"C{index}")
 
 
-def marker(index: int, name: object = "") -> dict:
-    """Return the colour and marker of the points of series `index`, which shows `name`."""
-    return {"color": color(index, name), "marker": _MARKERS[index % len(_MARKERS)]}
+def with_ends(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return `table` once for its estimate, low and high end (`columns`), each as column `drawn`.
 
-
-def offset(index: int, n: int, width: float = 0.8) -> float:
-    """Return the offset of series `index` from the centre of the slot shared by n series."""
-    return (index - (n - 1) / 2) * width / max(1, n)
-
-
-def intervals(
-    axes: Axes, x: Values, y: Values, low: Values, high: Values, *, upright: bool = False, **line
-) -> None:
-    """Draw horizontal or `upright` intervals around points; none where the ends are unknown.
-
-    `line` styles them. An end that rounding moves past its point is drawn at the point.
+    Names are those that a person reads.
     """
-    middle = np.array(y if upright else x, float)
-    reach = {"yerr" if upright else "xerr": np.clip([middle - low, high - middle], 0, None)}
-    look = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9} | line
-    axes.errorbar(x, y, **reach, **look)
+    named = labelled(table)
+    three = [named.assign(drawn=table[column]) for column in columns]
+    return pd.concat(three, ignore_index=True)
 
 
-def forest(
-    axes: Axes,
-    y: Values,
-    estimate: Values,
-    low: Values,
-    high: Values,
-    *,
-    filled: bool | pd.Series = True,
-    label: str | None = None,
-    **look,
-) -> None:
-    """Draw a series of estimates with their intervals, one per row; hollow if not `filled`."""
-    intervals(axes, estimate, y, low, high)
-    look = {"linestyle": "", "markersize": 5, "zorder": 3, "mec": "black", "mew": 0.6} | look
-    y, estimate, filled = np.array(y), np.array(estimate), np.full(len(y), filled, bool)
-    axes.plot(estimate[filled], y[filled], label=label, **look)
-    axes.plot(estimate[~filled], y[~filled], mfc="white", **look)
+def series_look(names: Iterable[object]) -> dict:
+    """Return seaborn's options for series `names`, in their order: colours and markers."""
+    hues = [*map(in_words, names)]
+    palette = [*map(color, range(len(hues)), hues)]
+    return {"hue_order": hues, "palette": palette, "markers": [*(_MARKERS * 9)[: len(hues)]]}
+
+
+def forest(axes: Axes, table: pd.DataFrame, columns: Sequence[str], **how: object) -> None:
+    """Draw estimates with their ends (`columns`) by `y`; hollow where `filled` is False."""
+    import seaborn  # takes a second
+
+    n = len(how["hue_order"])
+    how |= {"x": "drawn", "dodge": 0.8 * (n - 1) / n, "linestyle": "none", "orient": "h", **_DRAWN}
+    for is_filled, part in with_ends(table, columns).groupby("filled"):  # hollow first
+        face = {} if is_filled else {"markerfacecolor": "white"}
+        seaborn.pointplot(part, ax=axes, mec="black", mew=0.6, markersize=5, **how, **face)
+    axes.set(xlabel="", ylabel="")
 
 
 def name_rows(axes: Axes, names: Iterable[str], *, zero: bool = False) -> None:
@@ -173,26 +169,24 @@ def draw_bars(
     label: str = "Accuracy (%)",
 ) -> Drawn:
     """Draw a bar per structure and value of column `by`; a column `panel` separates panels."""
+    import seaborn  # takes a second
+
+    columns = [value, "low", "high"]
     present = [name for name in (*STRUCTURES, ALL) if table.n[table.structure == name].sum()]
-    groups, places = table[by].unique(), np.arange(len(present))
-    figure, parts = panels_of(table, panel, 2.8, sharey=True)
+    look, names = series_look(table[by].unique()), [*map(in_words, present)]
+    del look["markers"]
+    look |= {"x": "structure", "y": "drawn", "hue": by, "order": names, "saturation": 1, **_DRAWN}
+    figure, parts = panels_of(table.assign(**100 * table[columns]), panel, 2.8, sharey=True)
     for axes, part in parts:
-        for index, name in enumerate(groups):
-            cells = part[part[by] == name].set_index("structure").reindex(present)
-            height, low, high = (100 * cells[column] for column in (value, "low", "high"))
-            x = places + offset(index, len(groups))
-            look = {"facecolor": color(index, name), "hatch": _HATCHES[index % len(_HATCHES)]}
-            axes.bar(x, height, 0.92 * 0.8 / len(groups), label=in_words(name), **look)
-            intervals(axes, x, height, low, high, upright=True)
-            for place in x[height.isna()]:  # unknown, not 0
-                axes.text(place, 0, DASH, ha="center", va="bottom")
-        ticks, n = [*map(in_words, present)], part.groupby("structure").n.max()
+        seaborn.barplot(with_ends(part, columns), ax=axes, gap=0.08, **look)
         if len(parts) < 3:
-            ticks = [f"{in_words(name)}\n(n = {n[name]})" for name in present]
+            n = part.groupby("structure").n.max()
+            names = [f"{in_words(name)}\n(n = {n[name]})" for name in present]
         turned = {"rotation": 45, "ha": "right"} if len(parts) > 1 else {}
-        axes.set_xticks(places, ticks, **turned)
+        axes.set_xticks(range(len(names)), names, **turned)
+        axes.set(xlabel="", ylabel=label if axes is figure.axes[0] else "")
     top = 105 * table[[value, "high"]].max(axis=None)  # there may be no interval
-    figure.axes[0].set(ylabel=label, ylim=(0, top if top > 0 else 100))
+    figure.axes[0].set(ylim=(0, top if top > 0 else 100))
     finish(figure)
     return figure, table
 
@@ -235,16 +229,13 @@ def draw_forest(
     """Draw `columns` (estimate, low, high) by `rows`, with a marker per `series`, hollow if not
     `filled`.
     """
-    table = labelled(table.assign(filled=filled, series=table[series] if series else ""))
-    names, groups = list(table[rows].unique()), table.series.unique()
-    height = 0.2 * max(1, len(names)) * (0.5 + 0.5 * max(1, len(groups))) + 0.3
+    table = table.assign(filled=filled, series=table[series] if series else "")
+    names, look = [*labelled(table)[rows].unique()], series_look(table.series.unique())
+    look |= {"y": rows, "order": names, "hue": "series", "legend": bool(series)}
+    height = 0.2 * max(1, len(names)) * (0.5 + 0.5 * max(1, len(look["palette"]))) + 0.3
     figure, parts = panels_of(table, panel, height, in_column=True, sharex=True)
     for axes, part in parts:
-        for index, group in enumerate(groups):
-            cells = part[part.series == group]
-            y = [names.index(name) + offset(index, len(groups)) for name in cells[rows]]
-            ends = (cells[column] for column in columns)
-            forest(axes, y, *ends, filled=cells.filled, label=group or None, **marker(index, group))
+        forest(axes, part, columns, **look)
         name_rows(axes, names, zero=True)
         axes.locator_params(axis="x", nbins=int(2 * STYLE["figure.figsize"][0]))
     finish(figure, label)
@@ -289,7 +280,6 @@ def draw_lines(
         colors = [*map(color, range(len(names)), names)]
         seaborn.lineplot(labelled(part), ax=axes, palette=colors, **look)
         axes.set(xlabel=x.capitalize(), ylabel="")
-        axes.get_legend().remove()
         axes.xaxis.get_major_locator().set_params(integer=True)
     figure.axes[0].set(ylabel=label)
     finish(figure)

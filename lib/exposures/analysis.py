@@ -13,7 +13,7 @@ from scipy.special import expit, xlog1py, xlogy
 
 from lib.analyze import plots
 from lib.analyze.stats import ALPHA, LEAST_FLIPS, holm, over_units
-from lib.analyze.tables import estimate, in_words, p_value
+from lib.analyze.tables import estimate, p_value
 from lib.core.arms import RAW
 from lib.core.records import STRUCTURES, prose, structure_of
 from lib.core.store import made_by, package_file, require_path
@@ -25,6 +25,9 @@ NAMING = {True: "named", False: "title only"}  # where a record has the product'
 REGIME = ["learning_rate", "replay_share"]
 EVERY, SCALAR, LIST_VALUED = "all", "scalar", "list-valued"  # facts, by the form of their value
 _LISTS = [attribute.label for attribute in ATTRIBUTES if attribute.is_list]
+_LOOK = plots.series_look(STRUCTURES)
+_LINES = {"hue": "structure", "style": "structure", "style_order": _LOOK["hue_order"], **_LOOK}
+_LINES |= {"dashes": False, "err_kws": {"alpha": 0.15, "lw": 0}}
 _SIDES = {"stored": "Stored (%)", "answered": "Answered (%)"}
 
 
@@ -284,7 +287,7 @@ def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     figure, (*panels, last) = plots.panels(3, 2.6)
     for axes, (facts, part) in zip(panels, list(by_value(named).items())[1:], strict=True):
         cells = curve(part[part.arm == RAW]).query("measure == 'answered'")
-        _draw_lines(axes, _trained(cells))
+        _draw_lines(axes, _trained(cells), **_LINES)
         tops = ceilings(part.assign(base=0)).set_index("structure").ceiling
         for index, name in enumerate(STRUCTURES):
             axes.axhline(100 * tops[name], ls="--", lw=0.8, color=plots.color(index, name))
@@ -292,8 +295,7 @@ def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         found.append(cells.assign(facts=facts, ceiling=100 * cells.structure.map(tops)))
     gains = gains_by_exposures(rows).query("contrast == 'paraphrase-8 - raw'")
     last.axhline(0, color="0.6", lw=0.8, zorder=0)
-    plots.intervals(last, gains.exposures, gains.estimate, gains.low, gains.high, upright=True)
-    last.plot(gains.exposures, gains.estimate, markersize=3.5, **plots.marker(3))
+    _draw_lines(last, gains, color="C3", marker="D", err_style="bars")
     last.set(ylabel="Gain of 8 wordings (points)")
     for axes in (*panels, last):
         _mark_doublings(axes, gains.exposures)
@@ -301,13 +303,12 @@ def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     return figure, pd.concat([*found, gains], ignore_index=True)
 
 
-def _draw_lines(axes: Axes, cells: pd.DataFrame) -> None:
-    for index, name in enumerate(STRUCTURES):
-        line, look = cells[cells.structure == name], plots.marker(index, name)
-        ends = line.low.clip(0), line.high.clip(upper=100)
-        axes.fill_between(line.exposures, *ends, color=look["color"], alpha=0.15, lw=0)
-        look |= {"markersize": 3.5, "label": in_words(name)}
-        axes.plot(line.exposures, line.estimate, **look)
+def _draw_lines(axes: Axes, cells: pd.DataFrame, **look: object) -> None:
+    import seaborn  # takes a second
+
+    how = {"x": "exposures", "y": "drawn", "markersize": 3.5, "mew": 0, "estimator": "median"}
+    drawn = plots.with_ends(cells, ["estimate", "low", "high"])
+    seaborn.lineplot(drawn, ax=axes, errorbar=("pi", 100), **how, **look)
 
 
 def _mark_doublings(axes: Axes, exposures: pd.Series) -> None:
@@ -328,7 +329,7 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame) -> tuple[Figure, pd.Dat
     table = table[table.arm == RAW]
     for axes, (measure, label) in zip(above.subplots(1, 2), _SIDES.items(), strict=True):
         cells = _trained(table[table.is_named & (table.measure == measure)])
-        _draw_lines(axes, cells)
+        _draw_lines(axes, cells, **_LINES)
         _mark_doublings(axes, cells.exposures)
         axes.set(ylabel=label, ylim=(0, None))
     _draw_ratios(below.subplots(), ratio[ratio.measure.isin(_SIDES)])
@@ -339,18 +340,16 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame) -> tuple[Figure, pd.Dat
 
 
 def _draw_ratios(axes: Axes, ratio: pd.DataFrame) -> None:
-    names = [(measure, is_named) for measure in _SIDES for is_named in NAMING]
-    for index, name in enumerate(list(STRUCTURES)[1:], 1):
-        own = ratio[ratio.contrast == f"{name} - {prose()}"]
-        cells = own.set_index(["measure", "is_named"]).reindex(names)
-        y = np.arange(len(names)) + plots.offset(index - 1, len(STRUCTURES) - 1, 0.5)
-        ends = (2 ** cells[column] for column in ("mean", "low", "high"))
-        plots.forest(axes, y, *ends, **plots.marker(index, name))
-    plots.name_rows(axes, [f"{measure}, {NAMING[is_named]}" for measure, is_named in names])
+    columns = ["mean", "low", "high"]
+    shown = ratio.assign(
+        **2 ** ratio[columns],
+        structure=ratio.contrast.str.split().str[0],
+        row=ratio.measure + ", " + ratio.is_named.astype(bool).map(NAMING),
+        filled=True,
+    )
+    names = [f"{measure}, {naming}" for measure in _SIDES for naming in NAMING.values()]
+    how = {"y": "row", "order": names, "hue": "structure", "legend": False, **_LOOK}
+    plots.forest(axes, shown, columns, **how)
+    plots.name_rows(axes, names)
     axes.axvline(1, color="0.6", lw=0.8, zorder=0)
-    axes.set_xscale("log", base=2)
-    low, high = axes.get_xlim()
-    steps = (0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5) if high < 2 * low else (0.25, 0.5, 1, 2, 4)
-    ticks = [tick for tick in steps if low <= tick <= high]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlabel("Exposures needed, times those in prose")

@@ -11,18 +11,14 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection
 
 from lib.analyze.plots import (
     draw_bars,
+    draw_forest,
     draw_paired,
     draw_preferences,
     draw_stacks,
     draw_training,
-    finish,
-    forest,
-    marker,
-    name_rows,
     panels,
     save,
     show_figure,
@@ -39,31 +35,38 @@ NAN = float("nan")
 
 def interval_ends(axes, *, upright: bool = False) -> list[float]:
     """Return both ends of all intervals drawn, sorted."""
-    return sorted(
-        round(float(value), 6)
-        for drawn in axes.collections
-        if isinstance(drawn, LineCollection)
-        for segment in drawn.get_segments()
-        for value in np.reshape(segment, (-1, 2))[:, int(upright)]
-    )
+    lines = [line.get_data()[upright] for line in axes.lines if line.get_color() == "black"]
+    known = [line[np.isfinite(line)] for line in map(np.array, lines)]
+    return sorted(round(float(end(line)), 6) for line in known if len(line) for end in (min, max))
+
+
+def bars(axes) -> list:
+    """Return the bars; those of a legend have no width."""
+    return [bar for bar in axes.patches if bar.get_width()]
+
+
+def hollow(axes) -> int:
+    """Return the number of hollow points."""
+    lines = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    return sum(int(np.isfinite(line.get_xdata()).sum()) for line in lines)
 
 
 def texts(artists) -> list[str]:
     return [text.get_text() for text in artists]
 
 
-@styled
-def test_an_unknown_interval_or_estimate_is_not_drawn():
-    figure, (axes,) = panels(1, 2)
-    known = {"estimate": [5, 6, NAN], "low": [4, NAN, NAN], "high": [7, NAN, NAN]}
-    forest(axes, [0, 1, 2], **known, filled=[True, False, True], label="dapt", **marker(1))
-    name_rows(axes, ["a", "b", "c"], zero=True)
-    finish(figure)
-    assert interval_ends(axes) == [4, 7]
-    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
-    assert [list(line.get_ydata()) for line in hollow] == [[1]]
-    assert axes.get_ylim() == (2.5, -0.5)  # from top to bottom
-    assert texts(figure.legends[0].get_texts()) == ["dapt"]
+def test_an_unknown_interval_or_estimate_is_not_drawn_and_rounding_never_moves_an_estimate():
+    known = {"estimate": [5, 6, NAN, 2], "low": [4, NAN, NAN, 2 + 1e-15], "high": [7, NAN, NAN, 3]}
+    table = pd.DataFrame(
+        {"row": [*"abcd"], "arm": "dapt", "filled": [True, False, True, True], **known}
+    )
+    columns = ("estimate", "low", "high")
+    figure = draw_forest(table, columns, "row", series="arm", label="x", filled=table.filled)
+    (axes,) = figure.axes
+    assert interval_ends(axes) == [2, 3, 4, 7] and hollow(axes) == 1
+    assert axes.get_ylim() == (3.5, -0.5)  # from top to bottom
+    assert texts(axes.get_yticklabels()) == [*"abcd"]
+    assert texts(figure.legends[0].get_texts()) == ["raw text"]
 
 
 def test_saved_files_embed_fonts_and_repeat_byte_for_byte(tmp_path, monkeypatch):
@@ -139,25 +142,24 @@ def test_bars_are_the_tables_cells():
     table = table2(paper_rows())
     figure, plotted = draw_bars(table)
     axes = figure.axes[0]
-    heights = [bar.get_height() for bar in axes.patches]
+    heights = [bar.get_height() for bar in bars(axes)]
     assert heights == pytest.approx(100 * table.accuracy) and plotted is table
     assert texts(figure.legends[0].get_texts()) == ["base", "raw text", "rewritten text"]
     ends = (100 * table[["low", "high"]]).round(6)
     assert interval_ends(axes, upright=True) == sorted(ends.to_numpy().ravel())
     figure, _ = draw_preferences(paper_table4()[:24])
-    assert [len(axes.patches) for axes in figure.axes] == [12, 12]
+    assert [len(bars(axes)) for axes in figure.axes] == [12, 12]
     some = paper_table4()[:24]
     nobody = some.criterion == some.criterion.iloc[-1]
     assert len(draw_preferences(some.assign(unscored=some.n.where(nobody, 0)))[0].axes) == 1
     assert texts(figure.legends[0].get_texts())[0] == "base is better"
 
 
-def test_a_bar_of_unknown_height_is_a_dash_and_rounding_never_reverses_an_interval():
+def test_a_bar_of_unknown_height_is_not_drawn():
     table = table2(paper_rows()).iloc[:2]
     known = table.assign(accuracy=[0.25, None], low=[0.25 + 1e-17, None], high=[0.5, None])
     axes = draw_bars(known)[0].axes[0]
     assert interval_ends(axes, upright=True) == [25, 50]
-    assert [*filter(None, texts(axes.texts))] == ["–"]
 
 
 def test_forests_draw_every_known_interval_and_fill_what_differs():
@@ -167,5 +169,4 @@ def test_forests_draw_every_known_interval_and_fill_what_differs():
     axes = draw_paired(table)[0].axes[0]
     ends = table[["low_points", "high_points"]].dropna().round(6)
     assert interval_ends(axes) == sorted(ends.to_numpy().ravel())
-    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
-    assert sum(len(line.get_ydata()) for line in hollow) == (~table.differs[table.n > 0]).sum()
+    assert hollow(axes) == (~table.differs[table.difference_points.notna()]).sum()
