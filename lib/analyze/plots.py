@@ -272,13 +272,11 @@ def draw_lines(
     """Draw column `y` against `x`, a line per value of column `by`, a panel per one of `panel`."""
     import seaborn  # takes a second
 
-    names = [*map(in_words, table[by].unique())]
-    look = {"x": x, "y": y, "hue": by, "style": by, "markers": True, "markersize": 4}
-    look |= {"hue_order": names, "style_order": names, "errorbar": None}
+    look = {"x": x, "y": y, "hue": by, "style": by, "markersize": 4, "errorbar": None}
+    look |= series_look(table[by].unique())
     figure, parts = panels_of(table, panel, 2.4, **shared)
     for axes, part in parts:
-        colors = [*map(color, range(len(names)), names)]
-        seaborn.lineplot(labelled(part), ax=axes, palette=colors, **look)
+        seaborn.lineplot(labelled(part), ax=axes, style_order=look["hue_order"], **look)
         axes.set(xlabel=x.capitalize(), ylabel="")
         axes.xaxis.get_major_locator().set_params(integer=True)
     figure.axes[0].set(ylabel=label)

@@ -29,14 +29,12 @@ COLUMNS = [
 ]
 PAPER, RUN = SOURCES = ("paper", "this run")
 DEVIATIONS = Path(__file__).with_suffix(".md")
-# the laboratory's tasks are of the same kinds as the paper's
+# the laboratory's task is of the same kind as one of the paper's
 _KINDS = {
     "MMLU": "multiple choice",
     "HellaSwag": "continuation",
     "LAMBADA": "last word",
     "Choice": "multiple choice",
-    "Continuation": "continuation",
-    "Last word": "last word",
 }
 
 

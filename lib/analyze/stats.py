@@ -18,9 +18,7 @@ LEAST_CLUSTERS = 8  # of an interval that informs: with 5 it is 49 points wide, 
 TOO_FEW = "too few documents to tell"
 BOTH, QUERIES_ONLY = "queries and seeds; one base", "queries; one seed, one base"
 NONE = "none: one cluster, or no variation"
-SPREAD = (
-    "arm structure n clusters seeds mean each sd_seeds se_queries design_effect low high interval"
-).split()
+SPREAD = "arm structure n clusters seeds mean each sd_seeds low high interval".split()
 PAIRED = (
     "first second structure n clusters seeds_first seeds_second only_first only_second "
     "difference_points sd_first_points sd_second_points low_points high_points interval p"
@@ -212,10 +210,7 @@ def _of(seeds: pd.DataFrame, *structures: str) -> pd.DataFrame:
 
 
 def spread(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …): SPREAD.
-
-    design_effect: n queries are worth n / design_effect independent ones (Kish 1965).
-    """
+    """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …): SPREAD."""
     seeds, arms = _answered(rows)
     found = [
         {"arm": arm, "structure": structure} | _spread(_of(seeds, structure)[arm])
@@ -226,19 +221,19 @@ def spread(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spread(seeds: pd.DataFrame) -> dict:
-    values, each, clusters = seeds.mean(axis=1), seeds.mean(), seeds.index.unique("cluster")
-    mean, error, _ = cluster_mean(values, values.index.get_level_values("cluster"))
-    low, high = share_interval(values, values.index.get_level_values("cluster"), _of_seeds(each))
-    independent = values.sem()
+    values, each, clusters = (
+        seeds.mean(axis=1),
+        seeds.mean(),
+        seeds.index.get_level_values("cluster"),
+    )
+    low, high = share_interval(values, clusters, _of_seeds(each))
     return {
         "seeds": len(each),
         "n": len(values),
-        "clusters": len(clusters),
-        "mean": mean,
+        "clusters": clusters.nunique(),
+        "mean": values.mean(),
         "each": [*each.dropna()],
         "sd_seeds": each.std(),
-        "se_queries": error if error > ROUNDING else np.nan,
-        "design_effect": (error / independent) ** 2 if independent > 0 else np.nan,
         "low": low,
         "high": high,
         "interval": _covered(len(each) > 1, low),

@@ -41,8 +41,6 @@ _TASKS = {
     "general_choice": "General choice",
     "general_recall": "General recall",
     "lab_choice": "Choice",
-    "lab_continuation": "Continuation",  # of studies before 2026-12, as is the last word
-    "lab_last_word": "Last word",
 }
 # the start of a formula in Excel, LibreOffice and Google Sheets
 _FORMULA = re.compile(r"\t|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
@@ -144,9 +142,7 @@ def table1(queries: list[Query]) -> pd.DataFrame:
     names = ["structure", "question", "answer", "entity_count"]
     rows = pd.DataFrame(map(vars, queries), columns=names)
     words = rows[names[1:3]].map(lambda text: len(text.split()))
-    lines = rows.answer.map(lambda text: sum(map(bool, map(str.strip, text.splitlines()))))
-    words["entities"] = lines.where(rows.entity_count.notna())
-    rows = words.astype(float).assign(structure=rows.structure)
+    rows = words.assign(structure=rows.structure, entities=rows.entity_count.astype(float))
     rows = pd.concat([rows, rows.assign(structure=ALL, entities=float("nan"))])
     each = rows.assign(entity=rows.answer / rows.entities).groupby("structure")
     ends, mean = ["mean", "min", "max"], "mean"

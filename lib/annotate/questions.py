@@ -121,9 +121,7 @@ def yields(queries: list[Query], rejected: list[Rejected]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["structure", "group"])
     table = pd.crosstab(table.group, table.structure)
     table.loc["asked"] = table.sum()
-    order = [name for name in ("asked", KEPT) if name in table.index]
-    table = table.loc[[*order, *sorted(set(table.index) - set(order))]]
-    return table.rename_axis(index=None, columns=None)
+    return table.sort_index().rename_axis(index=None, columns=None)
 
 
 # the order of entities does not make another answer

@@ -41,7 +41,6 @@ from lib.core.store import (
     choices,
     explained,
     model_named,
-    package_file,
     require_known,
 )
 from lib.documents.folder import SUFFIXES, list_files
@@ -64,7 +63,6 @@ _TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "d
 _NO_MODELS = (None, "", "facts", "scorer")
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _WRITERS = {"annotator": "01_annotate", "normalizer": "02_normalize", "augmenter": "02_normalize"}
-_FORMER = yaml.safe_load(package_file("run/former.yaml").read_text("utf-8"))
 _Model = Annotated[str, Field(min_length=1)]
 _Files = Annotated[list[str], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)]
 # Names of studies and arms become file names and parts of commands.
@@ -122,8 +120,6 @@ def check(notebook: Path, given: dict[str, object]) -> None:
     for name, value in given.items():
         where = f"notebook {notebook.stem}, parameter {name}"
         if name not in declared:
-            if name in _FORMER:
-                raise BadStudy(f"{where} is now called {_FORMER[name]}")
             raise BadStudy(f"{where}: unknown; {choices(name, declared)}")
         annotation = declared[name].annotation
         try:
@@ -288,7 +284,7 @@ class Study(StudyFile):
                 f"arms, {arm}, 04_infer: model_of needs one_process_for_all_arms: true"
             )
         trains = self.pipeline.trains
-        if not is_trained(arm) and arm != BASE and not {*_OWN, *_FORMER} & {*infer}:
+        if not is_trained(arm) and arm != BASE and not {*_OWN} & {*infer}:
             raise ValueError(
                 f"arms: {arm!r} is neither {BASE}, nor trained ({trains}-…), nor an arm with a "
                 f"model of its own: {arm}: {{04_infer: {{endpoint_model: …}}}}, or "
@@ -462,8 +458,6 @@ def load_study(name: str, folder: str = "", needs_folder: bool = True) -> AnyStu
     kind = keys.get("kind")
     model = ExposureStudy if kind == "exposures" else Study
     try:
-        for former in {*_FORMER} & {*keys}:
-            raise BadStudy(f"{former} is now called {_FORMER[former]}")
         if kind not in [*PIPELINES]:
             raise BadStudy(f"kind: {kind!r} is unknown; {choices(kind, PIPELINES)}")
         study = model(**{**keys, "name": name})

@@ -54,10 +54,10 @@ def test_table1_has_the_mean_over_all_queries():
 def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     rows = [("base", 0.8, None, None), ("dapt", 0.78, -2.0, 0.5)]
     ours = pd.DataFrame(rows, columns=["arm", "accuracy", "difference_points", "se_points"])
-    table = table3_with_paper(ours.assign(task="lab_last_word", n=200, stderr=0.025))
+    table = table3_with_paper(ours.assign(task="lab_choice", n=200, stderr=0.025))
     text = formatted_table3(table).set_index(["source", "arm"])
-    assert table[table.task == "Last word"].kind.tolist() == ["last word"] * 2
-    assert list(text.columns) == ["MMLU", "HellaSwag", "LAMBADA", "Last word"]
+    assert table[table.task == "Choice"].kind.tolist() == ["multiple choice"] * 2
+    assert list(text.columns) == ["MMLU", "HellaSwag", "LAMBADA", "Choice"]
     assert [text.loc[place].tolist() for place in ((PAPER, "dapt-n"), (RUN, "dapt"))] == [
         ["62.41 ± 0.38 (-0.94)", "59.95 ± 0.49 (-0.11)", "73.26 ± 0.62 (-2.25)", "–"],
         ["–", "–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"],

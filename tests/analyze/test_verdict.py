@@ -28,7 +28,7 @@ def made(n: int = 20, **arms: tuple[str, str, str]) -> pd.DataFrame:
 
 
 def kept(points: float, p: float) -> pd.DataFrame:
-    row = {"arm": "dapt", "task": "lab_last_word", "n": 200, "difference_points": points, "p": p}
+    row = {"arm": "dapt", "task": "lambada_openai", "n": 200, "difference_points": points, "p": p}
     ends = {"low_points": points - 5, "high_points": points + 5, "p_holm": p}
     return pd.DataFrame([row | ends, row | ends | {"difference_points": 1.0}], columns=TABLE3)
 
@@ -62,7 +62,7 @@ CASES = {
         ["60% of these answers are unscored, so up to 60.0% are right"],
     ),
     "few documents": (made(5, **LESS), NONE, ["too few documents to tell"]),
-    "loss": (made(**LESS), LOSS, ["lost with raw text: 56.0 points [51.0, 61.0] on “Last word”"]),
+    "loss": (made(**LESS), LOSS, ["lost with raw text: 56.0 points [51.0, 61.0] on “LAMBADA”"]),
     "no loss": (
         made(**LESS),
         CHANCE,
@@ -94,7 +94,7 @@ def test_one_row_an_arm_has_what_a_buyer_must_know():
     learned = pd.DataFrame({"trained arm": ["dapt"], "share": [0.9]})
     lines = verdict(rows, retained, learned).partition("\n\n")[2].splitlines()
     table = {line.split(" | ")[0][2:]: line.strip("| ").split(" | ")[1:] for line in lines}
-    ends = ["50.0% [36.5, 63.5]", "0.0%", "100.0%", "-56.0 (Last word)", "90.0%"]
+    ends = ["50.0% [36.5, 63.5]", "0.0%", "100.0%", "-56.0 (LAMBADA)", "90.0%"]
     assert table["raw text"] == ["100.0%", "50.0%", "0.0%", *ends]
     assert table["base"][-3:] == ["–", "–", "–"]
 
