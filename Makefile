@@ -95,7 +95,7 @@ copy:  ## a copy of STUDY called AS, whose notebooks you can run and change; tak
 		|| cp -al "$$root/$$place/$(STUDY)" "$$root/$$place/$(AS)" || exit 1; done; \
 	cp "studies/$(STUDY).yaml" "studies/$(AS).yaml"; echo "in a notebook, set study to $(AS)"; \
 	cd "$$root/data/$(AS)" 2>/dev/null || exit 0; \
-	rm -rf stages run.json; find . -name ".*" -type f -delete; \
+	rm -rf stages run.json logs; find . -name ".*" -type f -delete; \
 	for own in labels llm.sqlite llm.sqlite-wal; do test ! -e $$own \
 		|| { rm -r $$own && cp -a "../$(STUDY)/$$own" .; } || exit 1; done
 

@@ -1,6 +1,5 @@
 """Training settings, the length of a run, and the memory that it needs (paper, 4.2)."""
 
-from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +13,8 @@ if TYPE_CHECKING:  # slow to import, and only named here
     from peft import PeftModel
     from transformers import PreTrainedConfig, PreTrainedModel
 
-_LOGGING = ("logging_dir", "logging_steps", "report_to")
+# Fields that are no part of a fingerprint.
+NEUTRAL = ("stop_after_epoch", "keep_checkpoints", "logging_dir", "logging_steps", "report_to")
 _BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
 
 
@@ -41,7 +41,8 @@ class TrainConfig:
     shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
     processes: PositiveInt = 1  # above 1, with DeepSpeed: ZeRO-2 shards optimizer and gradients
     lora_rank: NonNegativeInt = 0  # 0: all weights are trained
-    # What is logged changes no weight, and is no part of a fingerprint.
+    # What follows and stop_after_epoch change no weight of an epoch: NEUTRAL
+    keep_checkpoints: bool = False  # all of them, so that stop_after_epoch takes one in seconds
     logging_dir: str = ""  # for log.jsonl and trackers; emptied when a training begins anew
     logging_steps: NonNegativeInt = 0  # updates between two rows, beside one per epoch
     report_to: tuple[str, ...] = ()  # trackers, by transformers' names
@@ -65,11 +66,6 @@ class TrainConfig:
     def accumulation(self) -> int:
         """Forward passes per update of a process."""
         return self.global_batch_size // (self.device_batch_size * self.processes)
-
-    def recipe(self) -> dict[str, object]:
-        """The settings that determine the weights."""
-        settings = asdict(self) | {"precision": self.arithmetic()}
-        return {name: settings[name] for name in settings if name not in _LOGGING}
 
     def arithmetic(self) -> str:
         """bf16 or fp32, with `auto` resolved for this machine."""
@@ -111,6 +107,12 @@ def training_length(config: TrainConfig, blocks: PackedBlocks) -> TrainingLength
     updates = config.max_steps or (config.stop_after_epoch or config.epochs) * each
     tokens = round(blocks.n_targets * updates / each)
     return TrainingLength(each, schedule, updates, updates / each, tokens)
+
+
+def proposed_epoch(epochs: pd.DataFrame) -> int:
+    """The epoch of the least gradient norm, of those within 1% of the lowest validation loss."""
+    near = epochs[epochs.validation_loss <= 1.01 * epochs.validation_loss.min()]
+    return int(near.set_index("epoch").gradient_norm.idxmin())
 
 
 def computes_bf16() -> bool:
@@ -182,13 +184,12 @@ def plan(model: "PreTrainedConfig | str", config: TrainConfig, block_size: int) 
 def _states(n: int, frozen: int, processes: int, size: int) -> dict[str, float]:
     # Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32.
     if processes == 1:  # autocast's copies are kept until the pass ends
-        states = (4 * n, 4 * n, 8 * n, 2 * n if size == 2 else 0)
+        states = (size * frozen + 4 * n, 4 * n, 8 * n, 2 * n if size == 2 else 0)
     else:
         shard = n / processes
-        states = (size * n, 4 * shard, 12 * shard, size * min(_BUCKET, n))
+        states = (size * (frozen + n), 4 * shard, 12 * shard, size * min(_BUCKET, n))
     names = ("weights", "gradients", "optimizer", "temporary copies")
-    memory = dict(zip(names, states, strict=True))
-    return memory | {"weights": memory["weights"] + size * frozen}
+    return dict(zip(names, states, strict=True))
 
 
 def _saved(model: "PreTrainedConfig", size: int, config: TrainConfig) -> int:

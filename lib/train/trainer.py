@@ -35,7 +35,7 @@ from lib.core.store import BadInput, note_written, save, shown, tell, write_json
 from lib.core.store import load as load_rows
 from lib.infer.generate import load
 from lib.infer.loglik import score
-from lib.train.config import TrainConfig, TrainingLength, training_length, with_adapter
+from lib.train.config import NEUTRAL, TrainConfig, TrainingLength, training_length, with_adapter
 from lib.train.corpus import PackedBlocks, digest
 from lib.train.distributed import deepspeed_config, launch
 
@@ -95,12 +95,13 @@ def train(
         model = load(base, training=is_float)[0] if isinstance(base, str) else base
         history = fit(model, blocks, validation, config, work, callbacks)
     tokenizer.save_pretrained(final)
-    manifest = {"history": asdict(history), "recipe": config.recipe(), "fingerprint": fields}
+    manifest = {"history": asdict(history), "fingerprint": fields}
     write_json(final / "training.json", {**manifest, **facts})
     shutil.rmtree(output, ignore_errors=True)
     final.rename(output)
     note_written(output)
-    shutil.rmtree(work)
+    if not config.keep_checkpoints:
+        shutil.rmtree(work)
     return history
 
 
@@ -124,9 +125,12 @@ def fit(
     if config.gradient_checkpointing:
         model.activation_checkpointing_enable()  # so called from transformers 5.23 on
     learner = with_adapter(model, config) if config.lora_rank else model
-    trainer = _Trainer(learner, arguments, blocks, validation, config, callbacks)
-    # Trainer would also resume from a shorter run's end, in the middle of an epoch.
-    ends = [path for path in _checkpoints(work) if _step(path) % length.updates_an_epoch == 0]
+    trainer = _Trainer(
+        config, blocks, callbacks, model=learner, args=arguments, eval_dataset=validation
+    )
+    # Trainer would also resume from a shorter run's end, in the middle of an epoch, or beyond it.
+    whole = range(0, length.updates + 1, length.updates_an_epoch)
+    ends = [path for path in _checkpoints(work) if _step(path) in whole]
     last = str(ends[-1]) if ends else None
     if last and trainer.is_world_process_zero():
         tell(f"resuming from {ends[-1].name} of an earlier run")
@@ -177,7 +181,7 @@ def _arguments(
         logging_nan_inf_filter=False,
         eval_strategy="epoch" if has_validation else "no",
         save_strategy="epoch",
-        save_total_limit=2,
+        save_total_limit=None if config.keep_checkpoints else 2,
         report_to=[*config.report_to],
         run_name="/".join(Path(config.logging_dir).parts[-3::2]),  # study/arm
         disable_tqdm=True,  # its bar needs a widget in a notebook, which no saved copy shows
@@ -216,13 +220,12 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
     return last.assign(loss=sums.loss / sums.n).reset_index().to_dict("records")
 
 
+@dataclass
 class ScoreAfter(TrainerCallback):
     """Calls `score` with the model and points[n] after n updates."""
 
-    def __init__(
-        self, points: Mapping[int, int], score: Callable[[PreTrainedModel, int], object]
-    ) -> None:
-        self.points, self.score = points, score
+    points: Mapping[int, int]
+    score: Callable[[PreTrainedModel, int], object]
 
     def on_step_end(self, args, state, control, model=None, **kwargs):
         """Score; transformers calls this."""
@@ -250,12 +253,16 @@ def curve_of(
     return [ScoreAfter(points, score_answers)]
 
 
+@dataclass
 class _Order(Sampler[int]):
     # `n` blocks are shuffled; padding blocks without loss, up to `length`, come last. (accelerate
     # would repeat blocks instead, and resume several processes with the first epoch's order.)
 
-    def __init__(self, n: int, length: int, seed: int, shuffle: bool) -> None:
-        self.n, self.length, self.seed, self.shuffle, self.epoch = n, length, seed, shuffle, 0
+    n: int
+    length: int
+    seed: int
+    shuffle: bool
+    epoch: int = 0
 
     def set_epoch(self, epoch: int) -> None:
         self.epoch = epoch
@@ -271,29 +278,15 @@ class _Order(Sampler[int]):
 
 
 class _Trainer(Trainer):
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        arguments: TrainingArguments,
-        blocks: PackedBlocks,
-        validation: PackedBlocks | None,
-        config: TrainConfig,
-        callbacks: Sequence[TrainerCallback],
-    ) -> None:
+    def __init__(self, config: TrainConfig, blocks: PackedBlocks, callbacks, **more) -> None:
         # Every process gets the same number of blocks, in an order of seed and epoch alone.
         n = len(blocks)
         self.schedule_updates = training_length(config, blocks).schedule_updates
         if config.processes > 1:
             blocks = blocks.padded_to(config.device_batch_size * config.processes)
         self.order = _Order(n, len(blocks), config.seed, config.shuffle)
-        super().__init__(
-            model=model,
-            args=arguments,
-            train_dataset=blocks,
-            eval_dataset=validation,
-            data_collator=default_data_collator,
-            callbacks=[_Progress(config), *callbacks],
-        )
+        more |= {"train_dataset": blocks, "data_collator": default_data_collator}
+        super().__init__(callbacks=[_Progress(config), *callbacks], **more)
         self.remove_callback(PrinterCallback)
 
     def _get_train_sampler(self, train_dataset=None) -> _Order:
@@ -303,13 +296,12 @@ class _Trainer(Trainer):
         return super().create_scheduler(self.schedule_updates, optimizer)  # perhaps not max_steps
 
 
+@dataclass
 class _Progress(TrainerCallback):
-    def __init__(self, config: TrainConfig) -> None:
-        self.config = config
+    config: TrainConfig
 
     def on_train_begin(self, args, state, control, **kwargs):
-        (Path(self.config.logging_dir) / LOG).unlink(missing_ok=True)  # rows after the checkpoint
-        self._write(state, state.log_history)
+        self._write("w", state, state.log_history)  # without rows after the checkpoint
         self.bar = tqdm(
             total=state.max_steps,
             initial=state.global_step,
@@ -326,14 +318,14 @@ class _Progress(TrainerCallback):
     def on_epoch_end(self, args, state, control, **kwargs):
         control.should_save &= round(state.epoch) % self.config.save_every_epochs == 0
 
-    def _write(self, state, rows: list[dict[str, float]]) -> None:
+    def _write(self, mode: str, state, rows: list[dict[str, float]]) -> None:
         if (folder := self.config.logging_dir) and state.is_world_process_zero:
             Path(folder).mkdir(parents=True, exist_ok=True)
-            with (Path(folder) / LOG).open("a", encoding="utf-8") as file:
+            with (Path(folder) / LOG).open(mode, encoding="utf-8") as file:
                 file.writelines(json.dumps(row) + "\n" for row in rows)
 
     def on_log(self, args, state, control, logs, **kwargs):
-        self._write(state, state.log_history[-1:])
+        self._write("a", state, state.log_history[-1:])
         if "loss" in logs:
             self.bar.set_postfix(loss=logs["loss"], refresh=False)
         measured = [logs.get(name, 0.0) for name in ("loss", "eval_loss", "grad_norm")]
@@ -357,10 +349,11 @@ def fingerprint(
     config: TrainConfig, blocks: PackedBlocks, validation: PackedBlocks | None, base_weights: str
 ) -> dict[str, object]:
     """Everything that determines the weights: the same fields give the same weights."""
+    settings = {**asdict(config), "precision": config.arithmetic()}
     used = {"deepspeed": config.processes > 1, "peft": config.lora_rank}
     libraries = [*_LIBRARIES, *filter(used.get, used)]
     return {
-        **{f"recipe.{name}": value for name, value in config.recipe().items()},
+        **{f"recipe.{name}": settings[name] for name in settings if name not in NEUTRAL},
         "device": "cuda" if torch.cuda.is_available() else "cpu",
         "data.training": blocks.digest(),
         "data.validation": validation and validation.digest(),

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from transformers import (
@@ -20,7 +21,7 @@ from transformers import (
 from lib.core.store import REPOSITORY, BadInput
 from lib.infer.loglik import Sequence, token_scores
 from lib.lab.bases import new_llama, train_tokenizer
-from lib.train.config import TrainConfig, training_length
+from lib.train.config import TrainConfig, proposed_epoch, training_length
 from lib.train.corpus import pack
 from lib.train.trainer import (
     LOG,
@@ -163,6 +164,25 @@ def test_an_earlier_stop_shortens_training_but_not_its_schedule():
     for wrong in ({"precision": "fp8"}, {"epochs": 0}, {"stop_after_epoch": 99}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             replace(RECIPE, **wrong)
+
+
+def test_an_epoch_is_taken_from_a_finished_run_with_the_weights_of_a_run_stopped_there(tmp_path):
+    kept, stopped = replace(RECIPE, keep_checkpoints=True), replace(RECIPE, stop_after_epoch=4)
+    every = run(tmp_path / "dapt", kept)
+    assert len([*tmp_path.glob(".dapt/checkpoint-*")]) == 12
+    taken = run(tmp_path / "dapt", replace(stopped, keep_checkpoints=True))
+    assert (taken.resumed_at, taken.updates) == (12, 12), "nothing is trained"
+    alone = run(tmp_path / "alone", stopped)
+    assert same(weights(tmp_path / "dapt"), weights(tmp_path / "alone"))
+    assert taken.epochs == alone.epochs == every.epochs[:4]
+    again = run(tmp_path / "dapt", kept)
+    assert again.resumed_at == 36 and again.epochs == every.epochs
+
+
+def test_of_epochs_with_about_the_lowest_validation_loss_the_calmest_is_proposed():
+    epochs = {"epoch": [1, 2, 3, 4], "validation_loss": [3.0, 2.01, 2.0, 2.1]}
+    table = pd.DataFrame(epochs | {"gradient_norm": [0.1, 0.5, 0.9, 0.2]})
+    assert proposed_epoch(table) == 2
 
 
 def test_arms_of_unequal_texts_make_equal_updates_and_scoring_between_epochs_changes_no_weight(
