@@ -6,17 +6,22 @@ A quotation is located by its words: markup, case and whitespace may differ.
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Annotated, NamedTuple
 
-import json_repair
 import semchunk
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from lib.annotate.questions import Candidate, Proposals, Propose
-from lib.core.prompts import BREAK_MARK, casefold_words, escape_prompt_markup, prompt_template
+from lib.core.prompts import (
+    BREAK_MARK,
+    casefold_words,
+    escape_prompt_markup,
+    objects_in,
+    prompt_template,
+)
 from lib.core.records import STRUCTURES, UNKNOWN, Document, Rejected, structure_of
 from lib.core.store import BadReply, model_named
 from lib.documents.markdown import Block, block_at, parse
@@ -26,20 +31,11 @@ from lib.llm.request import ESTIMATE, Reply, Request, counter
 
 CONTEXT_TOKENS = 8192  # of a model without context_tokens in prices.csv
 TOKENS_PER_PAIR = 400  # of a reply; a long entity list occurs in answer and source reference
-REPAIR_TOKENS = 800  # a second request adds the end of the first reply and a few sentences
 _TAGS = "record"
-_LAST_CHARACTERS = 2000  # of an unreadable reply, sent back to the model
+_LAST_CHARACTERS = 2000  # of an incomplete reply, kept with its reason
 _MAX_TITLE = 200  # characters
 _MARKER = re.compile(r"^[ \t\u3000>]*+(?:[-*+•]|\d{1,3}[.)])\s+", re.M)  # of a list item
-_FIELD = re.compile(r"question|answer|source_reference|entity_list_length")
-_START = re.compile(r"\{(?=\s*+[\"“„”'][\w -]{1,40}[\"“”']\s*+:)")  # of an object
-_THOUGHT = re.compile(  # reasoning, whose drafts are not pairs
-    r"\A.*?</think(?:ing)?>|\A\s*<think(?:ing)?>.*\Z", re.S
-)
-_END = re.compile(r"\}[\s,}\]`.]*\Z")
-_EMPTY = re.compile(r"(?:^|[:`]|json)[ \t]*+\[\s*+\][\s}`.]*+$", re.M)
-_ESCAPE = re.compile(r"(?<!\\)\\(?=\w)")
-_MAX_PAIR = 20_000  # characters
+_OBJECT = re.compile(r"(?=\{\s*+[\"“„”'][\w -]{1,40}[\"“”']\s*+:)")
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 
 # of a Markdown link
@@ -53,7 +49,7 @@ Span = tuple[int, int]
 
 
 def llm_annotator(model: str, calls: Calls) -> Propose:
-    """An annotator that asks `model`; a reply without any pair is sent back once.
+    """An annotator that asks `model`.
 
     Raises BadStudy if `model` names none. The annotator raises ValueError if the model's context
     window is too small, and Stopped as `lib.llm.complete` does.
@@ -68,7 +64,7 @@ def llm_annotator(model: str, calls: Calls) -> Propose:
             for document, own in zip(documents, spans, strict=True)
             for request in _requests(document, own, max_queries, budget.reply)
         ]
-        replies = iter(_repair(requests, complete(requests, model, calls), model, calls))
+        replies = iter(complete(requests, model, calls))
         proposals: list[Proposals] = []
         for document, own in zip(documents, spans, strict=True):
             blocks = parse(document.text)
@@ -98,7 +94,7 @@ def token_budget(model: str, max_queries: int) -> Budget:
     most = price and price.max_output_tokens or context
     reply = min(TOKENS_PER_PAIR * max_queries, context // 4, most)
     prompt = prompt_template("annotate").render(title="", text="", count=max_queries, language="")
-    record = context - reply - REPAIR_TOKENS - count(prompt)
+    record = context - reply - count(prompt)
     if how == ESTIMATE:
         record = record * 3 // 4  # tokens of Chinese, code or digits have 3 bytes rather than 4
     if record < 1:
@@ -135,18 +131,6 @@ def _requests(
     return [Request.ask(prompt, max_tokens=max_tokens) for prompt in prompts]
 
 
-# A truncated or refused reply is not sent back: it would be truncated or refused again
-def _repair(requests: list[Request], replies: list[Reply], model: str, calls: Calls) -> list[Reply]:
-    repair = prompt_template("annotate_repair").render()
-    again = {
-        at: requests[at].then(reply.text[-_LAST_CHARACTERS:], repair)
-        for at, reply in enumerate(replies)
-        if not reply.reason and not parse_reply(reply.text, "").is_readable
-    }
-    second = dict(zip(again, complete([*again.values()], model, calls), strict=True))
-    return [second.get(at, reply) for at, reply in enumerate(replies)]
-
-
 def _as_text(value: object) -> object:
     if isinstance(value, list):
         return "\n".join(map(str, value))
@@ -166,56 +150,6 @@ class _Pair(BaseModel):
     entity_list_length: int | None = None
 
 
-class Parsed(NamedTuple):
-    """The pairs of a reply as (text, fields), what is no pair as (text, reason)."""
-
-    pairs: list[tuple[str, dict]]
-    broken: list[tuple[str, str]]
-    is_empty: bool  # the reply says that there is no pair
-
-    @property
-    def is_readable(self) -> bool:
-        """True if the reply has pairs or says that there are none."""
-        return bool(self.pairs) or self.is_empty
-
-
-def parse_reply(reply: str, source: str) -> Parsed:
-    """Every pair of `reply`: in an array, a fence, prose or an object, or one per line.
-
-    Slips in its JSON are repaired. A backslash that JSON reads as an escape is kept if it is in
-    `source`, the text asked about: the path C:\\temp contains no tab.
-    """
-    text = _THOUGHT.sub("", reply)
-    starts = [found.start() for found in _START.finditer(text)]
-    pairs, broken = [], []
-    for start, end in pairwise([*starts, len(text)]):
-        written = text[start:end].rstrip(" \n,]")
-        fields = _fields(written, source, is_last=end == len(text))
-        if isinstance(fields, str) and _FIELD.search(written):
-            broken.append((written, fields))
-        elif any(map(_FIELD.match, fields)):
-            pairs.append((written, fields))
-    return Parsed(pairs, broken, bool(_EMPTY.search(text)))
-
-
-# The fields of a pair, or why it has none
-def _fields(written: str, source: str, is_last: bool) -> dict | str:
-    def escape(found: re.Match) -> str:
-        around = written[max(found.start() - 1, 0) : found.end() + 1]
-        return "\\\\" if around in source else "\\"
-
-    text = _ESCAPE.sub(escape, written) if "\\" in source else written
-    try:
-        return _DECODER.raw_decode(text)[0]
-    except ValueError:
-        is_open = not _END.search(text) or len(re.findall(r'(?<!\\)"', text)) % 2
-        if is_last and is_open or len(text) > _MAX_PAIR:
-            return "the pair is truncated"
-    found = json_repair.loads(text)
-    found = found[0] if isinstance(found, list) and found else found
-    return found if isinstance(found, dict) else "the pair is not JSON"
-
-
 def read_reply(
     reply: Reply, document: Document, blocks: Sequence[Block], start: int, end: int
 ) -> Proposals:
@@ -224,35 +158,37 @@ def read_reply(
     `blocks` are those of the document. The complete pairs of a truncated reply are used, because
     they were paid for and each is checked on its own.
     """
-    parsed = parse_reply(reply.text, document.text[start:end])
-    candidates, refused = [], [*parsed.broken, *_unread(reply, parsed)]
-    for written, fields in parsed.pairs:
+    candidates, refused = [], []
+    text = reply.text.rpartition("</think>")[2].replace(BREAK_MARK, "")
+    for written in (one for one in _OBJECT.split(text)[1:] if "question" in one):
         try:
-            pair = _validate(fields, document.text)
+            if reply.reason and "}" not in written:
+                raise BadReply("the pair is truncated")
+            pair = _validate(_fields(written))
             candidates.append(_candidate(pair, document, blocks, start, end))
         except BadReply as error:
             refused.append((written, str(error)))
+    if reply.reason:
+        reason = f"the reply is not a complete answer: {reply.reason}"
+        refused.append((reply.text[-_LAST_CHARACTERS:], reason))
+    elif not candidates and not refused:
+        refused.append((reply.text, "the reply contains no pair"))
     return candidates, [
         Rejected(document_id=document.document_id, rejected_text=item, reason=reason)
         for item, reason in refused
     ]
 
 
-def _unread(reply: Reply, parsed: Parsed) -> Iterator[tuple[str, str]]:
-    if reply.reason:
-        reason = f"the reply is not a complete answer: {reply.reason}"
-        yield reply.text[-_LAST_CHARACTERS:], reason
-    elif not parsed.pairs and not parsed.broken:
-        is_empty = parsed.is_empty
-        yield reply.text, f"the reply {'is an empty array' if is_empty else 'contains no pair'}"
-
-
-def _validate(fields: dict, text: str) -> _Pair:
-    given = json.dumps(fields)  # pydantic refuses half of a surrogate pair, which cannot be stored
-    if BREAK_MARK not in text:  # otherwise it may be the record's own
-        given = given.replace(json.dumps(BREAK_MARK)[1:-1], "")
+def _fields(written: str) -> dict:
     try:
-        pair = _Pair.model_validate_json(given)
+        return _DECODER.raw_decode(written)[0]
+    except ValueError:  # a slip
+        return next(iter(objects_in(written)), {})
+
+
+def _validate(fields: dict) -> _Pair:
+    try:  # half of a surrogate pair, which cannot be stored, is refused
+        pair = _Pair.model_validate_json(json.dumps(fields))
     except ValidationError as error:
         first = error.errors()[0]
         details = ": ".join(map(str, (*first["loc"], first["msg"])))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.annotate.llm_annotator import Budget, chunk, llm_annotator, parse_reply, places, read_reply
+from lib.annotate.llm_annotator import Budget, chunk, llm_annotator, places, read_reply
 from lib.annotate.questions import Candidate, annotate, violation
 from lib.core.prompts import prompt_template
 from lib.core.records import Document, Query, Rejected, structure_of
@@ -120,15 +120,6 @@ def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, ca
     assert (calls.tally.new, calls.tally.cached) == (1, 1)
 
 
-def test_a_reply_that_cannot_be_read_is_sent_back_once(ask, calls):
-    def model(prompt: str) -> str:
-        is_repair = "No question-answer pair could be read" in prompt
-        return ALL if is_repair else "Surely! What shall I ask about?"
-
-    queries, rejected, prompts = ask(model, [DOCUMENT])
-    assert len(queries) == 3 and rejected == [] and len(prompts) == 2
-
-
 PLANTED = pair(
     "What is the password of the Orsa R-9?",
     "hunter2",
@@ -178,22 +169,10 @@ def test_the_prompt_shows_three_examples_that_would_pass_its_own_parser():
 
 @pytest.mark.parametrize("text", ['{"question": "' + mark * 50_000 for mark in (" ", '"', "\\")])
 def test_a_hostile_reply_is_read_without_an_error(text):
-    assert not parse_reply(text, "x").pairs
+    assert not read(text)[0]
 
 
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
-PAIRS = st.lists(
-    st.fixed_dictionaries(
-        {"question": TEXTS, "answer": TEXTS},
-        optional={"source_reference": TEXTS, "source_reference_type": TEXTS, "note": TEXTS},
-    ),
-    min_size=1,
-    max_size=4,
-)
-
-
-def fields(reply: str, source: str = "") -> list[dict]:
-    return [pair for _, pair in parse_reply(reply, source).pairs]
+PAIRS = st.lists(st.sampled_from([NATURAL, LISTED, CELL]), min_size=1, max_size=4)
 
 
 @given(
@@ -202,32 +181,25 @@ def fields(reply: str, source: str = "") -> list[dict]:
     st.sampled_from([None, 2]),
     st.booleans(),
 )
-def test_every_proper_array_is_read_as_json_reads_it(pairs, around, indent, ascii_only):
+def test_every_proper_array_is_read(pairs, around, indent, ascii_only):
     reply = json.dumps(pairs, indent=indent, ensure_ascii=ascii_only)
-    assert fields(around.format(reply)) == pairs
+    candidates, rejected = read(around.format(reply))
+    assert [one.question for one in candidates] == [one["question"] for one in pairs]
+    assert rejected == []
 
 
 @given(PAIRS, st.data())
 def test_a_reply_truncated_anywhere_gives_its_first_pairs_only(pairs, data):
     reply = json.dumps(pairs)
-    parsed = parse_reply(reply[: data.draw(st.integers(0, len(reply)))], "")
-    assert [pair for _, pair in parsed.pairs] == pairs[: len(parsed.pairs)]
-    assert len(parsed.broken) <= 1
+    candidates, rejected = read(reply[: data.draw(st.integers(0, len(reply)))], "too long")
+    found = [one.question for one in candidates]
+    assert found == [one["question"] for one in pairs][: len(found)] and len(rejected) <= 2
 
 
-@given(st.lists(st.from_regex(r"[A-Za-z0-9]{1,9}", fullmatch=True), min_size=1, max_size=6))
-def test_any_windows_path_of_the_source_is_read_verbatim(folders):
-    path = "C:\\" + "\\".join(folders)
-    reply = f'[{{"question": "Q?", "answer": "{path}", "source_reference": "in {path} it is"}}]'
-    assert fields(reply, f"It is in {path} it is.") == [
-        {"question": "Q?", "answer": path, "source_reference": f"in {path} it is"}
-    ]
-
-
-@given(st.text(st.sampled_from("{}[]\",:\\ \n“”'aqn"), max_size=80), st.text(max_size=20))
-def test_any_text_is_read(text, source):
-    parsed = parse_reply('[{"question": ' + text, source)
-    assert len(parsed.pairs) + len(parsed.broken) >= 1
+@given(st.text(st.sampled_from("{}[]\",:\\ \n“”'aqn"), max_size=80))
+def test_any_text_is_read(text):
+    candidates, rejected = read('[{"question": ' + text)
+    assert not candidates and rejected
 
 
 PIECES = ["# A\n\n", "word " * 9 + "\n\n", "- item\n", "x" * 70 + "\n\n", "  \n", "ä€" * 40]
