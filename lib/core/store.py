@@ -274,7 +274,7 @@ def note_written(path: Path) -> None:
     if collected := os.environ.get(WRITTEN):  # labels are a person's
         with open(collected, "a", encoding="utf-8") as file:
             file.write(f"{path}\n" * ("/labels/" not in shown(path)))
-    elif "ipykernel" in sys.modules:
+    elif "ipykernel.kernelapp" in sys.modules:  # the runner has other parts of ipykernel
         for study in Path(shown(path)).parts[1:2]:
             _warn_once(study)
 

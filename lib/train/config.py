@@ -1,5 +1,6 @@
 """Training settings, the length of a run, and the memory that it needs (paper, 4.2)."""
 
+import warnings
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -77,6 +78,7 @@ def with_adapter(model: "PreTrainedModel", config: TrainConfig) -> "PeftModel":
     import torch
     from peft import LoraConfig, get_peft_model
 
+    warnings.filterwarnings("ignore", "`is_gradient_checkpointing`")  # peft's, in transformers 5.23
     torch.manual_seed(config.seed)  # half of an adapter's matrices begin at random
     rank = config.lora_rank
     lora = LoraConfig(

@@ -101,6 +101,7 @@ def test_a_file_changed_by_hand_is_named_and_kept_and_its_stage_runs_again(finis
     answers.write_text(fewer)
     (data / "models" / "base" / "config.json").touch()  # only touched
     before, ran = finished.times(), finished.run("tiny", "--jobs", "2")
+    assert "finished study" not in ran.stdout, "that is for a kernel by hand"
     assert "answers/dapt.jsonl was changed (4 rows, then 3) after 04_infer-dapt ran" in ran.stdout
     again = {name for name, when in finished.times().items() if before.get(name) != when}
     assert again == {"04_infer-dapt", "05_judge-dapt", "06_analyze"}

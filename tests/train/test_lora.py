@@ -24,11 +24,11 @@ def scores(model) -> list[float]:
     return [loglik for row in token_scores(model, PROBE, 2) for loglik, _ in row]
 
 
-def run_lora(output: Path, **more):
+def run_lora(output: Path, recipe=LORA, **more):
     """Train the small base of the other tests, saved beside `output`, with an adapter."""
     base = output.parent / "base"
     new_model().save_pretrained(base)
-    return run(output, LORA, AutoModelForCausalLM.from_pretrained(base), **more)
+    return run(output, recipe, AutoModelForCausalLM.from_pretrained(base), **more)
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,12 @@ def test_the_merged_folder_answers_as_the_adapter_that_is_kept_beside_it(trained
     assert scores(merged) != pytest.approx(untrained, abs=0.1)
     assert weights_hash(str(output)) != weights_hash(str(output.with_name("base")))
     assert not [*output.rglob("training_args.bin")]
+
+
+def test_layers_computed_again_change_no_loss(trained, tmp_path):
+    history = run_lora(tmp_path / "dapt", replace(LORA, gradient_checkpointing=True))
+    losses = [[row["loss"] for row in one.epochs] for one in (history, trained[1])]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
 def test_a_killed_run_resumes_to_the_same_weights(trained, tmp_path):
