@@ -1,4 +1,4 @@
-"""Log-likelihoods of reference answers, their registered contrasts, documents known; Table 3."""
+"""Log-likelihoods of reference answers, their registered contrasts; Table 3."""
 
 import json
 
@@ -16,7 +16,7 @@ from lib.analyze.stats import (
     t_test,
 )
 from lib.core.arms import ALL, BASE, is_trained, sorted_arms, split_arm
-from lib.core.records import STRUCTURES, Loss, Query, Retention, RetentionItem, Score
+from lib.core.records import STRUCTURES, Query, Retention, RetentionItem, Score
 from lib.core.store import BadInput, load, made_by, require_artifact
 
 WAYS = ("question", "cloze")  # after the question; after the record's own words
@@ -27,7 +27,6 @@ TABLE3 = (
     "arm task n chance correct accuracy stderr only_base only_arm difference_points se_points "
     "low_points high_points p p_holm"
 ).split()
-_KNOWN_LOGLIK, _KNOWN_SHARE = -1.0, 0.25  # nats per token; of a document's questions
 
 
 def scored(queries: list[Query], scores: list[Score], clusters: dict[str, str]) -> pd.DataFrame:
@@ -130,23 +129,6 @@ def matched(end: pd.DataFrame, by_epoch: list[pd.DataFrame], registered: list[st
     found = [contrasts(rows[chosen], both).assign(epochs=name) for name, chosen in kinds.items()]
     table = pd.concat(found, ignore_index=True).sort_values("contrast", kind="stable")
     return table[["epochs", *SHOWN]]
-
-
-def known_table(rows: pd.DataFrame, losses: list[Loss]) -> pd.DataFrame:
-    """Return a row per document: the base's nats per token of its text, and its questions answered.
-
-    `known` is True if the text's log-likelihood or the share answered exceeds its limit.
-    `rows` are those of `lib.analyze.tables.joined`.
-    """
-    right = rows[rows.arm == BASE].verdict.eq("correct").groupby(rows.cluster)
-    table = pd.DataFrame(map(vars, losses), columns=["document_id", "n_tokens", "loglik"])
-    table = table.set_axis(["document", "tokens", "loglik"], axis=1)
-    table["loglik"] /= table.tokens
-    table = table.join(right.agg(n="size", answered="sum"), on="document").fillna(0)
-    share = table.answered / table.n.clip(lower=1)
-    known = (table.loglik > _KNOWN_LOGLIK) | (share > _KNOWN_SHARE)
-    whole = {"n": int, "answered": int}
-    return table.assign(known=known).astype(whole).sort_values("loglik", ascending=False)
 
 
 def read_retention(study: str, arms: list[str]) -> list[Retention]:

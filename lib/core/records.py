@@ -123,15 +123,6 @@ class Score(Record):
     cloze_missing: str  # why there is no cloze; "" if there is one
 
 
-class Loss(Record):
-    """Log-likelihood (natural log) of a document's text in one arm: what it knew before."""
-
-    document_id: str
-    arm: str
-    loglik: float  # sum over its tokens
-    n_tokens: int
-
-
 class Verdict(Record):
     """One judge's verdict on one answer; `unscored` if the judge cannot tell."""
 

@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pad_sequence
 from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from lib.core.records import Document, Loss, Query, Score, listed
+from lib.core.records import Query, Score, listed
 from lib.infer.prompts import PLAIN, beginning, encode, encoded, is_chat
 
 _COLUMNS = ("loglik", "tokens", "is_greedy")
@@ -114,33 +114,6 @@ def score(
 
 def _columns(name: str, values: tuple) -> dict[str, object]:
     return {f"{name}_{key}": one for key, one in zip(_COLUMNS, values, strict=True)}
-
-
-def losses(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    documents: list[Document],
-    arm: str,
-    *,
-    window: int = 512,
-    batch_size: int = 4,
-) -> list[Loss]:
-    """The log-likelihood of each document, read in pieces of `window` tokens."""
-    rows, begin = [], beginning(tokenizer)
-    for document in documents:
-        (ids,) = encode(tokenizer, [document.text])
-        pieces = [begin + ids[at : at + window] for at in range(0, len(ids) - 1, window)]
-        sequences = [Sequence(one, list(range(1, len(one)))) for one in pieces if len(one) > 1]
-        read = [likelihood(one) for one in token_scores(model, sequences, batch_size)]
-        rows.append(
-            Loss(
-                document_id=document.document_id,
-                arm=arm,
-                loglik=sum(one.loglik for one in read),
-                n_tokens=sum(one.n_tokens for one in read),
-            )
-        )
-    return rows
 
 
 def after_question(

@@ -8,7 +8,7 @@ import pandas as pd
 from lib.analyze.tables import by_group
 from lib.core.arms import ALL, BASE, GIVEN, is_trained
 from lib.core.prompts import words
-from lib.core.records import Answer, Document, GivenAnswer, Loss, Query, Rejected, Score
+from lib.core.records import Answer, Document, GivenAnswer, Query, Rejected, Score
 from lib.core.store import (
     REPOSITORY,
     BadInput,
@@ -279,21 +279,15 @@ def score(
     documents: list[Document],
     config: GenerationConfig,
     cloze_context_tokens: int,
-) -> tuple[list[Score], list[Loss]]:
-    """Score the references of queries without a text in a local model, and documents in the base.
-
-    A document that the base has read has a high log-likelihood.
-    """
-    is_base, is_scored = arm == BASE and documents, queries and not source.is_open
-    if source.kind != "local" or not (is_scored or is_base):
-        return [], []
+) -> list[Score]:
+    """Score the references of queries without a text in a local model."""
+    if source.kind != "local" or source.is_open or not queries:
+        return []
     from lib.infer import generate, loglik
 
-    loaded = generate.load(source.name)
     texts = {document.document_id: document.text for document in documents}
     more = {"batch_size": config.batch_size, "cloze_context_tokens": cloze_context_tokens}
-    scores = loglik.score(*loaded, queries, texts, arm, **more) if is_scored else []
-    return scores, loglik.losses(*loaded, documents, arm) if is_base else []
+    return loglik.score(*generate.load(source.name), queries, texts, arm, **more)
 
 
 def remove_partial(folder: Path, arm: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from statsmodels.regression.linear_model import OLS
 
 from lib.analyze import logliks
-from lib.core.records import STRUCTURES, Loss
+from lib.core.records import STRUCTURES
 
 RNG = np.random.default_rng(3)
 GAINS = {"base": (0, 0, 0), "dapt": (2, 0, 1), "dapt@2": (2.2, 0, 1.2), "dapt-n": (2.1, 0, 0)}
@@ -80,15 +80,3 @@ def test_a_control_is_matched_by_epochs_and_best_with_best():
     assert set(table.contrast) == {"dapt - dapt-other: natural"}, "the base has no epochs"
     found = table.set_index("epochs").estimate
     assert found.to_dict() == pytest.approx({"1": 0.5, "2": 3, "best of each": 2.5, "end": 6})
-
-
-def test_a_document_is_known_by_its_text_or_by_its_answers():
-    states = ["correct"] * 2 + ["incorrect"] * 5 + ["unscored"]
-    verdicts = pd.DataFrame({"arm": "base", "cluster": [*"aaaabbbb"], "verdict": states})
-    losses = [
-        Loss(document_id=name, arm="base", loglik=loglik, n_tokens=100)
-        for name, loglik in (("a", -300), ("b", -310), ("c", -50))
-    ]
-    table = logliks.known_table(verdicts, losses).set_index("document")
-    assert table.known.to_dict() == {"a": True, "b": False, "c": True}
-    assert table.loc["a", ["n", "answered", "loglik"]].tolist() == [4, 2, -3.0]
