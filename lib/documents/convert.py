@@ -22,18 +22,15 @@ from lib.core.records import listed
 from lib.core.store import BadInput
 
 # Limits of a conversion
-MAX_SECONDS = 60  # for a file, and as many again for each MB, up to MOST_SECONDS
-MOST_SECONDS = 120
+MAX_SECONDS = 120  # for a file
 MAX_MEMORY = 2_000_000_000  # bytes of address space
 _REFUSED_EVENTS = re.compile(
     r"(?:socket|subprocess|pty|ftplib|urllib|http|webbrowser)\."
     r"|os\.(?:system|exec|posix_spawn|fork|spawn)"
 )
 # Limits of a ZIP package
-MAX_PARTS = 10_000
 MAX_NAMED = 10  # kinds of what a text lacks
 MAX_UNPACKED = 300_000_000  # bytes; 100 MB of XML in memory as a tree is about 1 GB
-MAX_XML = 60_000_000  # bytes of one part that becomes a tree
 MAX_RATIO = 300  # XML shrinks 5 to 40 times
 _XML = re.compile(r"\.(?:xml|rels|opf|ncx|xhtml|html?)$", re.I)
 
@@ -57,7 +54,7 @@ _PAGE_FURNITURE = re.compile(
 
 # What converters put into a text: the name of what is missing there, raised and lowered text
 RAISED, LOWERED = "\ufdd4{}\ufdd6", "\ufdd5{}\ufdd6"
-_MARKS = re.compile("\ufdd2([^\ufdd3]*)\ufdd3|[\ufdd2-\ufdd6]")
+_MARKS = re.compile(" ?\ufdd2([^\ufdd3]*)\ufdd3|[\ufdd2-\ufdd6]")
 _FRACTION = re.compile("\ufdd4(\\d+)\ufdd6[/⁄]\ufdd5(\\d+)\ufdd6")
 _FRACTIONS = {unicodedata.normalize("NFKC", one): one for one in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _SHIFTED = re.compile("([\ufdd4\ufdd5])([^\ufdd4-\ufdd6]*)\ufdd6(?=(\\d?))")
@@ -66,10 +63,8 @@ _UP, _DOWN = (
 )
 _POWER = re.compile(r"(?:(?<!\d)10|(?<![^\W\d_])[^\W\d_]{1,3}|\))\Z")  # 10, a unit or a bracket
 _TYPED = re.compile(r"(?<=\d)(?<!(?<!\d)10)[⁰¹²³⁴-⁹]+")
-_AT_NUMBER, _UNSURE = "\ufdd2mark at a number\ufdd3", "table whose cells are unsure"
-_ERRORS = frozenset(
-    "#REF! #N/A #DIV/0! #VALUE! #NAME? #NUM! #NULL! #SPILL! #CALC! #GETTING_DATA".split()
-)
+_AT_NUMBER = "\ufdd2mark at a number\ufdd3"
+_ERROR = re.compile(r"#¡?[^\W\d][\w/]*[!?]|#N(?:/?A|/D|V)|#GETTING_DATA")  # in any language
 
 
 @dataclass
@@ -119,12 +114,12 @@ class Worker:
         """Convert a file's content by `read` in the child. Raises BadInput, also at a limit."""
         if self.pool is None:
             self.pool = ProcessPoolExecutor(1, get_context("spawn"), confine)
-        seconds = min(self.max_seconds * (1 + len(raw) / 1e6), MOST_SECONDS)
         try:
-            return self.pool.submit(_within, raw, read, seconds).result()
+            return self.pool.submit(_within, raw, read, self.max_seconds).result()
         except BrokenProcessPool as error:
             self.pool = None
-            raise BadInput(f"its converter crashed, or took more than {seconds:.0f} s") from error
+            reason = f"its converter crashed, or took more than {self.max_seconds:.0f} s"
+            raise BadInput(reason) from error
 
 
 def _within(raw: bytes, read: Read, seconds: float) -> Converted:
@@ -177,7 +172,7 @@ def open_package(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
     parts = package.infolist()
     unpacked = sum(part.file_size for part in parts)
     is_dense = unpacked > max(10_000_000, MAX_RATIO * len(raw))
-    if is_dense or len(parts) > MAX_PARTS or unpacked > MAX_UNPACKED:
+    if is_dense or unpacked > MAX_UNPACKED:
         raise BadInput(
             f"a ZIP bomb: {len(parts):,} parts, {unpacked / 1e6:,.0f} MB unpacked "
             f"from {len(raw) / 1e6:.2f} MB"
@@ -198,8 +193,6 @@ def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo, kind: str) -> N
         raise BadInput(f"it contains macros, which are never run: save it as {kind} without macros")
     if not _XML.search(name):
         return
-    if part.file_size > MAX_XML:
-        raise BadInput(f"{name} has {part.file_size / 1e6:,.0f} MB: split the document")
     content = read_part(package, name).replace(b"\0", b"")  # UTF-16 hides nothing
     if b"<!ENTITY" in content or kind != "EPUB" and b"<!DOCTYPE" in content:
         raise BadInput(f"{name} declares a document type or entities, which are never resolved")
@@ -227,7 +220,7 @@ def parse_xml(package: zipfile.ZipFile, name: str):
 def write_markdown(pieces: Iterable[Piece], title: str = "") -> Converted:
     """Write pieces as Markdown that parses back into them; count in `doubt` what they lack."""
     text, lacking = "", Counter[str]()
-    doubted, tables = list[tuple[int, int]](), list[tuple[int, int]]()
+    doubted: list[tuple[int, int]] = []
     widths: list[int] = []  # of the markers of the open list items
     previous = Piece("prose")
     for piece in pieces:
@@ -251,9 +244,7 @@ def write_markdown(pieces: Iterable[Piece], title: str = "") -> Converted:
         added = first + ("\n" + " " * len(first)).join(lines)
         text += re.sub(r"[ \t]+$", "", added, flags=re.M)
         doubted += [(start, len(text))] * bool(lacks)
-        tables += [(start, len(text))] * (piece.kind == "table")
         previous = piece
-    doubted += tables * (_UNSURE in lacking)
     return Converted(text + "\n" * bool(text), doubt_of(lacking), tuple(doubted), title)
 
 
@@ -273,10 +264,11 @@ def settle(text: str) -> tuple[str, list[str]]:
 
 def _settle(piece: Piece) -> list[str]:
     piece.text, lacks = settle(piece.text)
-    lacks += [_UNSURE] * (piece.kind == "doubtful")
+    lacks += ["table whose cells are unsure"] * (piece.kind == "doubtful")
     for row in piece.rows:
         for at, cell in enumerate(row):
-            row[at], found = settle(missing("cell with an error") if cell in _ERRORS else cell)
+            is_error = _ERROR.fullmatch(cell)
+            row[at], found = settle(missing("cell with an error") if is_error else cell)
             lacks += found
     return lacks
 
@@ -334,11 +326,11 @@ def inline_runs(runs: Iterable[tuple[bool, str]]) -> str:
     return joined.strip()
 
 
-def count_item(counts: dict[int, int], depth: int, start: int = 1) -> int:
+def count_item(counts: list[int], depth: int, start: int = 1) -> int:
     """Return the next number at `depth`, where `counts` are the last ones by depth."""
-    for deeper in [one for one in counts if one > depth]:
-        del counts[deeper]
-    counts[depth] = counts.get(depth, start - 1) + 1
+    del counts[depth + 1 :]
+    counts += [start - 1] * (depth + 1 - len(counts))
+    counts[depth] += 1
     return counts[depth]
 
 

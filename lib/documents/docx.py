@@ -86,7 +86,7 @@ class _Reader:
     def __init__(self, styles, numbering):
         self.styles = {style.get(_W + "styleId"): style for style in styles}
         self.numbering = numbering
-        self.counts: dict[str, dict[int, int]] = defaultdict(dict)
+        self.counts: dict[str, list[int]] = defaultdict(list)
         self.open: list[tuple[str, int, int, int]] = []  # lists: name, indent, base, last level
         self.title = ""
         self.pieces: list[Piece] = []

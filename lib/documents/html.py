@@ -43,27 +43,25 @@ _ROLES = frozenset(
 )
 # parts of class names and ids that sites and site generators give to what is around the document
 _FURNITURE = re.compile(
-    r"nav(?:bar|igation)?|breadcrumbs?|cookies?|consent|side(?:bar|nav)|toc|menu(?:bar)?|pagination"
-    r"|pager|shar(?:e|ing)|social|feedback|related|newsletter|adver(?:t|ts)|ads|promo|footer|banner"
-    r"|skip(?:link)?|copyb(?:tn|utton)|clipboard|toolbar|search(?:box)?|versions"
-    r"|line(?:nos?|numbers)|printonly|comments|masthead"
-)
-_MARK = re.compile(
-    r"(?:header|hash|anchor|perma)link|skiptocontent|linenos?|sronly|visuallyhidden"
-    r"|screenreadertext|copyb(?:tn|utton)"
+    r"(?<![a-z])(?:nav(?:bar|igation)?|breadcrumbs?|cookies?|consent|side(?:bar|nav)|toc"
+    r"|menu(?:bar)?|pagination|pager|shar(?:e|ing)|social|feedback|related|newsletter"
+    r"|adver(?:t|ts)|ads|promo|footer|banner|skip(?:-?link|-?to-?content)?|copy-?b(?:tn|utton)"
+    r"|clipboard|toolbar|search(?:box)?|versions|line-?(?:nos?|numbers)|printonly|comments"
+    r"|masthead|(?:header|hash|anchor|perma)-?link|sr-?only|visually-?hidden"
+    r"|screen-?reader-?text)(?![a-z])"
 )
 _HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden|position\s*:\s*fixed)", re.I)
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
-_SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def read(raw: bytes) -> Converted:
     """Convert an HTML page; nothing that it names is fetched. Raises BadInput."""
     root = _parse_html(decode(raw))
     _strip_furniture(root)
-    main, titles = _main(root), list(root.iter("h1"))
-    is_outside = len(titles) == 1 and next(main.iter("h1"), None) is None
-    return write_markdown([*(pieces_of(titles[0]) if is_outside else []), *pieces_of(main)])
+    main, titles = _main(root), root.findall(".//h1")
+    if len(titles) == 1 and main.find(".//h1") is None:
+        main.insert(0, titles[0])
+    return write_markdown(pieces_of(main))
 
 
 # XHTML is parsed as XML if it is well-formed; what is never shown is removed
@@ -95,9 +93,8 @@ def _parse_html(text: str):
         elif element.tag in ("math", "svg", "img"):
             what = "formula" if element.tag == "math" else "picture with text"
             has_text = element.get("alt", "").strip() or "".join(element.itertext()).strip()
-            element.addnext(html.Element("span"))
-            element.getnext().text = missing(what) if has_text else ""
-            _remove(element)
+            element.clear(keep_tail=True)
+            element.tag, element.text = "span", missing(what) * bool(has_text)
     return root
 
 
@@ -140,11 +137,8 @@ def _is_furniture(element) -> bool:
         return True
     of_heading = {element.tag, *(one.tag for one in element[:1])} & _HEADINGS  # as its id is
     names = f"{element.get('class', '')} {'' if of_heading else element.get('id', '')}"
-    marks = re.sub("[-_]", "", names).lower().split()
-    parts = _SEGMENT.findall(names)
-    return any(map(_MARK.fullmatch, marks)) or any(
-        _FURNITURE.fullmatch(one.lower()) for one in parts
-    )
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", names)
+    return bool(_FURNITURE.search(parted.lower()))
 
 
 def _n_words(element) -> int:
@@ -167,9 +161,8 @@ def read_epub(raw: bytes) -> Converted:
     package = open_package(raw, _CONTAINER, "EPUB")
     if "META-INF/encryption.xml" in package.namelist():
         raise BadInput("protected (META-INF/encryption.xml)")
-    book = "".join(parse_xml(package, _CONTAINER).xpath("//@full-path")[:1])
+    book = parse_xml(package, _CONTAINER).xpath("string(//@full-path)")
     opf, pieces = parse_xml(package, book), []
-    title = " ".join("".join(opf.xpath("(//*[local-name()='title'])[1]//text()")).split())
     files = {
         one.get("id"): unquote(one.get("href", ""))
         for one in opf.iter("{*}item")
@@ -180,8 +173,8 @@ def read_epub(raw: bytes) -> Converted:
             path = posixpath.join(posixpath.dirname(book), files[name])
             root = _parse_html(decode(read_part(package, posixpath.normpath(path))))
             kinds = " ".join(root.xpath("//@*[local-name()='type']")).split()
-            pieces += [] if _NO_TEXT & {*kinds} else pieces_of(root)
-    return write_markdown(pieces, title)
+            pieces += pieces_of(root) if _NO_TEXT.isdisjoint(kinds) else []
+    return write_markdown(pieces, opf.xpath("normalize-space(//*[local-name()='title'])"))
 
 
 def pieces_of(root) -> list[Piece]:

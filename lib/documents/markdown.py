@@ -20,7 +20,7 @@ _BLOCKS.normalizeLink = _INLINE.normalizeLink = str  # a target stays as it is w
 _LISTS = ("bullet_list", "ordered_list")
 _NEWLINE = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
-_FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
+_FRONT_MATTER_TITLE = re.compile(r"---\s(?:.*\n)*?title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
 # quote marks and list markers before the text of a block
 _MARKERS = r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*"
 _PREFIX, _ROW = re.compile(_MARKERS), re.compile(_MARKERS + r"[ \t]*\|?")
@@ -62,25 +62,22 @@ _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]*~~|<(?:del|s|strike)\b(?=[\s>])", re.I)
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
-_TAG = re.compile(
-    r"<!--(?:(?!<!--).)*?-->|<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<rest>(?:[\s/][^<>]*)?)>",
-    re.S,
-)
-_CLOSING = re.compile(r"</([a-z]\w*)")
-_ELEMENTS = frozenset(
-    """
+_ELEMENTS = """
 a abbr acronym article aside audio b base bdi bdo big blockquote body br button canvas caption
 center cite code col colgroup dd del details dfn dialog div dl dt em embed fieldset figcaption
 figure font footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img ins kbd legend li
 main mark math menu meta meter nav nobr noscript ol optgroup p picture pre q rp rt ruby s samp
-script search section select small span strike strong style sub sup svg table tbody td template
-textarea tfoot th thead tr tt u ul var video wbr""".split()
-)
-# also the names of placeholders: HTML only if they have attributes or are closed
-_NOUNS = frozenset(
-    """
+script search section select small span strike strong style sub summary sup svg table tbody td
+template textarea tfoot th thead tr tt u ul var video wbr"""
+# also the names of placeholders: HTML only if they have attributes
+_NOUNS = """
 address area data datalist input label link map object option output param progress slot source
-summary time title track""".split()
+time title track"""
+_TAG = re.compile(  # a comment or tag of HTML; <index> is none
+    r"<!--(?:(?!<!--).)*?-->|<[?!][^<>]*>|</[a-z][\w.:-]*(?:[\s/][^<>]*)?>"
+    rf"|<(?:{'|'.join(_ELEMENTS.split())})(?:[\s/][^<>]*)?>"
+    rf"|<(?:{'|'.join(_NOUNS.split())})[\s/]+[^\s/<>][^<>]*>",
+    re.S | re.I,
 )
 
 
@@ -112,7 +109,7 @@ def parse(source: str) -> tuple[Block, ...]:
     """Return the blocks of `source` in order. A table or code inside a list follows that list."""
     front, body, blocks = _FRONT_MATTER.match(source), source, []
     if front:
-        body = _NEWLINE.sub("\n", re.sub(r"[^\r\n]", " ", front[0])) + source[front.end() :]
+        body = re.sub(r"[^\r\n]", " ", front[0]) + source[front.end() :]
         blocks = [Block(front[0], 0, front.end(), "front-matter")]
     body, references = _commonmark(body), {}
     tree = SyntaxTreeNode(_BLOCKS.parse(body, references))
@@ -130,14 +127,17 @@ def sentences(text: str) -> list[str]:
 
     A colon ends a sentence only before a new line that starts one, as in notices and lead-ins.
     """
-    parts, begin = [], 0
+    ends = [0]
     for stop in _BOUNDARY.finditer(text):
-        before = text[max(begin, stop.start() - 12) : stop.start() + 1]
-        is_inside = "\n" not in stop[0] if stop[0][0] == ":" else _ABBREVIATION.search(before)
-        if not is_inside:
-            parts.append(text[begin : stop.end()])
-            begin = stop.end()
-    return [plain(part) for part in [*parts, text[begin:]] if part.strip()]
+        at = stop.start()
+        is_inside = (
+            "\n" not in stop[0]
+            if stop[0][0] == ":"
+            else _ABBREVIATION.search(text, at - 12, at + 1)
+        )
+        ends += [] if is_inside else [stop.end()]
+    parts = (text[start:end] for start, end in pairwise([*ends, len(text)]))
+    return [plain(part) for part in parts if part.strip()]
 
 
 def title_of(blocks: Sequence[Block]) -> str:
@@ -151,8 +151,7 @@ def title_of(blocks: Sequence[Block]) -> str:
         is_above = all(one.level > first.level for one in others)
         if is_above and (first.level == 1 or blocks[0] is first):
             return first.text
-    front = (block.text for block in blocks[:1] if block.kind == "front-matter")
-    match = _FRONT_MATTER_TITLE.search("".join(front))
+    match = _FRONT_MATTER_TITLE.match(blocks[0].text) if blocks else None
     return match[1].strip("\"'") if match else ""
 
 
@@ -163,27 +162,19 @@ def plain(markdown: str, references: dict | None = None, tag_break: str = "; ") 
     """
     text = " ".join(_HARD_BREAK.sub(" ", markdown).split())
     if _SPECIAL.search(text):
-        [inline] = _INLINE.parseInline(text, {} if references is None else references)
-        closed = frozenset(_CLOSING.findall(text.lower()))
-        parts = (_visible(child, closed, tag_break) for child in inline.children or ())
+        [inline] = _INLINE.parseInline(text, references or {})
+        parts = (_visible(child, tag_break) for child in inline.children or ())
         text = re.sub(r"\s+", " ", "".join(parts)).strip()
-    return re.sub(r"\s*;(?:\s*;)+", ";", text).strip("; ") if ";" in text else text
+    return re.sub(r"\s*;(?:\s*;)+", ";", text).strip("; ")
 
 
-def _visible(token: Token, closed: frozenset[str], tag_break: str) -> str:
+def _visible(token: Token, tag_break: str) -> str:
     if token.type not in ("text", "html_inline"):
         return token.content
-    if token.type == "text" or not _is_html(_TAG.match(token.content), closed):
+    if token.type == "text" or not _TAG.match(token.content):
         return _NOTE.sub("", token.content)
     is_raised = token.content[:4].lower() == "<sup"
     return "^" * is_raised or (tag_break if _BREAK_TAG.match(token.content) else "")
-
-
-# <index> is no tag of HTML
-def _is_html(tag: re.Match | None, closed: frozenset[str]) -> bool:
-    name = (tag["name"] or "").lower() if tag else ""
-    is_known = not name or name in _ELEMENTS or tag["close"]
-    return bool(is_known or name in _NOUNS and (name in closed or tag["rest"].strip("/ ")))
 
 
 def marked(source: str) -> str:
@@ -195,10 +186,7 @@ def marked(source: str) -> str:
 
 def untagged(html: str) -> str:
     """Blank the HTML tags and comments of a text, which keeps its length and its lines."""
-    closed = frozenset(_CLOSING.findall(html.lower()))
-    return _TAG.sub(
-        lambda tag: re.sub(r"[^\n]", " ", tag[0]) if _is_html(tag, closed) else tag[0], html
-    )
+    return _TAG.sub(lambda tag: re.sub(r"[^\n]", " ", tag[0]), html)
 
 
 # The bounds of source[start:end] without the whitespace around it
@@ -260,8 +248,7 @@ class _Reader:
                 yield self.block("list", node, items=tuple(self.items(node)))
                 yield from filter(None, map(self.leaf, node.walk()))
             elif node.type == "html_block" and node.content.strip() != _EDGE:
-                block = self.block("html", node)
-                yield from [block] * bool(block.text)
+                yield self.block("html", node)
             elif block := self.leaf(node):
                 yield block
 

@@ -58,33 +58,33 @@ def read_pptx(raw: bytes) -> Converted:
     for slide in Presentation(io.BytesIO(raw)).slides:
         if slide.element.get("show") == "0":
             continue
-        title = slide.shapes.title
-        of_slide = [Piece("heading", escape(title.text_frame.text))] if title is not None else []
-        of_slide += _shapes(slide.shapes, title)
+        pieces += _shapes(slide.shapes, slide.shapes.title)
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
-            of_slide += _text(notes, False)
-        pieces += [piece for piece in of_slide if piece.text.strip() or piece.rows]
+            pieces += _text(notes, False)
     return write_markdown(pieces)
 
 
 def _shapes(shapes, title=None) -> Iterator[Piece]:
-    for shape in sorted(shapes, key=lambda one: ((one.top or 0) // 300_000, one.left or 0)):
+    for shape in sorted(
+        shapes, key=lambda one: (one != title, (one.top or 0) // 300_000, one.left or 0)
+    ):
         kind = shape.placeholder_format.type.name if shape.is_placeholder else ""
-        if kind in _FURNITURE or title is not None and shape.shape_id == title.shape_id:
+        if kind in _FURNITURE:
             continue
-        if hasattr(shape, "shapes"):  # a group
+        if shape == title:
+            yield Piece("heading", _cell(shape))
+        elif hasattr(shape, "shapes"):  # a group
             yield from _shapes(shape.shapes)
         elif getattr(shape, "has_table", False):
-            yield table_piece(
-                [
-                    [" ".join(map(_words, cell.text_frame.paragraphs)) for cell in row.cells]
-                    for row in shape.table.rows
-                ]
-            )
+            yield table_piece([map(_cell, row.cells) for row in shape.table.rows])
         elif not shape.has_text_frame:  # a picture, chart or diagram
             yield Piece("prose", missing("picture"))
         else:
             yield from _text(shape.text_frame, kind in ("BODY", "OBJECT"))
+
+
+def _cell(cell) -> str:
+    return " ".join(map(_words, cell.text_frame.paragraphs))
 
 
 def _words(paragraph) -> str:
@@ -100,7 +100,7 @@ def _words(paragraph) -> str:
 
 
 def _text(frame, bullets: bool) -> Iterator[Piece]:
-    counts: dict[int, int] = {}
+    counts: list[int] = []
     for paragraph in frame.paragraphs:
         marks = {one.tag.removeprefix(_A) for one in paragraph._p.findall(f"{_A}pPr/*")}
         level, numbered = paragraph.level, "buAutoNum" in marks

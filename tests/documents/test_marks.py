@@ -64,10 +64,10 @@ def test_word_files_keep_marks_titles_and_count_formulas():
     )
     head = '<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
     found = docx.read(docx_file("".join(parts), **{"word/styles.xml": f"{head}{names}</w:styles>"}))
-    assert found.markdown == "# HP-220\n\n# Use\n\n12[^1]\n\nThe force is  N.\n"
+    assert found.markdown == "# HP-220\n\n# Use\n\n12[^1]\n\nThe force is N.\n"
     assert (found.title, found.doubt) == ("HP-220", f"{AT} and 1 × formula")
     texts = [found.markdown[start:end] for start, end in found.doubted]
-    assert texts == ["12[^1]", "The force is  N."]
+    assert texts == ["12[^1]", "The force is N."]
 
 
 def test_slides_keep_marks():
