@@ -52,6 +52,10 @@ _PAGE_FURNITURE = re.compile(
     re.I,
 )
 
+MONOSPACE = re.compile(  # in the name of a font
+    r"courier|consol|mono|menlo|typewriter|cmtt|inconsolata|fixed|code|terminal", re.I
+)
+
 # What converters put into a text: the name of what is missing there, raised and lowered text
 RAISED, LOWERED = "\ufdd4{}\ufdd6", "\ufdd5{}\ufdd6"
 _MARKS = re.compile(" ?\ufdd2([^\ufdd3]*)\ufdd3|[\ufdd2-\ufdd6]")

@@ -11,6 +11,7 @@ from operator import attrgetter
 from lib.core.store import BadInput
 from lib.documents.convert import (
     LOWERED,
+    MONOSPACE,
     RAISED,
     Converted,
     Piece,
@@ -30,7 +31,7 @@ _NAMES = {
 }
 MAX_SPAN = 1000  # columns of a cell
 _W = f"{{{_NAMES['w']}}}"
-_RUNS = "descendant::w:r|descendant::m:oMath"
+_RUNS = "descendant::w:r|descendant::m:oMath|.//w:instrText[starts-with(normalize-space(), 'EQ ')]"
 # shapes without a box of text, whose content stands behind its paragraph by then
 _PICTURES = (
     "(.//w:drawing|w:object|w:pict)[not(.//*[local-name()='txbx' or local-name()='textbox'])]"
@@ -41,12 +42,13 @@ _LIST = "w:num[@w:numId=$name]"
 _LEVEL = (
     f"w:abstractNum[@w:abstractNumId=../{_LIST}[1]/w:abstractNumId/@w:val]/w:lvl[@w:ilvl=$depth]"
 )
-_SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
-_MONOSPACE = re.compile(
-    r"courier|consol|mono|menlo|typewriter|lucida console|inconsolata|"
-    r"andale|fixedsys|terminal",
-    re.I,
-)
+_SIGNS = {
+    f"{_W}tab": "\t",
+    f"{_W}br": "\n",
+    f"{_W}cr": "\n",
+    f"{_W}noBreakHyphen": "-",
+    f"{_W}sym": missing("symbol"),
+}
 _CODE_STYLE = re.compile(
     r"source ?code|preformatted|verbatim|^code\b|code ?(?:block|listing)|"
     r"html (?:code|preformatted)|plain text",
@@ -135,7 +137,7 @@ class _Reader:
                 shift = _SHIFTS.get(_value(styles, "w:rPr/w:vertAlign") or "", "{}")
                 text = shift.format(text) if text.strip() else text
                 text += missing("picture") * len(run.xpath(_PICTURES, namespaces=_NAMES))
-                runs.append((bool(_MONOSPACE.search(font)), text))
+                runs.append((bool(MONOSPACE.search(font)), text))
         return runs
 
     # An element and the styles that it inherits from
@@ -177,6 +179,7 @@ class _Reader:
 
     def table(self, element) -> None:
         rows: list[list[str]] = []
+        is_layout = element.find(f".//{_W}tbl") is not None  # of tables
         for line in element.iter(_W + "tr"):
             row: list[str] = []
             for cell in line.iter(_W + "tc"):
@@ -189,12 +192,11 @@ class _Reader:
                     raise BadInput(f"a cell of {wide:,} columns")
                 row += [text] * wide
             rows.append(row)
-        if len(rows) > 1 and max(map(len, rows)) > 1:
+        if len(rows) > 1 and max(map(len, rows)) > 1 and not is_layout:
             n_heads = len(element.xpath("w:tr[w:trPr/w:tblHeader]", namespaces=_NAMES))
             self.pieces.append(table_piece(rows, n_heads or 1))
         else:  # it arranges the page
-            for cell in element.iter(_W + "tc"):
-                self.read(cell)
+            self.read(element)
 
 
 # The first of the elements that has it decides

@@ -25,7 +25,7 @@ MAX_NESTED = 200
 MAX_CELLS = 200_000  # of one table, spans repeated
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark nobr "
-    "q s samp small span strike strong sub sup time tt u var wbr".split()
+    "q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
 _HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 _CODE = ("code", "kbd", "samp", "tt")
@@ -35,6 +35,12 @@ _NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page"
 _NEVER = frozenset(  # what no reader of the document reads
     "script style template noscript iframe object embed canvas audio video button select input "
     "textarea nav footer dialog head map del s strike".split()
+)
+# raised by its style, as the mark of a note
+_RAISED = (
+    "//*[(@role='doc-noteref' or contains(@class, 'footnote-ref')"
+    " or contains(translate(@style, ' ', ''), 'vertical-align:sup'))"
+    " and not(ancestor::sup or descendant::sup)]"
 )
 _MARKED = {"sup": RAISED, "sub": LOWERED}
 _ROLES = frozenset(
@@ -50,7 +56,9 @@ _FURNITURE = re.compile(
     r"|masthead|(?:header|hash|anchor|perma)-?link|sr-?only|visually-?hidden"
     r"|screen-?reader-?text)(?![a-z])"
 )
-_HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden|position\s*:\s*fixed)", re.I)
+_HIDDEN = re.compile(
+    r"(display\s*:\s*none|visibility\s*:\s*hidden|position\s*:\s*fixed|line-through)", re.I
+)
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 
 
@@ -83,6 +91,8 @@ def _parse_html(text: str):
         html.xhtml_to_html(root)
     if root is None or parser.error_log:
         root = etree.fromstring(raw + b"<p>", html.HTMLParser(**common))  # None without a tag
+    for styled in root.xpath(_RAISED):
+        styled.tag = "sup"
     if root.xpath("*" + "/*" * MAX_NESTED):
         raise BadInput(f"elements nested more than {MAX_NESTED} deep")
     for line_break in root.iter("br"):

@@ -134,12 +134,10 @@ def read_xlsx(raw: bytes) -> Converted:
 
 
 def _check_merged(name: str, part: bytes) -> None:
-    from openpyxl.utils import range_boundaries
+    from openpyxl.worksheet.cell_range import CellRange
 
-    n_cells = 0
-    for area in _MERGED.findall(part):
-        left, top, right, bottom = range_boundaries(area.decode())
-        n_cells += (right - left + 1) * (bottom - top + 1)
+    areas = (CellRange(area.decode()).size for area in _MERGED.findall(part))
+    n_cells = sum(area["columns"] * area["rows"] for area in areas)
     if n_cells > MAX_CELLS:
         raise BadInput(f"{name} merges {n_cells:,} cells: remove what is far out")
 
@@ -148,7 +146,9 @@ def read_csv(raw: bytes) -> Converted:
     """Convert a CSV or TSV file, whose delimiter and header are found. Raises BadInput."""
     text = re.sub(r"\Asep=.\r?\n", "", decode(raw))
     try:
-        _, width, delimiter = max((*_width(text[:100_000], one), one) for one in ",|\t;")
+        start = text[:100_000]
+        delimiter = max("\t;|,", key=lambda one: _width(start, one)[0])  # the first of equals
+        _, width = _width(start, delimiter)
         rows = [
             [escape(cell).strip() for cell in row]
             + [missing("row of too many cells")] * (len(row) > width)
@@ -241,8 +241,10 @@ def _shown(cell, empty: set[str]) -> str:
         return missing(f"no value calculated in {cell.parent.title}!{cell.coordinate}")
     if isinstance(value, datetime.datetime | datetime.time | datetime.timedelta):
         return _date(value, form.lower())
-    if isinstance(value, bool | str | None):
-        return escape(str("" if value is None else value).replace("True", "TRUE")).strip()
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, str | None):
+        return escape(value or "").strip()
     shown = _formatted(value, form)
     return escape(shown) if shown else f"{value:.15g}" + missing(f"format {form} left out")
 

@@ -17,12 +17,18 @@ from statistics import median
 from typing import NamedTuple
 
 from lib.core.store import BadInput
-from lib.documents.convert import Converted, Piece, inline_runs, missing, write_markdown
+from lib.documents.convert import (
+    MONOSPACE,
+    Converted,
+    Piece,
+    inline_runs,
+    missing,
+    write_markdown,
+)
 
 MIN_WORDS = 5  # of a page: one with fewer and a large picture is a scan
 LEAST_LETTERS = 0.7  # of those that pypdfium2 reads
 
-_MONOSPACE = re.compile(r"mono|courier|consol|menlo|typewriter|cmtt|inconsolata|fixed|code", re.I)
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
 _NO_LETTER = re.compile(r"\(cid:\d+\)")  # its font does not say which it is
 _COLUMN_GAP = 7  # points; less is a blank between words
@@ -100,14 +106,7 @@ class Page:
 def read(raw: bytes) -> Converted:
     """Convert a PDF file. Raises BadInput for what is damaged, encrypted or has no text."""
     pages = _pages(raw)
-    cells = [cell for page in pages for grid in page.grids for row in grid.rows for cell in row]
-    words = [word.text for page in pages for word in page.words] + cells
-    scans = [str(number) for number, page in enumerate(pages, 1) if page.is_scan]
-    if not words or 2 * len(scans) > len(pages):
-        raise BadInput(
-            f"no text in it: {len(scans) or 'none'} of {len(pages)} pages are pictures (a scan?); "
-            "run a text recognition over it"
-        )
+    scans = [number for number, page in enumerate(pages, 1) if page.is_scan]
     _drop_furniture(pages)
     gutter = _gutter(pages)
     left = min((word.x0 for page in pages for word in page.words), default=0)
@@ -117,6 +116,11 @@ def read(raw: bytes) -> Converted:
         (reader.line if isinstance(part, Line) else reader.table)(part)
     lacking = [Piece("prose", missing(f"picture as page {number}")) for number in scans]
     result = write_markdown([*reader.finished(), *lacking])
+    if not result.markdown or 2 * len(scans) > len(pages):
+        raise BadInput(
+            f"no text in it: {len(scans) or 'none'} of {len(pages)} pages are pictures (a scan?); "
+            "run a text recognition over it"
+        )
     n_letters = _n_letters(result.markdown) + sum(page.n_dropped for page in pages)
     if (share := n_letters / max(1, _n_letters(_plain(raw)))) < LEAST_LETTERS:
         raise BadInput(f"only {share:.0%} of its letters can be read in order: save it as DOCX")
@@ -147,11 +151,9 @@ def _pages(raw: bytes) -> list[Page]:
                 pages.append(_page(page))
                 page.close()
     except PdfminerException as error:
-        cause = error.args[0] if error.args else error
+        cause = error.args[0]
         if isinstance(cause, PDFPasswordIncorrect):
             raise BadInput("encrypted: save it without a password") from error
-        if isinstance(cause, MemoryError):
-            raise cause from None
         raise BadInput(f"damaged or cut off ({type(cause).__name__}: {cause})") from error
     if not pages:
         raise BadInput("damaged or cut off (it has no page)")
@@ -176,7 +178,7 @@ def _page(original) -> Page:
     words = [
         Word(
             *(one[name] for name in ("text", "x0", "x1", "top", "bottom", "size")),
-            bool(_MONOSPACE.search(one["fontname"])),
+            bool(MONOSPACE.search(one["fontname"])),
             one["fontname"].split("+")[-1],
         )
         for one in found
@@ -200,11 +202,11 @@ def _take_grids(page, into: Page) -> None:
         columns, tops = (sorted({cell[at] for cell in table.cells}) for at in (0, 1))
         if len(columns) < 2 or len(tops) < 2:
             continue
-        inside = [(cell, _inside(into.words, *cell)) for cell in table.cells]
-        texts = [
-            (cell, words_text([line.words for line in lines_of(words, [])]))
-            for cell, words in inside
-        ]
+        texts = []
+        for cell in table.cells:
+            words = _inside(into.words, *cell)
+            _remove(into, words)
+            texts.append((cell, words_text([line.words for line in lines_of(words, [])])))
         rows = [
             [
                 "".join(
@@ -216,8 +218,6 @@ def _take_grids(page, into: Page) -> None:
             ]
             for y in tops
         ]
-        for _, words in inside:
-            _remove(into, words)
         into.grids.append(Grid(rows, *table.bbox))
 
 
@@ -415,13 +415,7 @@ class _Reader:
     def table(self, grid: Grid) -> None:
         before, _ = self.pieces[-1]
         if before.kind == "table" and before.rows[0] == grid.rows[0]:  # on the next page
-            rows = grid.rows[1:]
-            if rows and not rows[0][0]:  # the rest of a row that the page cut
-                cut, *rows = rows
-                before.rows[-1] = [
-                    " ".join(filter(None, pair)) for pair in zip(before.rows[-1], cut, strict=True)
-                ]
-            before.rows += rows
+            before.rows += grid.rows[1:]
         else:
             self._begin("table", rows=grid.rows)
         self.stack = []
