@@ -30,6 +30,8 @@ REPLY = (
     [
         ("It takes 12<sup>1</sup> s.", "It takes 12[^1] s.", AT),
         ("It takes 12<sup>a)</sup> s.", "It takes 12[^a] s.", AT),
+        ('It takes 12<a role="doc-noteref">1</a> s.', "It takes 12[^1] s.", AT),
+        ('It takes 12<i style="vertical-align: super">1</i> s.', "It takes 12[^1] s.", AT),
         ("It takes 12¹ s.", "It takes 12¹ s.", AT),
         ("It has 2<sup>32</sup> B.", "It has 2³² B.", AT),
         ("It has log<sub>2</sub>8.", "It has log28.", AT),
