@@ -44,14 +44,6 @@ _INLINE = re.compile(
 _START = re.compile(
     r"^(?=#{1,6}(?:\s|$)|>|[-+*](?:\s|$)|[-=]+\s*$|~~~|:?-+:?\s*\|)|^(\d{1,9})(?=[.)](?:\s|$))"
 )
-# "11/25/26, 4:01 AM", "file:///tmp/a.html 1/3" and "Page 1 of 1", which are printed on pages
-_PAGE_FURNITURE = re.compile(
-    r"\d{1,2}[/.]\d{1,2}[/.]\d{2,4},? \d{1,2}:\d\d(?: ?[AP]M)?\b.*"
-    r"|(?:file|https?)://\S+(?:\s+\d+(?:\s*(?:/|of)\s*\d+)?)?"
-    r"|(?:page )?\d+ ?(?:/|of) ?\d+|page \d+",
-    re.I,
-)
-
 MONOSPACE = re.compile(  # in the name of a font
     r"courier|consol|mono|menlo|typewriter|cmtt|inconsolata|fixed|code|terminal", re.I
 )
@@ -96,6 +88,7 @@ class Converted:
 Read = Callable[[bytes], Converted]
 
 
+@dataclass
 class Worker:
     """A child process that converts file after file, started again after a failure.
 
@@ -103,9 +96,8 @@ class Worker:
     write a file, start a program or reach a network.
     """
 
-    def __init__(self, max_seconds: float = MAX_SECONDS):
-        self.max_seconds = max_seconds
-        self.pool: ProcessPoolExecutor | None = None
+    max_seconds: float = MAX_SECONDS
+    pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> "Worker":
         return self
@@ -164,8 +156,8 @@ def _refuse_event(event: str, arguments: tuple) -> None:
 def open_package(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
     """Open a DOCX, XLSX, PPTX or EPUB file; its part `main` makes it a `kind`.
 
-    Raises BadInput for bombs, macros, encryption, document types and entities. Reading a part
-    never exceeds the size that it declares.
+    Raises BadInput for bombs, encryption and entities. Reading a part never exceeds the size that
+    it declares.
     """
     try:
         package = zipfile.ZipFile(io.BytesIO(raw))
@@ -184,22 +176,19 @@ def open_package(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
     if main not in package.namelist():
         raise BadInput(f"not a {kind} file: it has no {main}")
     for part in parts:
-        _check_part(package, part, kind)
+        _check_part(package, part)
     return package
 
 
-# Office's formats have no document type (ECMA-376, part 2); books have, without entities
-def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo, kind: str) -> None:
+def _check_part(package: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
     name = part.filename
     if part.flag_bits & 1:
         raise BadInput("encrypted: save it without a password")
-    if name.lower().endswith("vbaproject.bin"):
-        raise BadInput(f"it contains macros, which are never run: save it as {kind} without macros")
     if not _XML.search(name):
         return
     content = read_part(package, name).replace(b"\0", b"")  # UTF-16 hides nothing
-    if b"<!ENTITY" in content or kind != "EPUB" and b"<!DOCTYPE" in content:
-        raise BadInput(f"{name} declares a document type or entities, which are never resolved")
+    if b"<!ENTITY" in content:
+        raise BadInput(f"{name} declares entities, which are never resolved")
 
 
 def read_part(package: zipfile.ZipFile, name: str) -> bytes:
@@ -358,10 +347,7 @@ def _lines(piece: Piece) -> list[str]:
         fence = max(re.findall("`{3,}", piece.text), key=len, default="``") + "`"
         return [fence + "text" * (piece.kind == "doubtful"), *body, fence]
     lines = [line for line in map(str.strip, piece.text.split("\n")) if line]
-    text = " ".join(lines)
     if piece.kind == "heading":
-        words = re.sub(r"(^|\s)(#+)$", r"\1\\\2", text)  # would close the heading
+        words = re.sub(r"(^|\s)(#+)$", r"\1\\\2", " ".join(lines))  # would close the heading
         return ["#" * max(1, min(piece.level, 6)) + " " + words] if words else []
-    if piece.kind == "prose" and _PAGE_FURNITURE.fullmatch(text):
-        return []
     return [_START.sub(r"\1\\", line) for line in lines] or [""] * (piece.kind == "item")

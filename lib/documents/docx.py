@@ -60,7 +60,7 @@ Run = tuple[bool, str]  # is it monospaced, its text
 
 
 def read(raw: bytes) -> Converted:
-    """Convert a DOCX file. Raises BadInput for what is damaged, encrypted, a bomb or has macros."""
+    """Convert a DOCX file. Raises BadInput for what is damaged, encrypted or a bomb."""
     from lxml import etree
 
     package = open_package(raw, "word/document.xml", "DOCX")

@@ -38,7 +38,6 @@ _MARGIN = 0.13  # of a page's height, where headers and footers are
 _UNSPACED = re.compile(r"\w[-/][^\W_]\Z|[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}\Z")
 _CUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-\u2010\u00ad]$")
 _MARK = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o|\(?(\d{1,3})[.)]")
-_SURE_MARK = "•◦▪‣●○■"
 _BLANK = 1.2  # of the font size, between cells of a row
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 
@@ -52,8 +51,8 @@ class Word(NamedTuple):
     top: float
     bottom: float
     size: float
-    mono: bool
     face: str  # the font's name
+    mono: bool
 
 
 @dataclass
@@ -65,7 +64,7 @@ class Line:
 
     def __post_init__(self):
         widest = max(self.words, key=lambda word: word.x1 - word.x0)
-        texts, x0s, _, tops, *_, monos, faces = zip(*self.words, strict=True)
+        texts, x0s, _, tops, *_, faces, monos = zip(*self.words, strict=True)
         sizes = [word.size for word in self.words if not word.mono] or [widest.size]
         self.text, self.size = " ".join(texts), round(max(sizes), 1)
         self.x0, self.top = x0s[0], min(tops)
@@ -178,8 +177,8 @@ def _page(original) -> Page:
     words = [
         Word(
             *(one[name] for name in ("text", "x0", "x1", "top", "bottom", "size")),
-            bool(MONOSPACE.search(one["fontname"])),
             one["fontname"].split("+")[-1],
+            bool(MONOSPACE.search(one["fontname"])),
         )
         for one in found
         if one["upright"]
@@ -392,11 +391,10 @@ class _Reader:
 
     def line(self, line: Line) -> None:
         goes_on, mark = self._goes_on(line), _MARK.fullmatch(line.words[0].text)
-        is_marked = mark and len(line.words) > 1 and (not goes_on or mark[0] in _SURE_MARK)
         if line.bullet is not None:
             self._item(line, line.bullet)
             return
-        if is_marked:
+        if mark and len(line.words) > 1 and (not goes_on or mark[0] in "•◦▪‣●○■"):
             item = Line(line.words[1:])
             item.size = line.size  # of the mark too: what follows may be code in a smaller font
             self._item(item, line.x0, mark[1])
@@ -415,7 +413,11 @@ class _Reader:
     def table(self, grid: Grid) -> None:
         before, _ = self.pieces[-1]
         if before.kind == "table" and before.rows[0] == grid.rows[0]:  # on the next page
-            before.rows += grid.rows[1:]
+            rows = grid.rows[1:]
+            if rows and not rows[0][0]:  # the rest of a row that the page cut
+                pairs = zip(before.rows[-1], rows.pop(0), strict=True)
+                before.rows[-1] = [" ".join(filter(None, pair)) for pair in pairs]
+            before.rows += rows
         else:
             self._begin("table", rows=grid.rows)
         self.stack = []

@@ -10,7 +10,6 @@ PAGE = """<!DOCTYPE html><html><head><title>Pumps</title><script>document.title 
 </head><body><nav><ul><li><a href="/">Home</a></li><li><a href="/a">All pumps</a></li></ul></nav>
 <div class="cookie-banner">We store small files. <button>Agree</button></div>
 <main><h1>Pump P-7<a class="headerlink" href="#p">¶</a></h1>
-<p>11/25/26, 4:01 AM</p><p>file:///tmp/pumps.html 1/3</p>
 <p>The pump runs at <b>3 bar</b> with <code>max_rate</code>.</p>
 <h2 id="related">Related limits</h2>
 <table><tr><th>Limit</th><th>Low</th></tr><tr><td rowspan="2">Pressure</td><td>1 bar</td></tr>
