@@ -21,9 +21,9 @@ from lib.analyze.tables import by_group, estimate, in_words, number, percent
 from lib.core.arms import ALL
 from lib.core.records import Answer, Rejected, Verdict
 from lib.core.store import figures_path, made_by, package_file, write_text
-from lib.structext.names import BLIND, LANGUAGES, TASKS, Sample
+from lib.structext.names import BLIND, LANGUAGES, TASKS, V1, Sample
 from lib.structext.prompts import FEW_SHOT, OFFICIAL, SETTINGS, Prompted, as_queries
-from lib.structext.samples import SUITES, V1
+from lib.structext.samples import SUITES
 from lib.structext.score import LEAST_ROUGE, METRICS, NO_ROW, TASK, Scored, as_reply, score, scored
 from lib.tasks.task import final_answers
 
@@ -68,6 +68,7 @@ _METRICS = {  # column of v2's Table 6 -> ours
 # Suite -> n, mean and 95% interval over texts of the best constants (`learned`) on our suite
 # in faithful mode, which has the official generator's faults; seed 42. A test measures them again.
 FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920), "test-hard": (2088, 0.21820, 0.20093, 0.23653)}
+MEANS = ["input", "instruction", "answer", "nodes"]  # of v1's Table 3: characters, nodes
 LEAST_MODELS = 3  # for a coefficient over their means: two points always lie on a line
 
 
@@ -122,6 +123,8 @@ def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
             "n_shots": one.n_shots,
             "twin": one.sample.id.replace("-real-d", "-d"),
             "text": one.sample.text_id.replace("-real-d", "-d"),
+            "input": len(one.sample.reference),
+            "nodes": one.sample.nodes,
             **one.sample.model_dump(include=ABOUT),
         }
         for one in questions
@@ -416,6 +419,21 @@ def paper_scores() -> pd.DataFrame:
     cells = pd.concat(parts, ignore_index=True)
     names = cells[["prompt", "column"]].apply(lambda each: each.str.lower().replace(_NAMES))
     return cells.assign(**names)
+
+
+def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
+    """Return v1's Table 3 with the means of our samples, `_ours`.
+
+    `is_met`: all are within 20%, or 10 characters where the paper has fewer than 50.
+    """
+    table = _about(asked)
+    means = table.assign(instruction=table.question.str.len(), answer=table.answer.str.len())
+    means = means.groupby(["suite", "task"], observed=True)[MEANS].mean().reset_index()
+    printed = pd.read_csv(package_file("structext/published/v1-table3.csv"))
+    both = printed.merge(means, on=["suite", "task"], suffixes=("", "_ours"))
+    most = 0.2 * both[MEANS].mask((both[MEANS] < 50) & [True, True, True, False], 50)
+    gaps = (both[MEANS] - both[[f"{name}_ours" for name in MEANS]].to_numpy()).abs()
+    return both.assign(is_met=(gaps <= most).all(axis=1))
 
 
 def beside_paper(rows: pd.DataFrame) -> pd.DataFrame:

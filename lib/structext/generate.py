@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from lib.structext.names import COLORS, MEN, NO_BOLD, NO_IMAGE, WOMEN, Names
 
-SIZE = 6  # most attributes of a node, and words of a paragraph, at depth 1; times depth
 MOST_LEAVES = 2_000_000  # about 2 GB of text; a larger request is taken for a typing error
 
 
@@ -34,16 +33,16 @@ def trail(parent: list[int], node: int) -> list[int]:
 
 
 @lru_cache(maxsize=32)
-def layout(depth: int, width: int) -> Layout:
-    """Return the tree with `depth` levels below the root and depth × width children per node.
+def layout(depth: int, width: float) -> Layout:
+    """Return the tree with `depth` levels below the root and int(depth × width) children per node.
 
-    Raises ValueError if a dial is below 1 or the tree would have more than MOST_LEAVES.
+    Raises ValueError if a node would have no child, or the tree more than MOST_LEAVES.
     """
-    branching = depth * width
-    if min(depth, width) < 1 or min(branching, MOST_LEAVES + 1) ** min(depth, 21) > MOST_LEAVES:
+    branching = int(depth * width)
+    if min(depth, branching) < 1 or min(branching, MOST_LEAVES + 1) ** min(depth, 21) > MOST_LEAVES:
         raise ValueError(
-            f"depth {depth}, width {width}: each must be at least 1 (1, 1 is a root and a leaf), "
-            f"with at most {MOST_LEAVES:,} leaves; give other dials"
+            f"depth {depth}, width {width}: a tree needs a level and a child (1, 1 is a root and a "
+            f"leaf), and at most {MOST_LEAVES:,} leaves; give other dials"
         )
     tree = Layout([], [], [], [], [])
 
@@ -65,11 +64,12 @@ class Setting(NamedTuple):
 
     tree: Layout
     depth: int
+    most: int  # attributes of a node, words of a paragraph
     is_corrected: bool
     rng: Random
     names: Names
     number: int  # the sample's number within its kind; its remainders balance the labels
-    is_june: bool = False  # XML as in June 2024 (v1), where a tag may have no attribute
+    is_june: bool = False  # XML as in June 2024, where a tag may have no attribute
 
 
 class Item(NamedTuple):
@@ -236,7 +236,7 @@ def _node_path(document: Edges, rng: Random) -> Item:
 class Nested:
     """Nested nodes: node i has the attributes keys/values[starts[i]:starts[i + 1]].
 
-    There are 1 to SIZE × depth of them, in June 2024 also none. Subclasses write a node with all
+    There are 1 to `most` of them, in June 2024 also none. Subclasses write a node with all
     below it.
     """
 
@@ -244,7 +244,7 @@ class Nested:
 
     def __init__(self, setting: Setting, avoided: Collection[str] = ()) -> None:
         self.setting, self.tree = setting, setting.tree
-        span, n_nodes = range(not setting.is_june, SIZE * setting.depth + 1), len(self.tree.parent)
+        span, n_nodes = range(not setting.is_june, setting.most + 1), len(self.tree.parent)
         counts = setting.rng.choices(span, k=n_nodes)
         if not any(counts):
             counts[0] = 1  # one question needs an attribute in the text
@@ -392,7 +392,7 @@ class Parts:
     """A title and a paragraph, then headings with a paragraph each; node i is heads[i].
 
     Every paragraph begins with a word of its own, continues with the document's `body`, and has
-    size × depth words in all. bold[i] and images[i] are "" if the paragraph has none.
+    `most` words in all. bold[i] and images[i] are "" if the paragraph has none.
     """
 
     def __init__(self, setting: Setting, mark: str, bold: str, image: str) -> None:
@@ -405,7 +405,7 @@ class Parts:
             [next(text) if is_marked else "" for is_marked in each]
             for text, each in zip(texts, marked, strict=True)
         )
-        words, body = names.texts(len(draws)), names.body(SIZE * setting.depth - 1)
+        words, body = names.texts(len(draws)), names.body(setting.most - 1)
         self.heads = []
         for node, title in enumerate(names.headings(len(draws))):
             marks = [

@@ -17,22 +17,14 @@ import yaml
 from lib.core.records import Record
 from lib.core.store import package_file
 
-# The benchmark's languages, in its order
-LANGUAGES = ("csv", "tree", "json", "yaml", "xml", "latex", "markdown", "org")
 MODES = ("corrected", "faithful")
 BLIND = "blind"  # the arm that reads nothing, the floor of every study
 
-_OBJECTS = ("TextRetrieval", "PathWalk", "Syntax", "PathCompose", "TextRetrieval")
-_KINDS = {
-    "csv": ("TextRetrieval", "Statistics", "Statistics", "Join"),
-    "tree": ("Tree.Height", "Node.Depth", "PathCompose"),
-    "json": _OBJECTS,
-    "yaml": _OBJECTS,
-    "xml": ("TextRetrieval", "TextRetrieval", "Syntax"),
-} | dict.fromkeys(LANGUAGES[5:], ("TextRetrieval", "PathWalk", "TextRetrieval"))
+_WORDING = yaml.safe_load(package_file("structext/questions.yaml").read_text("utf-8"))
+LANGUAGES = tuple(_WORDING["kinds"])  # in the benchmark's order
 TASKS = {  # 29 tasks, such as "json.3", -> kind
     f"{language}.{index}": kind
-    for language, kinds in _KINDS.items()
+    for language, kinds in _WORDING["kinds"].items()
     for index, kind in enumerate(kinds)
 }
 
@@ -44,7 +36,7 @@ class Sample(Record):
     language: str
     task: str  # language and position, such as "json.3"
     depth: int
-    width: int
+    width: int | float
     question: str
     reference: str  # the structured text
     answer: str
@@ -56,25 +48,26 @@ class Sample(Record):
         return self.id.replace(f"-{self.task}-", f"-{self.language}-", 1)
 
     @property
-    def cell(self) -> tuple[str, int, int]:
+    def cell(self) -> tuple[str, int, float]:
         """Return task, depth and width."""
         return self.task, self.depth, self.width
 
+    @property
+    def nodes(self) -> int:
+        """Return v1's "number of nodes", which follows from the depth."""
+        per_level, others = _NODES[self.language]
+        return per_level * self.depth + others
+
 
 _TEXTS = yaml.safe_load(package_file("structext/vocabularies.yaml").read_text("utf-8"))
-WORDS, WOMEN, MEN, SURNAMES, TOWNS, VERBS = (
-    _TEXTS[kind] for kind in ("words", "women", "men", "surnames", "towns", "verbs")
+WORDS, COLORS, WOMEN, MEN, SURNAMES, TOWNS = (
+    _TEXTS[kind] for kind in ("words", "colors", "women", "men", "surnames", "towns")
 )
-# words that may precede a field's name, so that a file can have many; the latter for numbers only
-_STATES_OF = tuple("actual agreed expected final first last planned previous reported".split())
-_AMOUNTS_OF = ("average", "highest", "lowest")
-COLORS = ("amber", "black", "brown", "green", "grey", "white")
-_COMPANIES = ("Arvo", "Belmar", "Cintra", "Dovetail", "Ekko", "Fenwick", "Gault")
-_STATES = ("CA", "GA", "HI", "IL", "NY", "TX", "WA")
-_EXTENSIONS = ("jpg", "jpeg", "png", "gif")
 NO_BOLD = "The file holds no bold text."
 NO_IMAGE = "The file includes no image."
-_WORDING = yaml.safe_load(package_file("structext/questions.yaml").read_text("utf-8"))
+_V1 = yaml.safe_load(package_file("structext/v1.yaml").read_text("utf-8"))
+_WORDING["v1"], _NODES = _V1["questions"], _V1["nodes"]
+V1: dict[str, dict[str, tuple[int, float, float]]] = _V1["dials"]  # suite -> language -> dials
 
 
 def _filled(templates: dict[str, list[str]], task: str) -> str:
@@ -88,7 +81,7 @@ def _filled(templates: dict[str, list[str]], task: str) -> str:
 HINTS = {task: _filled(_WORDING["hints"], task) for task in TASKS}
 QUESTIONS = {
     mode: {task: _filled(_WORDING["corrected"] | _WORDING[mode], task) for task in TASKS}
-    for mode in MODES
+    for mode in (*MODES, "v1")
 }
 
 
@@ -138,7 +131,7 @@ class Names:
 
     def __init__(self, seed: int, scenario: Scenario | None = None) -> None:
         self.seed, self.scenario = seed, scenario
-        self.companies, self.places = _COMPANIES, _STATES
+        self.companies, self.places = _TEXTS["companies"], _TEXTS["states"]
         if scenario:
             rng = self._rng("places")
             self.places = tuple(rng.sample(TOWNS, 7))
@@ -177,7 +170,7 @@ class Names:
         pairs = [
             (f"{qualifier}_{name}", kind)
             for name, kind in self.scenario.fields.items()
-            for qualifier in _STATES_OF + (_AMOUNTS_OF if kind[0].isdigit() else ())
+            for qualifier in _TEXTS["states_of"] + _TEXTS["amounts_of"] * kind[0].isdigit()
         ]
         pairs = self._shuffled("fields", pairs)
         names = _distinct([name for name, _ in pairs], count, "_")
@@ -244,7 +237,7 @@ class Names:
             return Random(self.seed).choices(WORDS, k=count)
         rng, nouns, words = self._rng("body"), self.scenario.words, []
         while len(words) < count:
-            words += [rng.choice(VERBS), "the", rng.choice(nouns)]
+            words += [rng.choice(_TEXTS["verbs"]), "the", rng.choice(nouns)]
             words += [rng.choice(("while", "and")), "the", rng.choice(nouns)]
         return words[:count]
 
@@ -252,8 +245,10 @@ class Names:
         """Name image files, all different."""
         if self.scenario:
             rng, stems = self._rng("images"), self._shuffled("image stems", self.scenario.words)
-            return [f"{stem}.{rng.choice(_EXTENSIONS)}" for stem in _distinct(stems, count)]
-        kinds = Random(self.seed + 1).choices(_EXTENSIONS, k=count)
+            return [
+                f"{stem}.{rng.choice(_TEXTS['extensions'])}" for stem in _distinct(stems, count)
+            ]
+        kinds = Random(self.seed + 1).choices(_TEXTS["extensions"], k=count)
         stems = count_in(ascii_lowercase, 100 + self._start(5, 160), count)
         return [f"{stem}.{kind}" for stem, kind in zip(stems, kinds, strict=True)]
 

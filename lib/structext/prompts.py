@@ -9,7 +9,7 @@ in them that could pass for a part of the prompt is split (lib.core.prompts).
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -17,8 +17,8 @@ from random import Random
 from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template
 from lib.core.records import Query, Record
 from lib.core.store import output_root
-from lib.structext.names import HINTS, Sample
-from lib.structext.samples import SUITES, V1, generate, load_official, split, suite
+from lib.structext.names import HINTS, V1, Sample
+from lib.structext.samples import JUNE, SUITES, generate, load_official, split, suite
 
 FEW_SHOT = ("few-shot", "simple-few-shot")
 SIMPLE = (2, 1)  # depth and width, in the official code (Generation/datagen_simplefewshot.py)
@@ -86,18 +86,19 @@ def asked_in(
             yield from _published(official, each, per_task)
             continue
         samples, pool = suite(name, SEED, mode, per_task), cache(_pool)
-        cells = tuple(dict.fromkeys(one.cell[1:] for one in samples))
+        cells = tuple(dials[:2] for dials in SUITES[name])
         for setting, n_shots in each:
             dials = {"few-shot": cells, "simple-few-shot": (SIMPLE,)}.get(setting, ())
-            others = pool(dials, mode, name == "real-test")
+            version = name * (setting == FEW_SHOT[0])
+            others = pool(dials, mode, name == "real-test", version)
             yield prompts_for(samples, setting, n_shots, others, name)
 
 
-def _pool(dials: tuple, mode: str, is_real: bool) -> list[Sample]:
+def _pool(dials: tuple, mode: str, is_real: bool, version: str) -> list[Sample]:
     return [
         sample
         for depth, width in dials
-        for sample in generate(mode, depth, width, POOL, SEED + 1, is_real)
+        for sample in generate(mode, depth, width, POOL, SEED + 1, is_real, version)
     ]
 
 
@@ -118,13 +119,15 @@ def _published(
 
 
 def training_samples(
-    tested: Iterable[Sample], *, mode: str = "corrected"
+    tested: Iterable[Sample], suites: Collection[str] = (), *, mode: str = "corrected"
 ) -> tuple[list[Sample], int]:
-    """Return v1's training split, less the samples whose text is in `tested`, and their number.
+    """Return the training split, less the samples whose text is in `tested`, and their number.
 
-    It is 9 of 11 texts of v1's halves, drawn with another seed: the same small text may come again.
+    It is 9 of 11 texts of v1's halves if only they are in `suites`, else of JUNE, drawn with
+    another seed: the same small text may come again.
     """
-    drawn = [sample for name in V1 for sample in split(suite(name, SEED + 2, mode))[0]]
+    names = V1 if suites and V1.keys() >= {*suites} else (JUNE,)
+    drawn = [sample for name in names for sample in split(suite(name, SEED + 2, mode))[0]]
     texts = {sample.reference for sample in tested}
     kept = [sample for sample in drawn if sample.reference not in texts]
     return kept, len(drawn) - len(kept)

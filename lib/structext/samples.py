@@ -1,16 +1,15 @@
 """Samples of StrucText-Eval: generated, by suite of the papers, or read from official files.
 
 A text is grown from an abstract tree. Two dials set its difficulty: it has `depth` levels below the
-root, and every inner node has depth × `width` children. A third, `size`, sets how much a node
-holds. Every text has its own random generator, seeded by seed, language, dials and number. The
-structure is drawn independently of the names, so corrected, faithful and Real-Test samples of the
-same number share it, except where a correction adds to it. The official generator's faults, which
-mode `faithful` keeps and `corrected` avoids, are listed in notebooks/structext/README.md.
+root, and every inner node has depth × `width` children, rounded down. A node has at most depth ×
+`size` attributes, and a paragraph as many words. Every text has its own random generator, seeded by
+seed, language, dials and number. The structure is drawn independently of the names, so corrected,
+faithful and Real-Test samples of the same number share it, except where a correction adds to it.
+The official generator's faults, which mode `faithful` keeps and `corrected` avoids, are listed in
+notebooks/structext/README.md.
 """
 
-import gzip
 import json
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -20,8 +19,8 @@ from random import Random
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from lib.core.store import BadInput, shown
-from lib.structext.generate import LATEX_HEADINGS, PLUG_INS, SIZE, Setting, layout
+from lib.core.store import BadInput, read_lines, shown
+from lib.structext.generate import LATEX_HEADINGS, PLUG_INS, Setting, layout
 from lib.structext.names import (
     HINTS,
     LANGUAGES,
@@ -29,21 +28,23 @@ from lib.structext.names import (
     QUESTIONS,
     SCENARIOS,
     TASKS,
+    V1,
     Names,
     Sample,
 )
 from lib.structext.solve import task_of
 
+JUNE = "june"  # Test's dials, and XML as in June 2024: tuned arms learn 9 of 11 of its texts
+SIZE = 6
 # Suite -> (depth, width, samples of each of the 29 tasks); add a line for your own. From v2,
-# section 4. Depths 1 and 2 stand for v1's halves, whose lengths they were not chosen by.
+# section 4. V1's suites, of 3,016, have dials of their own for each language.
 SUITES: dict[str, list[tuple[int, int, int]]] = {
     "test": [(1, 1, 64), (2, 1, 64)],  # 3,712
     "real-test": [(1, 1, 16), (2, 1, 16)],  # 928
     "test-hard": [(depth, width, 8) for depth in (1, 2, 3) for width in (1, 2, 3)],  # 2,088
-    "v1-simple": [(1, 1, 104)],  # 3,016
-    "v1-hard": [(2, 1, 104)],  # 3,016
+    **dict.fromkeys(V1, [(0, 0, 104)]),
+    JUNE: [(1, 1, 104), (2, 1, 104)],  # 6,032
 }
-V1 = ("v1-simple", "v1-hard")  # of June 2024, where an XML tag may have no attribute
 SPLIT = (9, 2)  # train to test in v1
 ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")  # of official files
 MOST_REPEATED = 1000  # texts drawn in vain: there are hardly any more of them
@@ -55,10 +56,11 @@ class Text(NamedTuple):
     mode: str
     language: str
     depth: int
-    width: int
+    width: float
+    size: float
     seed: int
     number: int  # distinguishes texts that have all else in common
-    is_june: bool  # XML of June 2024
+    version: str  # a key of V1, JUNE or ""
 
 
 def generate(
@@ -68,24 +70,25 @@ def generate(
     per_task: int = 1,
     seed: int = 42,
     is_real: bool = False,
-    is_june: bool = False,
+    version: str = "",
 ) -> Iterator[Sample]:
     """Yield `per_task` samples of each of the 29 tasks, taking the tasks in turn.
 
-    With `is_real`, names are words of scenarios; with `is_june`, XML is as in v1. Raises
+    With `is_real`, names are words of scenarios; a `version` in V1 has dials of its own. Raises
     ValueError for a wrong mode or dial; later, if there are too few different corrected texts.
     """
     if mode not in MODES or per_task < 1:
         raise ValueError(
             f"mode {mode!r}, per_task {per_task}: choose one of {', '.join(MODES)}, and at least 1"
         )
-    layout(depth, width)
-    if mode == "corrected" and depth > len(LATEX_HEADINGS):
+    dials = V1.get(version) or dict.fromkeys(LANGUAGES, (depth, width, SIZE))
+    layout(*dials["latex"][:2])
+    if mode == "corrected" and dials["latex"][0] > len(LATEX_HEADINGS):
         raise ValueError(f"depth {depth}: latex has headings for {len(LATEX_HEADINGS)} levels only")
-    texts = [
-        _texts(Text(mode, name, depth, width, seed, 0, is_june and name == "xml"))
-        for name in LANGUAGES
-    ]
+    texts = []
+    for name in LANGUAGES:
+        own = version if version in V1 or (version, name) == (JUNE, "xml") else ""
+        texts.append(_texts(Text(mode, name, *dials[name], seed, 0, own)))
     return (
         sample
         for _ in range(per_task)
@@ -102,7 +105,7 @@ def suite(name: str, seed: int = 42, mode: str = "corrected", per_task: int = 0)
     """
     if name not in SUITES:
         raise ValueError(f"suite {name!r} is unknown: choose one of {', '.join(SUITES)}")
-    kind = name == "real-test", name in V1
+    kind = name == "real-test", name
     return [
         sample
         for depth, width, most in SUITES[name]
@@ -142,18 +145,19 @@ def _texts(first: Text) -> Iterator[Text]:
 
 @lru_cache(maxsize=1)  # a text is compared with earlier ones, and then asked about
 def _written(text: Text, is_real: bool) -> tuple[Any, int]:
-    kind = f"{text.seed} {text.language} {text.depth} {text.width} {SIZE}"
+    kind = f"{text.seed} {text.language} {text.depth} {text.width} {text.size}"
     rng = Random(f"{kind} {text.number}")
     names_seed = rng.getrandbits(40)
     turn = crc32(kind.encode()) + text.number
     setting = Setting(
         layout(text.depth, text.width),
         text.depth,
+        int(text.size * text.depth),
         text.mode == "corrected",
         rng,
         Names(names_seed, SCENARIOS[turn % len(SCENARIOS)] if is_real else None),
         turn,
-        text.is_june,
+        text.version == JUNE,
     )
     return PLUG_INS[text.language][0](setting), names_seed
 
@@ -161,18 +165,19 @@ def _written(text: Text, is_real: bool) -> tuple[Any, int]:
 def _samples_of(text: Text, is_real: bool) -> Iterator[Sample]:
     language = text.language
     document, names_seed = _written(text, is_real)
+    questions = QUESTIONS["v1" if text.version in V1 else text.mode]
     for index, find in enumerate(PLUG_INS[language][1]):
         task, item = f"{language}.{index}", find(document, Random(names_seed + index + 1))
         yield Sample(
             id=f"{text.mode}-{task}-{'real-' * is_real}d{text.depth}-w{text.width}"
-            f"{'-june' * text.is_june}-s{text.seed}-{text.number}",
+            f"{text.version and f'-{text.version}'}-s{text.seed}-{text.number}",
             language=language,
             task=task,
             depth=text.depth,
             width=text.width,
             hint=HINTS[task],
             answer=item.answer,
-            question=QUESTIONS[text.mode][task].format(**item.slots),
+            question=questions[task].format(**item.slots),
             reference=document.text if item.text is None else item.text,
         )
 
@@ -206,15 +211,14 @@ def load_official(path: Path) -> list[tuple[Sample, list[Sample]]]:
 
 
 def _rows(file: Path, name: str) -> Iterator[tuple[str, dict]]:
+    lines = read_lines(file)
     try:
-        content = file.read_bytes()
-        text = (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8-sig")
         if ".jsonl" in file.name:
-            rows = [line and json.loads(line) for line in map(str.strip, text.split("\n"))]
+            rows = [json.loads(line.strip() or b"null") for line in lines]
         else:
-            rows = json.loads(text)
+            rows = json.loads(b"\n".join(lines))
         json.dumps(rows, ensure_ascii=False).encode()  # an unpaired surrogate could not be stored
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{shown(file)}: not JSON ({error}); download the file again") from error
     if isinstance(rows, dict):
         return iter([(name, rows)])

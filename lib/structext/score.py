@@ -1,5 +1,6 @@
 """StrucText-Eval as a task: prompts that fit, the final answer of a reply, its scores."""
 
+import json
 import re
 from collections.abc import Mapping
 from itertools import zip_longest
@@ -184,8 +185,8 @@ class StrucText(Task):
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return language, depth, width and text of a query's sample."""
-        found = re.search(r"-d(\d+)-w(\d+)", query.query_id)
-        depth, width = map(int, found.groups()) if found else (0, 0)
+        found = re.search(r"-d(\d+)-w([\d.]+)-", query.query_id)
+        depth, width = map(json.loads, found.groups()) if found else (0, 0)
         place = {"depth": depth, "width": width, "text": query.document_id}
         return {"language": query.block_type} | place
 

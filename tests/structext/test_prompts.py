@@ -22,7 +22,7 @@ from lib.structext.prompts import (
     some_of,
     training_samples,
 )
-from lib.structext.samples import V1, generate, split, suite
+from lib.structext.samples import JUNE, generate, split, suite
 from lib.structext.score import TASK, final_answer
 from lib.tasks.task import Room
 from tests.conftest import rows
@@ -192,5 +192,8 @@ def test_no_text_that_is_tested_is_learned():
     tested = some_of(suite("test"), 8)
     samples, n_left_out = training_samples(tested)
     assert {one.reference for one in samples}.isdisjoint(one.reference for one in tested)
-    drawn = sum(len(split(suite(name))[0]) for name in V1)
-    assert n_left_out > 0 and len(samples) + n_left_out == drawn
+    assert n_left_out > 0 and len(samples) + n_left_out == len(split(suite(JUNE))[0])
+    learned, _ = training_samples([], ["v1-hard"])
+    assert {re.search("-v1-[a-z]*-", one.id)[0] for one in learned} == {"-v1-simple-", "-v1-hard-"}
+    (shown,) = asked_in(["v1-hard"], ["few-shot"], [2], per_task=1)
+    assert len(shown) == 29 and all("-v1-hard-" in name for name in shown[0].demonstrations)

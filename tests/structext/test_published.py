@@ -1,5 +1,6 @@
 """The papers' tables as data: complete, consistent where they are, and beside a run's scores."""
 
+import re
 from collections import Counter
 
 import pandas as pd
@@ -14,11 +15,12 @@ from lib.structext.analyze import (
     beside_paper,
     constant,
     learned,
+    lengths,
     paper_scores,
     shown,
 )
-from lib.structext.names import LANGUAGES, TASKS
-from lib.structext.prompts import training_samples
+from lib.structext.names import LANGUAGES, MODES, TASKS, V1
+from lib.structext.prompts import asked_in, training_samples
 from lib.structext.samples import suite as generated
 from lib.structext.score import score
 from tests.structext.replied import ask, by_number, of_arms, right, wrong
@@ -79,6 +81,20 @@ def test_the_page_names_what_the_papers_contradict():
         f"Table 6 gives {r.rouge_score:.3f}, {r.judge:.3f} and {r.exact:.3f}",
     ):
         assert sentence in page
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_v1s_halves_have_the_lengths_that_it_prints(mode):
+    """The dials were set on other texts, of seed 7."""
+    table = lengths([one for part in asked_in([*V1], ["base"], [1], mode=mode) for one in part])
+    page = " ".join(README.read_text(encoding="utf-8").split())
+    assert len(table) == 58 and f"{table.is_met.sum()} of the 58 rows in mode `{mode}`" in page
+    assert table.is_met.sum() >= 46
+    if mode == MODES[0]:
+        committed = REPOSITORY / "figures" / "exhibit" / "structext" / "table_lengths.csv"
+        pd.testing.assert_frame_equal(table, pd.read_csv(committed), check_dtype=False)
+        reasons = set(re.findall(r"`(\w+\.\d)`", page.partition("Rows that are not met")[2]))
+        assert set(table.task[~table.is_met]) <= reasons
 
 
 def test_ours_are_beside_the_papers_by_language_and_kind():

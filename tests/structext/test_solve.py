@@ -39,10 +39,13 @@ def test_what_cannot_be_answered_says_why(language, question, reference, message
         solve(language, question, reference)
 
 
-@pytest.mark.parametrize(("depth", "width"), [*product((1, 2), (1, 2, 3)), (3, 1), (3, 2), (4, 1)])
-def test_the_solver_gives_the_generators_answer_to_every_task(depth, width):
+@pytest.mark.parametrize(
+    "dials", [*product((1, 2), (1, 2, 3)), (3, 1), (3, 2), (4, 1), "v1-simple", "v1-hard"]
+)
+def test_the_solver_gives_the_generators_answer_to_every_task(dials):
+    (depth, width), version = ((2, 1), dials) if isinstance(dials, str) else (dials, "")
     for seed, is_real in product((7, 8), (False, True)):
-        samples = list(generate("corrected", depth, width, 4 // depth, seed, is_real))
+        samples = list(generate("corrected", depth, width, 4 // depth, seed, is_real, version))
         assert [one.task for one in samples[: len(TASKS)]] == [*TASKS]
         for one in samples:
             assert task_of(one.language, one.question) == one.task
