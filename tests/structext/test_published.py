@@ -1,5 +1,6 @@
 """The papers' tables as data: complete, consistent where they are, and beside a run's scores."""
 
+import json
 import re
 from collections import Counter
 
@@ -9,6 +10,7 @@ import pytest
 from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.store import REPOSITORY, package_file
+from lib.run.config import load_study, notebook_path
 from lib.structext.analyze import (
     FLOORS,
     agreement,
@@ -19,10 +21,11 @@ from lib.structext.analyze import (
     paper_scores,
     shown,
 )
-from lib.structext.names import LANGUAGES, MODES, TASKS, V1
-from lib.structext.prompts import asked_in, training_samples
+from lib.structext.names import BLIND, LANGUAGES, MODES, TASKS, V1
+from lib.structext.prompts import SIMPLE, asked_in, training_samples
+from lib.structext.samples import SUITES
 from lib.structext.samples import suite as generated
-from lib.structext.score import score
+from lib.structext.score import LEAST_ROUGE, score
 from tests.structext.replied import ask, by_number, of_arms, right, wrong
 
 README = REPOSITORY / "notebooks" / "structext" / "README.md"
@@ -95,6 +98,35 @@ def test_v1s_halves_have_the_lengths_that_it_prints(mode):
         pd.testing.assert_frame_equal(table, pd.read_csv(committed), check_dtype=False)
         reasons = set(re.findall(r"`(\w+\.\d)`", page.partition("Rows that are not met")[2]))
         assert set(table.task[~table.is_met]) <= reasons
+
+
+def test_the_page_says_what_differs_from_each_paper():
+    page, study = README.read_text(encoding="utf-8"), load_study("structext")
+    counts = {name: f"{29 * sum(n for *_, n in cells):,}" for name, cells in SUITES.items()}
+    halves = 29 * sum(cells[0][-1] for cells in map(SUITES.get, V1))
+    asks, trains = study.given("00_structext"), study.given("03_train")
+    default = json.loads(notebook_path("00_structext").read_text(encoding="utf-8"))
+    lines = "".join(line for cell in default["cells"] for line in cell["source"])
+    shots = re.search(r"shots: list = \[(.*), (\d)\]", lines)
+    depths, widths, _ = (sorted(set(dial)) for dial in zip(*SUITES["test-hard"], strict=True))
+    empty = score("a", "")
+    rows = {
+        "samples": f"v1 {halves:,}; v2 {counts['test']}, {counts['real-test']} and "
+        f"{counts['test-hard']}",
+        "dials": f"depths {depths[0]}–{depths[-1]}, widths {widths[0]}–{widths[-1]}",
+        "faults of the data": f"avoided (`{re.search('mode: str = .([a-z]+)', lines)[1]}`)",
+        "decoding": "sampled" if study.given("04_infer").get("sampling") else "greedy",
+        "main score": f"ROUGE-L, 0 below {LEAST_ROUGE}; the judge is `{study.judge}`",
+        "replies that are empty": f"score {empty.rouge_score:.0f} and count",
+        "floor": f"the arm `{BLIND}`",
+        "demonstrations": f"{asks['shots'][0]} in the shipped study; {shots[1]} and {shots[2]}",
+        "simple few-shot": "depth {}, width {} |".format(*SIMPLE),
+        "fine-tuning": f"{trains['epochs']} epoch in steps of {trains['global_batch_size']}, "
+        f"length {trains['block_size']:,}, rate {trains['learning_rate']:.0e}",
+    }
+    for row, says in rows.items():
+        (line,) = (line for line in page.split("\n") if line.startswith(f"| {row} |"))
+        assert says in line.split(" | ", 3)[3]
 
 
 def test_ours_are_beside_the_papers_by_language_and_kind():
