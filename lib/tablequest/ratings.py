@@ -87,23 +87,12 @@ def matches(
 ) -> list[Match]:
     """Return a match for every question and pair of arms.
 
-    If an arm has no row for a question, the match is unscored. Equal answers tie, and no answer
-    loses to any, without a judge.
+    If an arm has no row for a question, the match is unscored; equal answers tie without a judge.
     """
     pairs = [(one, *pair) for pair in combinations(finals, 2) for one in questions]
     rounds = [(one, *(finals[arm].get(one.question_id) for arm in arms)) for one, *arms in pairs]
-    texts = [
-        tuple(one and one.text and as_text(one.steps, one.text) for one in both)
-        for _, *both in rounds
-    ]
-
-    def decided(places: list[int]) -> list[Both]:
-        asked = [at for at in places if all(texts[at])]
-        known = dict(zip(asked, decide([rounds[at] for at in asked]), strict=True))
-        alone = (("B", "only B has an answer"),) * 2, (("A", "only A has an answer"),) * 2
-        return [known.get(at, alone[bool(texts[at][0])]) for at in places]
-
-    compared = compare_pairs(texts, decided)
+    texts = [tuple(one and as_text(one.steps, one.text) for one in both) for _, *both in rounds]
+    compared = compare_pairs(texts, lambda places: decide([rounds[at] for at in places]))
     return [
         Match(
             **question.place,
@@ -111,11 +100,9 @@ def matches(
             second_arm=second,
             judge=judge,
             reason=" / ".join({one["reason"]: 0, one["reason_as_second"]: 0}),
-            verdict=one["verdict"],
-            is_flipped=one["is_flipped"],
-            is_asked=one["is_asked"] and all(both),
+            **{name: one[name] for name in ("verdict", "is_flipped", "is_asked")},
         )
-        for (question, first, second), both, one in zip(pairs, texts, compared, strict=True)
+        for (question, first, second), one in zip(pairs, compared, strict=True)
     ]
 
 

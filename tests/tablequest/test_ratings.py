@@ -56,27 +56,21 @@ def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, calls):
 
     with played(reply_to, monkeypatch) as prompts:
         found = matches(QUESTIONS, FINALS, ratings.by_model(MODEL, calls, TEXTS, "html"), MODEL)
-    assert [row.verdict for row in found] == ["A", "A", "tie", "unscored"]
-    assert [row.is_asked for row in found] == [True, False, True, True], "q2 has one answer"
-    assert [row.is_flipped for row in found] == [False, False, True, False]
-    assert len(prompts) == 6
+    assert [row.verdict for row in found] == ["A", "tie", "tie", "unscored"]
+    assert [row.is_flipped for row in found] == [False, True, True, False]
+    assert len(prompts) == 8
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
-    assert flip_counts(found, lambda row: row.passage_id)["flipped"] == 1
+    assert flip_counts(found, lambda row: row.passage_id)["flipped"] == 2
 
 
 @pytest.mark.parametrize(
     ("second", "verdict", "is_asked"),
-    [
-        (FINALS["weak"], "A", {True, False}),
-        (FINALS["good"], "tie", {False}),
-        ({}, "unscored", {False}),
-    ],
+    [(FINALS["weak"], "A", True), (FINALS["good"], "tie", False), ({}, "unscored", False)],
 )
 def test_without_a_model_the_right_answer_wins_then_shared_words(second, verdict, is_asked):
     finals = {"a": FINALS["good"], "b": second}
     found = matches(QUESTIONS, finals, ratings.by_rules, "scorer")
-    assert {row.verdict for row in found} == {verdict}
-    assert {row.is_asked for row in found} == is_asked
+    assert {(row.verdict, row.is_asked) for row in found} == {(verdict, is_asked)}
 
 
 def rated(verdicts: str, baseline: str) -> pd.DataFrame:
