@@ -4,6 +4,7 @@ import base64
 import html
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import matplotlib as mpl
@@ -29,6 +30,7 @@ styled = mpl.rc_context(STYLE)  # decorates every function that draws
 NORM = "Gradient norm"
 _PANEL = 1.5  # inches that a panel needs for its name and labels
 _MARKERS = "os^DvPX<>"
+_HATCHES = ["", "///", "...", "xx", "\\\\"]
 # An estimate and its ends, as `with_ends` has them
 _DRAWN = {
     "estimator": lambda three: three.iloc[0],
@@ -179,6 +181,9 @@ def draw_bars(
     figure, parts = panels_of(table.assign(**100 * table[columns]), panel, 2.8, sharey=True)
     for axes, part in parts:
         seaborn.barplot(with_ends(part, columns), ax=axes, gap=0.08, **look)
+        keys = axes.get_legend_handles_labels()[0]
+        for bars, key, hatch in zip(axes.containers, keys, cycle(_HATCHES), strict=False):
+            mpl.artist.setp([*bars.patches, key], hatch=hatch)  # told apart without colour, too
         if len(parts) < 3:
             n = part.groupby("structure").n.max()
             names = [f"{in_words(name)}\n(n = {n[name]})" for name in present]
