@@ -35,13 +35,11 @@ INTERVALS = {  # column -> the columns of its interval
     ALL: ("low", "high"),
     "difference_points": ("low_points", "high_points"),
 }
-ABOUT = {"language", "task", "depth", "width", "question", "answer"}
 COUNTED = ("left_out", "failed", "no_answer", "truncated")
-DIFFERENCE = ("n", "texts", "first", "second", *("difference_points", "low_points", "high_points"))
 Constants = dict[tuple[str, int], str]  # (task, depth) -> answer
-SCORE, SCORE_LABEL = METRICS[0], "ROUGE-L, 0 below 0.75 (%)"
+SCORE = METRICS[0]
 LABELS = {
-    SCORE: SCORE_LABEL,
+    SCORE: "ROUGE-L, 0 below 0.75 (%)",
     JUDGE: "Correct according to the judge (%)",
     "difference_points": "Real-Test compared with Test, ROUGE-L, 0 below 0.75 (points)",
 }
@@ -125,7 +123,7 @@ def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
             "text": one.sample.text_id.replace("-real-d", "-d"),
             "input": len(one.sample.reference),
             "nodes": one.sample.nodes,
-            **one.sample.model_dump(include=ABOUT),
+            **one.sample.model_dump(exclude={"id", "reference", "hint"}),
         }
         for one in questions
     ]
@@ -299,7 +297,19 @@ def differences(
         points = 100 * np.array([change.mean(), *cluster_interval(change, pairs.text, 1)])
         means = [score.mean() for score in scores]
         table.append((*key, len(pairs), pairs.text.nunique(), *means, *points))
-    return pd.DataFrame(table, columns=[*by, *DIFFERENCE])
+    return pd.DataFrame(
+        table,
+        columns=[
+            *by,
+            "n",
+            "texts",
+            "first",
+            "second",
+            "difference_points",
+            "low_points",
+            "high_points",
+        ],
+    )
 
 
 def against(
@@ -371,31 +381,34 @@ def draw_groups(
 
 
 @styled
-def draw_heat(table: pd.DataFrame, arms: Sequence[str]) -> tuple[Figure, pd.DataFrame]:
-    """Draw mean score and SD over tasks by depth and width, a panel per arm; return what is drawn.
+def draw_heat(
+    table: pd.DataFrame, arms: Sequence[str], row: str = "depth", column: str = "width"
+) -> tuple[Figure, pd.DataFrame]:
+    """Draw mean score and SD over tasks by two columns, a panel per arm; return what is drawn.
 
-    The figure shows the suite with the most cells; a cell without questions asked has dashes.
+    Without SD, the judge's share and n. The figure shows the suite with the most cells; a cell
+    without questions asked has dashes.
     """
     import seaborn  # takes a second
 
     font = {"fontsize": 8, "linespacing": 0.95}
     scale = {"cmap": "cividis", "vmin": 0, "vmax": 100, "cbar": False}
-    cells = table.groupby("suite").size()
+    cells, value = table.groupby("suite").size(), SCORE if "sd_tasks" in table else JUDGE
     plotted = table[(table.suite == cells[::-1].idxmax()) & table.arm.isin(arms)]
-    figure, drawn = panels(len(arms), 0.9 + 0.5 * plotted.depth.nunique(), sharey=True, names=arms)
+    figure, drawn = panels(len(arms), 0.9 + 0.5 * plotted[row].nunique(), sharey=True, names=arms)
     for axes, arm in zip(drawn, arms, strict=False):
-        own = plotted[(plotted.arm == arm)].set_index(["depth", "width"])
-        own = 100 * own[["rouge_score", "sd_tasks"]].where(own.left_out < own.n)
-        texts = own.rouge_score.map(estimate) + "\nSD " + own.sd_tasks.map(estimate)
-        values, texts = own.rouge_score.unstack(), texts.unstack().fillna("–")
+        own = plotted[plotted.arm == arm].set_index([row, column])
+        score, other = 100 * own[value].where(own.left_out < own.n), "\nn = " + own.n.astype(str)
+        if value == SCORE:
+            other = "\nSD " + (100 * own.sd_tasks).map(estimate)
+        values, texts = score.unstack(), (score.map(estimate) + other).unstack().fillna("–")
         seaborn.heatmap(values, annot=texts, fmt="", ax=axes, annot_kws=font, **scale)
-        for row, column in np.argwhere(values.isna().to_numpy()):  # which seaborn leaves empty
-            text = texts.iloc[row, column]
-            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", **font)
+        for y, x in np.argwhere(values.isna().to_numpy()):  # which seaborn leaves empty
+            axes.text(x + 0.5, y + 0.5, texts.iloc[y, x], ha="center", va="center", **font)
         axes.tick_params(length=0, rotation=0)
-        axes.set(xlabel="Width", ylabel="Depth" if axes is drawn[0] else "")
+        axes.set(xlabel=column.capitalize(), ylabel=row.capitalize() * (axes is drawn[0]))
     if arms:
-        figure.colorbar(drawn[0].collections[0], ax=drawn, shrink=0.9, label=SCORE_LABEL)
+        figure.colorbar(drawn[0].collections[0], ax=drawn, shrink=0.9, label=LABELS[value])
     return figure, plotted
 
 
@@ -429,8 +442,9 @@ def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
     table = _about(asked)
     means = table.assign(instruction=table.question.str.len(), answer=table.answer.str.len())
     means = means.groupby(["suite", "task"], observed=True)[MEANS].mean().reset_index()
-    printed = pd.read_csv(package_file("structext/published/v1-table3.csv"))
-    both = printed.merge(means, on=["suite", "task"], suffixes=("", "_ours"))
+    both = pd.read_csv(package_file("structext/published/v1-table3.csv")).merge(
+        means, on=["suite", "task"], suffixes=("", "_ours")
+    )
     most = 0.2 * both[MEANS].mask((both[MEANS] < 50) & [True, True, True, False], 50)
     gaps = (both[MEANS] - both[[f"{name}_ours" for name in MEANS]].to_numpy()).abs()
     return both.assign(is_met=(gaps <= most).all(axis=1))

@@ -105,11 +105,12 @@ def suite(name: str, seed: int = 42, mode: str = "corrected", per_task: int = 0)
     """
     if name not in SUITES:
         raise ValueError(f"suite {name!r} is unknown: choose one of {', '.join(SUITES)}")
-    kind = name == "real-test", name
     return [
         sample
         for depth, width, most in SUITES[name]
-        for sample in generate(mode, depth, width, min(per_task or most, most), seed, *kind)
+        for sample in generate(
+            mode, depth, width, min(per_task or most, most), seed, name == "real-test", name
+        )
     ]
 
 

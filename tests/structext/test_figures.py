@@ -39,3 +39,10 @@ def test_heat_has_a_panel_for_each_arm_asked_and_dashes_for_a_cell_left_out():
     drawn = [text.get_text() for text in figure.axes[0].texts]
     assert figure.axes[0].get_title("left") == "tuned"
     assert drawn.count("100.0\nSD 0.0") == 2
+    sizes = summary(
+        ROWS[ROWS.arm == "tuned"].assign(suite="all"), ["suite", "arm", "input", "nodes"]
+    )
+    figure, _ = draw_heat(sizes[~sizes.left_out.astype(bool)], ["tuned"], "input", "nodes")
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    numbers = sum(int(text.split("n = ")[1]) for text in texts if "n = " in text)
+    assert numbers == len(ASKED) and figure.axes[0].get_ylabel() == "Input"
