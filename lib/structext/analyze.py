@@ -162,7 +162,7 @@ def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """
     rows = rows.assign(rouge_asked=rows.rouge_score.mask(rows.left_out))
     rows = rows.sort_values(by, kind="stable")
-    means = ("rouge_asked", "bleu", "exact")
+    means = ("rouge_asked", "rouge_l", "bleu", "exact")
     more = {"text": "nunique", **dict.fromkeys(COUNTED, "sum"), **dict.fromkeys(means, "mean")}
     counts = rows.groupby(by, sort=False, observed=True).agg(more).rename(columns={"text": "texts"})
     scores = by_group(rows, by, "rouge_score", "text").rename(columns={"mean": "rouge_score"})
