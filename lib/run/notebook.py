@@ -28,10 +28,10 @@ from lib.report import write_page
 from lib.run.config import check, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine, now, states
 
-# A kernel must not go on writing if its runner is killed.
+# A kernel must not go on writing if its runner is killed, nor ignore an interrupt between cells.
 _FIRST = (
-    f"import {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID'); "
-    "process.collect_seldom()"
+    f"import signal, {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID'); "
+    "process.collect_seldom(); signal.signal(signal.SIGINT, signal.SIG_DFL)"
 )
 # papermill's imports that nothing here needs: a grammar that takes 1.4 s to build, paths in HDFS.
 _NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
@@ -134,6 +134,8 @@ def _execute(notebook: Path, output: Path, name: str, given: dict[str, object]):
         what = f"{error.ename}: {' '.join(error.evalue.split())}"
         raise Stopped(f"In [{error.exec_count}]: {what}{so_far}") from error
     except DeadKernelError as error:
+        if _STOPPED.is_set():
+            raise KeyboardInterrupt from error
         raise Stopped(
             "its Python process was killed, most likely for lack of memory: use a "
             f"smaller batch or model, or more memory{so_far}"
@@ -153,7 +155,8 @@ def _run_cells(notebook: Path, output: Path, given: dict[str, object], live: _Li
     from traitlets.config import Config
 
     # papermill warns that parameters of type `float | None` are unknown; they were checked before.
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+    # What it says of a dead kernel is said here.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
     os.environ.update(_ENVIRONMENT | dict(os.environ))
     # Files instead of TCP ports: two kernels that start at once can pick the same free port.
     with TemporaryDirectory() as folder:
@@ -179,7 +182,7 @@ def _printed(cells) -> str:
 
 
 def _begin(**_: object) -> None:
-    if _STOPPED.is_set():  # between two cells, a kernel ignores signals
+    if _STOPPED.is_set():
         raise KeyboardInterrupt
     _BEGUN.set()
 
@@ -187,12 +190,14 @@ def _begin(**_: object) -> None:
 def _pass_on(number: int, frame: object) -> None:
     # The kernel has a session of its own, and ends its cell once paid calls have their replies.
     # While it starts, it would print how it failed to.
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.SIG_IGN)  # a second one must not meet half an import
     import psutil
 
     _STOPPED.set()
-    signal.signal(number, signal.default_int_handler)
     for child in psutil.Process().children():
         child.send_signal(signal.SIGINT if _BEGUN.is_set() else signal.SIGKILL)
+    signal.signal(number, signal.default_int_handler)
     if not _BEGUN.is_set():
         raise KeyboardInterrupt
 

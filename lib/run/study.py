@@ -256,10 +256,10 @@ def _run_graph(study: str, jobs: str, options: list[str], locks: list[TextIO]) -
 
 def _interrupt(number: int, frame: object) -> None:
     # Of Ctrl-C, a terminal tells the stages too.
-    import psutil
-
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: paid calls are awaited
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    import psutil  # a second SIGTERM must not meet half an import
+
     os.write(2, b"\ninterrupted; the same command resumes from here\n")
     for child in psutil.Process().children(recursive=True) if number == signal.SIGTERM else ():
         with suppress(ProcessLookupError, psutil.NoSuchProcess):

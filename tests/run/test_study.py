@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from jupyter_client.manager import start_new_kernel
 
 from lib.core.stages import PIPELINES, STAGES
 from lib.core.store import REPOSITORY, BadInput
@@ -180,15 +181,15 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
 
 def kill_twice(process: int, sent: int) -> None:
     os.kill(process, sent)
-    time.sleep(0.2)
+    time.sleep(0.05)  # the first is still being handled
     os.kill(process, sent)
 
 
 @pytest.mark.parametrize(
     ("tell", "sent", "after"),
     [  # seconds: in a cell; while a kernel starts
-        (os.killpg, signal.SIGINT, 8.0),
-        (kill_twice, signal.SIGTERM, 8.0),
+        (os.killpg, signal.SIGINT, 3.0),
+        (kill_twice, signal.SIGTERM, 3.0),
         (os.killpg, signal.SIGINT, 0.9),
     ],
 )
@@ -202,6 +203,15 @@ def test_ctrl_c_and_sigterm_end_every_process_and_print_one_line(finished, tell,
         said = running.communicate(timeout=60)[0].split()
     assert running.returncode == 130
     assert " ".join(said) == "interrupted; the same command resumes from here"
+
+
+def test_a_kernel_between_two_cells_ends_at_an_interrupt(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    first = f"--IPKernelApp.exec_lines={notebook._FIRST}"
+    manager, client = start_new_kernel(kernel_name="python3", extra_arguments=[first])
+    manager.interrupt_kernel()
+    until(lambda: not manager.is_alive())
+    client.stop_channels()
 
 
 def run_lab(house: House, given: str = '{"study": "tiny"}', **how) -> tuple[int, str, set[str]]:
