@@ -81,8 +81,9 @@ class Batches(Run):
         # Sends a batch and waits for its end. False: send less.
         text = "".join(map(self._line, requests, requests.values()))
         batch, is_last = Sent(list(requests), requests=requests), len(requests) == 1
-        if len(text) > MOST_BYTES or not self.hold(self._worst(requests)):
-            self.stop(self.out_of_money() * is_last)
+        reason = self.out_of_money(self._worst(requests))
+        if len(text) > MOST_BYTES or reason:
+            self.stop(reason * is_last)
             return False
         self.cache.keep_batch(batch)  # from here on, it is looked for
         file = await self.client.files.create(file=("r.jsonl", text.encode()), purpose="batch")
@@ -105,7 +106,6 @@ class Batches(Run):
             state = await self._state(batch)
             if not batch.id:  # never created
                 self.cache.forget(batch)
-                self.held = 0.0
                 return ""
             if dig(state, "status") in _ENDS:
                 n_looks += 1
@@ -159,8 +159,7 @@ class Batches(Run):
             for key, request in self._open(batch.requests).items()
             if key in found and isinstance(found[key][0], Reply)
         }
-        raw = {key: found[key][1] for key in replied}
-        self.keep(replied, raw, self._worst(replied), batch=True)
+        self.keep(replied, found, batch=True)
         self.bar.update(len(replied))
         left = [key for key in batch.keys if not self.cache.has(key)]
         counts = [dig(state, "request_counts", one) for one in ("completed", "failed")]
@@ -195,5 +194,4 @@ class Batches(Run):
         (self.cache.keep_batch if batch.keys else self.cache.forget)(batch)
         given_up = {key: one for key, one in batch.requests.items() if key in lost}
         self.calls.tally.lost += len(given_up)
-        self.held = 0.0
-        self.settle(0.0, self._worst(given_up))
+        self.pay(self._worst(given_up))

@@ -8,7 +8,6 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
-from uuid import uuid4
 
 import pydantic
 import yaml
@@ -57,7 +56,6 @@ class Calls:
     max_failed_share: float = Field(default=0.1, ge=0, le=1)  # of all calls: stop above it
     retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
     tally: Tally = field(default_factory=Tally, init=False)
-    run: str = field(default_factory=lambda: uuid4().hex, init=False)  # its row of the money spent
 
     def __str__(self) -> str:
         tally = self.tally

@@ -28,7 +28,6 @@ from lib.llm.wire import (
     Fault,
     fault_of,
     is_shortened,
-    read_stored,
     read_wire,
 )
 
@@ -53,8 +52,8 @@ class _Http(openai.DefaultAioHttpClient):
         if run and isinstance(read, Fault):
             n_tries = 1 + int(request.headers["x-stainless-retry-count"])
             is_again = await run.is_worth_a_try(read, worst, n_tries) and time.monotonic() < end
-            got.status_code = 500
-            got.headers = httpx2.Headers({"x-should-retry": str(is_again).lower()})
+            got.status_code = 500 if is_again else 200  # openai repeats calls with the former
+            got.headers = httpx2.Headers()
         got.extensions["read"] = read
         return got
 
@@ -121,7 +120,7 @@ class Run:
         self.at, self.model, self.calls, self.cache = at, model, calls, cache
         self.price = check_price(model, calls)
         self.spent = cache.spent(calls.stage)  # dollars, over all runs of the stage
-        self.held = 0.0  # dollars: the worst cases of calls in flight
+        self.held = dict[str, float]()  # dollars: the worst cases of calls in flight
         self.dropped, self.said = set[str](), set[str]()  # parameters; what was printed
         self.failed = dict[str, Reply]()
         self.unwritten = list[tuple]()  # replies for which the disk has no room
@@ -144,28 +143,21 @@ class Run:
         """Return the most dollars that one call can cost; 0 without a price."""
         return cost_usd(self.price, most_tokens(request), request.max_tokens, batch)
 
-    def hold(self, worst: float) -> bool:
-        """Reserve `worst` dollars; return False if that is over the limit."""
-        if self.spent + self.held + worst > (self.calls.max_cost_usd or math.inf):
-            return False
-        self.held += worst
-        return True
-
-    def out_of_money(self) -> str:
-        """Return the reason for stopping at the cost limit."""
+    def out_of_money(self, more: float = 0.0) -> str:
+        """Return why `more` dollars cannot be spent beside the calls in flight, or ""."""
+        limit = self.calls.max_cost_usd or math.inf
+        if self.spent + sum(self.held.values()) + more <= limit:
+            return ""
         return (
-            f"the next call could exceed max_cost_usd = {dollars(self.calls.max_cost_usd)} "
+            f"the next call could exceed max_cost_usd = {dollars(limit)} "
             f"({dollars(self.spent)} are spent over all runs): raise it"
         )
 
-    def settle(self, worst: float, cost: float, rows: Sequence[Sequence] = ()) -> None:
-        """Store replies and their `cost`, for which `worst` dollars were reserved.
-
-        Raises Stopped, and then changes nothing.
-        """
+    def pay(self, cost: float, rows: Sequence[Sequence] = ()) -> None:
+        """Store replies and their `cost`. Raises Stopped, and then changes nothing."""
         if cost or rows:
             self.cache.put(rows, self.calls.stage, cost)
-        self.held, self.spent = round(self.held - worst, 12), self.spent + cost
+        self.spent += cost
         if self.calls.tally.usd is not None:
             self.calls.tally.usd += cost
 
@@ -209,25 +201,23 @@ class Run:
 
     async def _is_done(self, key: str, request: Request) -> bool:
         worst, body = self.worst(request), self.body(request)
-        while not self.hold(worst):
+        while reason := self.out_of_money(worst):
             if not self.held:
-                self.stop(self.out_of_money())
+                self.stop(reason)
                 return True
             await asyncio.sleep(0.1)
+        self.held[key] = worst
         _CALL.set((self, worst, time.monotonic() + _PATIENCE))
-        try:
-            got = await self.client.post(
-                "/chat/completions",
-                cast_to=httpx2.Response,
-                content=json.dumps(body).encode(),  # UTF-8 without lone surrogates
-            )
-        except openai.APIStatusError as error:
-            got = error.response
+        got = await self.client.post(
+            "/chat/completions",
+            cast_to=httpx2.Response,
+            content=json.dumps(body).encode(),  # UTF-8 without lone surrogates
+        )
+        del self.held[key]
         fault = got.extensions["read"]
         if isinstance(fault, Reply):
-            self.keep({key: request}, {key: got.text}, worst)
+            self.keep({key: request}, {key: (fault, got.text)})
             return True
-        self.settle(worst, 0.0)
         name = fault.unsupported(body)
         if name and not {name, *self.dropped} >= LIMITS:  # one of the limits is always sent
             self.say(f"the endpoint refuses {name}, which is not sent")
@@ -246,8 +236,8 @@ class Run:
         tally = self.calls.tally
         if fault.status < 300:
             tally.lost += 1
-            self.settle(worst, worst)
-            self.stop("" if self.hold(worst) else self.out_of_money())
+            self.pay(worst)
+            self.stop(self.out_of_money())
         if fault.status != 403 or not tally.new + tally.cached:  # some gateways filter a prompt so
             self.stop(fault.stops.format(model=self.model))
         if n_tries >= fault.tries or self.stopped:
@@ -267,29 +257,30 @@ class Run:
         return {name: value for name, value in fields.items() if name not in left_out}
 
     def keep(
-        self, requests: Waiting, raw: Mapping[str, str], worst: float, batch: bool = False
+        self, requests: Waiting, found: Mapping[str, tuple[Reply, str]], batch: bool = False
     ) -> None:
-        """Count raw replies, store them, and settle the `worst` case reserved for them."""
+        """Count replies and store them, with their raw text and cost."""
         now, usd, rows = datetime.now(UTC).isoformat(timespec="milliseconds"), 0.0, []
         for key, request in requests.items():
-            usd += self._counted(request, raw[key], batch)
-            text = self.at.without_key(raw[key])
+            reply, raw = found[key]
+            usd += self._counted(request, reply, batch)
+            text = self.at.without_key(raw)
             rows.append((key, request.key(self.model), self.model, request.body, text, now))
-        self.unwritten.append((worst, usd, rows))
+        self.unwritten.append((usd, rows))
         self.write()
 
     def write(self) -> None:
         """Store the replies that are not stored yet; they stay in memory if the disk is full."""
         try:
             while self.unwritten:
-                self.settle(*self.unwritten[0])
+                self.pay(*self.unwritten[0])
                 del self.unwritten[0]
         except Stopped as full:
             self.say(f"replies wait in memory for {_ROOM_SECONDS} s: {full}")
             self.stop(str(full))
 
-    def _counted(self, request: Request, raw: str, batch: bool) -> float:
-        tally, reply = self.calls.tally, read_stored(raw, request) or Reply("")
+    def _counted(self, request: Request, reply: Reply, batch: bool) -> float:
+        tally = self.calls.tally
         if is_shortened(reply, request):
             tally.shortened += 1
             self.say("only a part of a longer prompt was read: raise the context window")

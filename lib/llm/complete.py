@@ -32,12 +32,12 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     def look() -> Waiting:
         found.update((one, _read(cache, one, model, url)) for one in requests)
         return {
-            following.key(model, url): following
-            for best, following in found.values()
+            key: following
+            for best, key, following in found.values()
             if not best.model or at and best.kind in calls.retry
         }
 
-    found: dict[Request, tuple[Reply, Request]] = {}
+    found: dict[Request, tuple[Reply, str, Request]] = {}
     failed: dict[str, Reply] = {}
     with closing(Cache(calls.cache)) as cache, ExitStack() as ending:
         if left := look():
@@ -45,8 +45,8 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
             left = look()  # another process may have asked
         tally.asked += len(requests)
         for request in requests:
-            best, following = found[request]
-            is_cached = following.key(model, url) not in left
+            best, key, _ = found[request]
+            is_cached = key not in left
             tally.cached += is_cached
             tally.shortened += is_cached and is_shortened(best, request)
         stopped = calls.failing()
@@ -64,8 +64,8 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
             stopped, failed = run.stopped, run.failed
             look()
     replies = [
-        best if best.model else failed.get(following.key(model, url), best)
-        for best, following in (found[request] for request in requests)
+        best if best.model else failed.get(key, best)
+        for best, key, _ in (found[request] for request in requests)
     ]
     if stopped:
         raise Stopped(
@@ -77,16 +77,17 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     return replies
 
 
-def _read(cache: Cache, request: Request, model: str, url: str) -> tuple[Reply, Request]:
+def _read(cache: Cache, request: Request, model: str, url: str) -> tuple[Reply, str, Request]:
     # The best reply, and the request to send for a better one: each retry has left one. Replies are
     # of this endpoint or imported, without a key of any endpoint.
     best = Reply("", "not asked")
-    while best.reason:
-        raw = cache.raw(request.key(model), request.key(model, url) if url else "")
-        if not (reply := read_stored(raw, request)):
-            break
-        best, request = reply, replace(request, attempt=request.attempt + 1)
-    return best, request
+    while True:
+        key = request.key(model, url)
+        reply = read_stored(cache.raw(request.key(model), key if url else ""), request)
+        best = reply or best
+        if not reply or not reply.reason:
+            return best, key, request
+        request = replace(request, attempt=request.attempt + 1)
 
 
 def _wait_for(run: Any, waiting: Waiting) -> None:

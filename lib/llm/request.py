@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -39,18 +39,13 @@ class Request:
     @cached_property
     def body(self) -> str:
         """What determines the reply, except endpoint and model, as JSON with sorted keys."""
-        fields = {
-            "messages": self.messages,
-            "max_tokens": self.max_tokens,
-            "attempt": self.attempt,
-            "temperature": float(self.temperature),
-        }
-        if self.stop:
-            fields["stop"] = self.stop  # without it, replies cached by earlier versions are found
+        fields = asdict(self) | {"temperature": float(self.temperature)}
+        if not self.stop:
+            del fields["stop"]  # so that replies cached by earlier versions are found
         return json.dumps(fields, sort_keys=True)
 
     def key(self, model: str, endpoint: str = "") -> str:
-        """Return `key_of` of this request."""
+        """Return the key of its reply."""
         return key_of(self.body, model, endpoint)
 
 

@@ -38,9 +38,8 @@ class Fault:
 
     def unsupported(self, sent: Collection[str]) -> str:
         """Return the parameter among `sent` that the endpoint does not take, else ""."""
-        is_one = self.status in (400, 422) and re.search(_TABLE["complains"], self.told, re.I)
-        may = ("temperature", "stop", *LIMITS) if is_one else ()
-        return next((one for one in may if one in sent and one in self.told), "")
+        found = self.status in (400, 422) and re.match(_TABLE["complains"], self.told, re.S | re.I)
+        return found[1] if found and found[1] in sent else ""
 
 
 def read_wire(status: int, headers: Mapping[str, str], text: str) -> Reply | Fault:
@@ -65,14 +64,9 @@ def read_wire(status: int, headers: Mapping[str, str], text: str) -> Reply | Fau
 def read_stored(raw: str, request: Request) -> Reply | None:
     """Return what a stored response to `request` says, None if it is no reply."""
     read = read_wire(200, {}, raw)
-    return settled(read, request) if isinstance(read, Reply) else None
-
-
-def settled(reply: Reply, request: Request) -> Reply:
-    """Return `reply`, as cut if it ends exactly at the limit of `request`."""
-    if reply.reason or reply.usage[1] != request.max_tokens:
-        return reply
-    return replace(reply, kind="cut", reason="cut at the length limit, which it does not say")
+    if not isinstance(read, Reply) or read.reason or read.usage[1] != request.max_tokens:
+        return read if isinstance(read, Reply) else None
+    return replace(read, kind="cut", reason="cut at the length limit, which it does not say")
 
 
 def is_shortened(reply: Reply, request: Request) -> bool:
@@ -174,10 +168,8 @@ def _reply(found: Any, text: str) -> Reply | Fault:
         kind, reason = _KINDS["refusal"]
     elif not kind and not answer.strip():
         has_thoughts = content.strip() or re.search(_TABLE["has_thoughts"], text)
-        kind, reason = (
-            "empty",
-            "an empty reply" + " after the model's thoughts" * bool(has_thoughts),
-        )
+        kind = "empty"
+        reason = "an empty reply" + " after the model's thoughts" * bool(has_thoughts)
     name = printable(_text(dig(found, "model")))[:300] or "a model without a name"
     return Reply(answer or refusal, reason, kind, name, _counts(found, content))
 
