@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -40,14 +39,15 @@ class Batches(Run):
         await super().ask(self._open(waiting))
 
     async def _ask_in_batches(self, waiting: Waiting) -> None:
-        sent: set[str] = set()
-        while not self.stopped:
-            if batch := next(self._kept(waiting), None):  # of an earlier run
+        for batch in self.cache.batches():  # of earlier runs
+            batch.requests = self._open({key: waiting[key] for key in batch.keys if key in waiting})
+            if batch.requests:
                 self.say(f"batch {batch.id} of an earlier run: waiting for its replies")
                 await self._finish(batch)
-                continue
+        sent: set[str] = set()
+        while self.calls.mode == "batch" and not self.stopped:
             pool = {key: one for key, one in self._open(waiting).items() if key not in sent}
-            if self.calls.mode == "direct" or not pool:
+            if not pool:
                 return
             if not sent:  # one is sent directly, to notice a wrong model now, not after a day
                 sent = {next(iter(pool))}
@@ -64,15 +64,6 @@ class Batches(Run):
             if key not in self.failed and not self.cache.has(key)
         }
 
-    def _kept(self, waiting: Waiting) -> Iterator[Sent]:
-        for batch in self.cache.batches():
-            batch.requests = self._open({key: waiting[key] for key in batch.keys if key in waiting})
-            if batch.requests:
-                yield batch
-
-    def _worst(self, requests: Waiting) -> float:
-        return sum(self.worst(one, batch=True) for one in requests.values())
-
     def _line(self, key: str, request: Request) -> str:
         fields = {"custom_id": key, "method": "POST", "body": self.body(request)}
         return json.dumps(fields | {"url": "/v1/chat/completions"}) + "\n"  # ASCII
@@ -81,7 +72,7 @@ class Batches(Run):
         # Sends a batch and waits for its end. False: send less.
         text = "".join(map(self._line, requests, requests.values()))
         batch, is_last = Sent(list(requests), requests=requests), len(requests) == 1
-        reason = self.out_of_money(self._worst(requests))
+        reason = self.out_of_money(self.worst(requests, batch=True))
         if len(text) > MOST_BYTES or reason:
             self.stop(reason * is_last)
             return False
@@ -149,15 +140,10 @@ class Batches(Run):
 
     async def _collected(self, batch: Sent, state: Any, is_last: bool) -> str | None:
         # Stores its replies; returns its errors, or None while lines are missing.
-        found, status, is_batch = (
-            await self._lines(state),
-            state["status"],
-            self.calls.mode == "batch",
-        )
+        found, status = await self._lines(state), state["status"]
+        is_batch, wanted = self.calls.mode == "batch", self._open(batch.requests)
         replied = {
-            key: request
-            for key, request in self._open(batch.requests).items()
-            if key in found and isinstance(found[key][0], Reply)
+            key: wanted[key] for key in wanted.keys() & found if isinstance(found[key][0], Reply)
         }
         self.keep(replied, found, batch=True)
         self.bar.update(len(replied))
@@ -194,4 +180,4 @@ class Batches(Run):
         (self.cache.keep_batch if batch.keys else self.cache.forget)(batch)
         given_up = {key: one for key, one in batch.requests.items() if key in lost}
         self.calls.tally.lost += len(given_up)
-        self.pay(self._worst(given_up))
+        self.pay(self.worst(given_up, batch=True))

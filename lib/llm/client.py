@@ -131,7 +131,7 @@ class Run:
     def plan(self, waiting: Waiting, n_requests: int) -> str:
         """Return a line on calls, the route they take, and dollars."""
         is_batch, limit = self.calls.mode == "batch", self.calls.max_cost_usd
-        most = sum(self.worst(request, is_batch) for request in waiting.values())
+        most = self.worst(waiting, is_batch)
         stops = f"stops before {dollars(limit)} over all runs" if limit else "no limit"
         return (
             f"{self.model}: {n_requests:,} calls, {n_requests - len(waiting):,} cached, "
@@ -139,9 +139,12 @@ class Run:
             f"{dollars(most if self.price else None)} (lib/llm/prices.csv); {stops}"
         )
 
-    def worst(self, request: Request, batch: bool = False) -> float:
-        """Return the most dollars that one call can cost; 0 without a price."""
-        return cost_usd(self.price, most_tokens(request), request.max_tokens, batch)
+    def worst(self, requests: Waiting, batch: bool = False) -> float:
+        """Return the most dollars that calls can cost; 0 without a price."""
+        return sum(
+            cost_usd(self.price, most_tokens(one), one.max_tokens, batch)
+            for one in requests.values()
+        )
 
     def out_of_money(self, more: float = 0.0) -> str:
         """Return why `more` dollars cannot be spent beside the calls in flight, or ""."""
@@ -200,7 +203,7 @@ class Run:
             self.stopped += f"; {n} replies of calls in flight could not be written and are lost"
 
     async def _is_done(self, key: str, request: Request) -> bool:
-        worst, body = self.worst(request), self.body(request)
+        worst, body = self.worst({key: request}), self.body(request)
         while reason := self.out_of_money(worst):
             if not self.held:
                 self.stop(reason)

@@ -31,10 +31,14 @@ class Fault:
 
     reason: str
     status: int  # what the error means, as a status; below 300: perhaps charged
-    tries: int  # per call, at most
     stops: str = ""  # names the model as {model!r}
     wait: float = 0.0  # seconds that the endpoint asks for
     told: str = ""  # codes and message
+
+    @property
+    def tries(self) -> int:
+        """Return how often a call is sent, at most."""
+        return 1 if self.stops else _TABLE["tries"].get(min(self.status, 500), 1)
 
     def unsupported(self, sent: Collection[str]) -> str:
         """Return the parameter among `sent` that the endpoint does not take, else ""."""
@@ -80,9 +84,9 @@ def fault_of(error: Exception) -> Fault:
     name = type(error.__cause__).__name__
     if re.search("Connector|ConnectionTimeout|Proxy", name):
         reason = f"no connection to the endpoint or proxy ({name}): start the server, or check "
-        return Fault(f"{reason}OPENAI_BASE_URL, the network and HTTPS_PROXY", 503, _tries(503))
+        return Fault(f"{reason}OPENAI_BASE_URL, the network and HTTPS_PROXY", 503)
     reason = f"no complete reply in time, or a broken connection ({type(error).__name__})"
-    return Fault(reason, 200, _tries(200))
+    return Fault(reason, 200)
 
 
 def dig(value: Any, *path: object) -> Any:
@@ -128,17 +132,13 @@ def _fault(status: int, headers: Mapping[str, str], error: dict) -> Fault:
             said = means
             break
     stops = _TABLE["stops"].get(300 if 300 <= said < 400 else said, "")
-    tries = 1 if stops else _tries(said)
-    wait = _wait(headers, error) if tries > 1 else 0.0
-    if wait > LONGEST_WAIT:
-        tries, stops = 1, f"the endpoint asks for a wait of {wait / 3600:.3g} hours (status {said})"
     reason = _KINDS["safety"][1] if said == FILTERED else f"status {said}"
     reason += f": {message}" * bool(message and said != 401)
-    return Fault(reason, said, tries, stops, wait, words)
-
-
-def _tries(status: int) -> int:
-    return _TABLE["tries"].get(min(status, 500), 1)
+    fault = Fault(reason, said, stops, _wait(headers, error), words)
+    if fault.wait > LONGEST_WAIT and fault.tries > 1:
+        hours = f"{fault.wait / 3600:.3g} hours (status {said})"
+        return replace(fault, stops=f"the endpoint asks for a wait of {hours}")
+    return fault
 
 
 def _wait(headers: Mapping[str, str], error: dict) -> float:
@@ -162,7 +162,7 @@ def _reply(found: Any, text: str) -> Reply | Fault:
     if not content and not dig(choice, "message"):
         kind, reason = "unreadable", _looks(text)
     if kind == "unreadable":
-        return Fault(f"an unreadable reply with status 200: {printable(reason)}", 200, _tries(200))
+        return Fault(f"an unreadable reply with status 200: {printable(reason)}", 200)
     answer = re.sub(_TABLE["thoughts"], "", content, flags=re.S | re.I)
     if refusal := " ".join(told(message, ("refusal",))):
         kind, reason = _KINDS["refusal"]
