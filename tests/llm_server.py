@@ -372,7 +372,7 @@ class Server:
             return self.batches.route(call, body)
         asked = json.loads(body)
         call.prompt, call.model, call.stop = prompt_of(asked), asked["model"], asked.get("stop")
-        call.temperature = asked["temperature"]
+        call.temperature = asked.get("temperature", 0.0)
         await asyncio.sleep(self.latency)
         return self._reply(call, asked, key=key, host=headers.get("host", ""))
 

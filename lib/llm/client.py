@@ -211,12 +211,14 @@ class Run:
             await asyncio.sleep(0.1)
         self.held[key] = worst
         _CALL.set((self, worst, time.monotonic() + _PATIENCE))
-        got = await self.client.post(
-            "/chat/completions",
-            cast_to=httpx2.Response,
-            content=json.dumps(body).encode(),  # UTF-8 without lone surrogates
-        )
-        del self.held[key]
+        try:
+            got = await self.client.post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                content=json.dumps(body).encode(),  # UTF-8 without lone surrogates
+            )
+        finally:
+            del self.held[key]
         fault = got.extensions["read"]
         if isinstance(fault, Reply):
             self.keep({key: request}, {key: (fault, got.text)})

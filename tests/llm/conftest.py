@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,13 @@ def started(
         stderr=subprocess.PIPE,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    """Wait until `is_so()`, a minute at most."""
+    deadline = time.monotonic() + 60
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def questions(n: int) -> list[str]:

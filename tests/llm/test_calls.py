@@ -5,7 +5,6 @@ import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
 
 import pytest
@@ -17,7 +16,7 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request, endpoint
 from lib.llm.wire import read_stored
-from tests.llm.conftest import questions, started
+from tests.llm.conftest import questions, started, wait_for
 from tests.llm_server import Server
 
 PRICED = "gpt-4o-mini"
@@ -95,12 +94,6 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, monkeypatch
 def n_paid(server: Server) -> Counter:
     """Count the replies to each prompt, which is how often it was paid for."""
     return Counter(call.prompt for call in list(server.log) if call.status == 200)
-
-
-def wait_for(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.005)
 
 
 def test_after_kill_9_only_what_was_in_flight_is_requested_again(tmp_path, at):

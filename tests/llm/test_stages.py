@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from lib.core.store import REPOSITORY, read_records, write_records
 from lib.documents.folder import read_folder
 from lib.lab.bases import train_tokenizer
 from lib.llm.cache import Cache
+from tests.llm.conftest import wait_for
 from tests.llm_server import Server, at_random
 
 MODEL = "gpt-4o-mini"
@@ -143,9 +143,7 @@ def test_a_stage_that_is_interrupted_keeps_the_replies_of_calls_in_flight(root, 
     model = "gpt-4.1-2025-04-14"
     with Server(reply=play, latency=2) as server:
         with started(root, server, "01_annotate", annotator=model) as running:
-            deadline = time.monotonic() + 60
-            while len(server.log) < len(documents) and time.monotonic() < deadline:
-                time.sleep(0.05)
+            wait_for(lambda: len(server.log) >= len(documents))
             running.send_signal(signal.SIGTERM)
             assert running.communicate(timeout=60)[1].endswith("01_annotate interrupted\n")
         asked = len(server.log)
