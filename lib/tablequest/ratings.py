@@ -354,7 +354,8 @@ def check_table(
     right = labels == "right"
     table = right.assign(equal=labels.nunique(axis=1) == 1, refused=~right.any(axis=1), n=1)
     levels = {one.question_id: one.level for one in questions}
-    return table.groupby(table.index.map(levels).rename("level"), sort=False).sum().reset_index()
+    counts = table.groupby(table.index.map(levels).rename("level")).sum().astype(int)
+    return counts.reindex(dict.fromkeys(levels.values()), fill_value=0).reset_index(names="level")
 
 
 def rating_table(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFrame:
