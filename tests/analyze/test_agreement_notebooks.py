@@ -41,7 +41,7 @@ def run(tmp_path, monkeypatch, capsys):
 
     def run(**given: object) -> str:
         capsys.readouterr()
-        run_cells("agreement", study="s", arms=ARMS, sample_size=20, **given)
+        run_cells("agreement", study="s", arms=ARMS, **given)
         return capsys.readouterr().out
 
     return run
@@ -60,7 +60,7 @@ def test_a_sheet_is_written_compared_when_it_is_filled_in_and_never_overwritten(
     lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
     path.write_text("\n".join(f"{line[0]};{labels[line[0]]}" for line in lines))
     before = path.read_bytes()
-    assert "20 answers are labelled, 0 labels are of other" in run(judges=["scorer", "m"])
+    assert "22 answers are labelled, 0 labels are of other" in run(judges=["scorer", "m"])
     assert path.read_bytes() == before
     table = pd.read_csv(result_path("s", "agreement.csv"))
     table = table[(table.arm == "all") & (table.structure == "all")]
@@ -72,8 +72,8 @@ def test_a_sheet_is_written_compared_when_it_is_filled_in_and_never_overwritten(
     save_answers("other ")  # a new training changes every answer
     labels, printed = read_labels(path), run()
     assert read_labels(path) == labels
-    assert len(path.read_text(encoding="utf-8-sig").splitlines()) == 1 + 2 * 20
-    assert "0 answers are labelled, 20 labels are of other answers; 20 of 22 answers" in printed
+    assert len(path.read_text(encoding="utf-8-sig").splitlines()) == 1 + 2 * 22
+    assert "0 answers are labelled, 22 labels are of other answers; 22 of 22 answers" in printed
     assert "answers with a text are drawn; 2 have none" in printed
     left = {file.stem for file in result_path("s", "x").parent.iterdir()}
     assert "agreement" not in left, "an earlier run's"

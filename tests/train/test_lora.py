@@ -1,8 +1,5 @@
 """LoRA: the base is frozen, a kill changes nothing, and the merged folder is an ordinary model."""
 
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +8,18 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM
 
-from lib.core.store import REPOSITORY
 from lib.infer.loglik import Sequence, token_scores
 from lib.train.trainer import ADAPTER, ScoreAfter, weights_hash
-from tests.train.test_trainer import RECIPE, TEXTS, TOKENIZER, new_model, run, same, weights
+from tests.train.test_trainer import (
+    RECIPE,
+    TEXTS,
+    TOKENIZER,
+    kill_at_checkpoint,
+    new_model,
+    run,
+    same,
+    weights,
+)
 
 LORA = replace(RECIPE, lora_rank=8, learning_rate=3e-2, precision="fp32")
 PROBE = [Sequence(TOKENIZER(text)["input_ids"], [4, 5, 6]) for text in TEXTS]
@@ -75,10 +80,7 @@ def test_a_killed_run_resumes_to_the_same_weights(trained, tmp_path):
         "from pathlib import Path; from tests.train.test_lora import run_lora; "
         f"run_lora(Path({str(output)!r}))"
     )
-    with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY) as child:
-        while not list(tmp_path.glob(".dapt/checkpoint-*/complete")) and child.poll() is None:
-            time.sleep(0.002)
-        child.kill()
+    kill_at_checkpoint(code, tmp_path)
     assert not output.exists(), "it was killed too late"
     assert run_lora(output).resumed_at > 0
     assert same(weights(output), weights(trained[0]))

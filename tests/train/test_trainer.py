@@ -102,16 +102,21 @@ def test_it_leaves_an_ordinary_hugging_face_folder_and_nothing_else(unbroken):
     assert not (output / "training_args.bin").exists()
 
 
+def kill_at_checkpoint(code: str, folder):
+    """Run `code` until a checkpoint of the arm `dapt` in `folder` is complete."""
+    with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY) as child:
+        while not list(folder.glob(".dapt/checkpoint-*/complete")) and child.poll() is None:
+            time.sleep(0.002)
+        child.kill()
+
+
 def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(unbroken, tmp_path):
     output = tmp_path / "dapt"
     code = (
         "from pathlib import Path; from tests.train.test_trainer import run; "
         f"run(Path({str(output)!r}))"
     )
-    with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY) as child:
-        while not list(tmp_path.glob(".dapt/checkpoint-*/complete")) and child.poll() is None:
-            time.sleep(0.002)
-        child.kill()
+    kill_at_checkpoint(code, tmp_path)
     found = list(tmp_path.glob(".dapt/checkpoint-*"))
     assert not output.exists() and found, "it was killed too early or too late"
     last = max(int(path.name.split("-")[1]) for path in found)
