@@ -1,4 +1,4 @@
-"""Each answer traced from its words in a document to a block that an arm was trained on."""
+"""Each answer traced from its words in a document to the texts that an arm was trained on."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,15 +17,12 @@ from lib.core.records import Document, Normalized, Query, Record, Segment
 from lib.core.store import BadInput, artifact_path, made_by, require_path, shown
 from lib.core.values import solid, tokens
 from lib.documents.markdown import parse
-from lib.infer.prompts import beginning, tokenizer_of
+from lib.infer.prompts import tokenizer_of
 from lib.judge.scorer import split_items
 from lib.train.corpus import Corpus, pack, read_corpus
 
-if TYPE_CHECKING:  # slow to import, and only named here
-    from transformers import PreTrainedTokenizerBase
-
-Stage = Literal["source", "segment", "extraction", "rewrite", "split", "block"]
-STAGES: tuple[Stage, ...] = ("source", "segment", "extraction", "rewrite", "split", "block")
+Stage = Literal["source", "segment", "extraction", "rewrite", "split"]
+STAGES: tuple[Stage, ...] = ("source", "segment", "extraction", "rewrite", "split")
 Span = tuple[int, int]
 _PART = re.compile(r"(?:(?<![\w)\]])[-−–])?\d+(?:[.,:]\d+)*|[^\W\d_]+|[+#%°=≥≤±$€£¥]")
 _GAP = r"(?:\]\([^()\s]*\)|</?\w[^>\n]*>|[\W_])"  # markup, targets of links, punctuation
@@ -45,46 +42,11 @@ class LedgerRow(Record):
     lost_at: Stage | Literal[""]  # the first stage that did not keep it complete; "": in training
 
 
-class Trained:
-    """An arm's training texts, and where the tokens of their segments are in its blocks."""
+class Trained(NamedTuple):
+    """An arm's training texts, and the name of their corpus."""
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        tokenizer: "PreTrainedTokenizerBase",
-        block_size: int,
-        packing: str,
-        texts: str,
-    ) -> None:
-        """Encode the texts. Raises NotImplementedError if the tokenizer gives no offsets."""
-        self.corpus, self.block_size, self.texts = corpus, block_size, texts
-        opening, place = len(beginning(tokenizer)), 0
-        self._offsets: list[list[tuple[int, int]]] = []
-        self._begins: list[tuple[int, int]] = []  # for each text: its stream and first token
-        how = {"add_special_tokens": False, "split_special_tokens": True}
-        for number, text in enumerate(corpus.training):
-            offsets = tokenizer(text, return_offsets_mapping=True, **how)["offset_mapping"]
-            is_apart = packing == "document"
-            self._begins.append((number, opening) if is_apart else (0, place + opening))
-            self._offsets.append(offsets)
-            place += opening + len(offsets) + 1  # EOS
-
-    def pieces(self, segment_id: str, start: int, end: int) -> set[tuple[int, int]]:
-        """Return the pieces (stream, number) with all tokens of a segment's characters.
-
-        As in lib.train.corpus, a piece begins with the last token of the one before.
-        """
-        text, begin = self.corpus.places[segment_id]
-        stream, first = self._begins[text]
-        held = [
-            n
-            for n, (left, right) in enumerate(self._offsets[text])
-            if left < begin + end and begin + start < right
-        ]
-        if not held:
-            return set()
-        low, high, step = first + held[0], first + held[-1], self.block_size - 1
-        return {(stream, n) for n in range(max(0, -(-high // step) - 1), low // step + 1)}
+    corpus: Corpus
+    texts: str
 
 
 def read_trained(
@@ -100,15 +62,15 @@ def read_trained(
     kind, held_out = corpus_of(arm, facts.get("texts", "")), facts["held_out"]
     is_titled = facts.get("is_titled", False)
     corpus = read_corpus(study, kind, segments, normalized, held_out, is_titled)
-    tokenizer, setting = tokenizer_of(folder), (facts["block_size"], facts["packing"])
-    blocks = pack(corpus.training, tokenizer, *setting)
+    setting = facts["block_size"], facts["packing"]
+    blocks = pack(corpus.training, tokenizer_of(folder), *setting)
     trained = facts.get("own_blocks") or facts["fingerprint"]["data.training"]  # with no replay
     if blocks.digest() != trained:
         raise BadInput(
             f"{shown(path)}: {arm} was trained on other text than segments.jsonl and "
             f"normalized.jsonl hold now: run {notebook} again"
         )
-    return Trained(corpus, tokenizer, *setting, kind)
+    return Trained(corpus, kind)
 
 
 def make_ledger(
@@ -160,10 +122,9 @@ def _trace(
     is_there = all(kept)
     homes = {one[0] for one in kept} if is_there and not is_raw else set(ids)
     split = "training" if not homes & held_out else "held out" if homes <= held_out else "both"
-    whole = set.intersection(*(one[2] or set() for one in kept)) if is_there else set()
     is_whole = len(ids) == 1 or is_there and split != "both"
-    reached = [all(found), is_whole, is_there or not reasons, is_there, split == "training", False]
-    lost = next(stage for stage, is_kept in zip(STAGES, reached, strict=True) if not is_kept)
+    reached = [all(found), is_whole, is_there or not reasons, is_there, split == "training"]
+    lost = [stage for stage, is_kept in zip(STAGES, reached, strict=True) if not is_kept]
     return LedgerRow(
         query_id=query.query_id,
         arm=arm,
@@ -172,28 +133,26 @@ def _trace(
         dropped="; ".join(dict.fromkeys(reasons)),
         split=split,
         passage=" … ".join(dict.fromkeys(one[1] for one in kept if one)),
-        lost_at="" if whole else lost,
+        lost_at=lost[0] if lost else "",
     )
 
 
-def _in_raw_text(span: Span, text: str, holding: list[Segment], trained: Trained) -> tuple:
-    own = _overlapping(holding, *span)
-    places = {trained.corpus.places.get(one.segment_id, (None,))[0] for one in own}
-    pieces = None
-    if len(places) == 1 and None not in places:
-        pieces = trained.pieces(own[0].segment_id, *(place - own[0].start for place in span))
-    return own[0].segment_id, around(text, span), pieces
+def _in_raw_text(
+    span: Span, text: str, holding: list[Segment], trained: Trained
+) -> tuple[str, str] | None:
+    own = [one.segment_id for one in _overlapping(holding, *span)]
+    texts = {trained.corpus.places.get(name, ("held out",))[0] for name in own}
+    return (own[0], around(text, span)) if len(texts) == 1 else None
 
 
 def _in_rewrites(
     item: str, ids: Iterable[str], rewrites: dict[str, Normalized], question: str, trained: Trained
-) -> tuple | None:
+) -> tuple[str, str] | None:
     found = [(one, span) for one in ids if (span := nearest(item, rewrites[one].text, question))]
     if not found:
         return None
     name, span = min(found, key=lambda pair: pair[0] not in trained.corpus.places)
-    pieces = trained.pieces(name, *span) if name in trained.corpus.places else None
-    return name, around(rewrites[name].text, span), pieces
+    return name, around(rewrites[name].text, span)
 
 
 def _reached(query: Query, segments: list[Segment], text: str) -> list[str]:
@@ -272,7 +231,7 @@ def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFram
     for place, stage in enumerate(STAGES, 1):
         is_lost = rows.lost_at.isin(STAGES[:place])
         arrived[stage] = table2(rows.assign(verdict=np.where(is_lost, "incorrect", "correct")))
-    last, sides = arrived["block"], ("in", "out")
+    last, sides = arrived["split"], ("in", "out")
     table = last[["arm", "structure", "n"]].rename(columns={"arm": "trained arm"})
     table = table.assign(**{stage: one.correct for stage, one in arrived.items()})
     table = table.assign(share=last.accuracy, low=last.low, high=last.high)
@@ -286,7 +245,7 @@ def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFram
 def formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `ledger_table` with one row per arm and structure."""
     shares = {
-        "in training": ["block", "n", "low", "high"],
+        "in training": ["split", "n", "low", "high"],
         "correct, in training": ["correct_in", "n_in", "low_in", "high_in"],
         "correct, not in training": ["correct_out", "n_out", "low_out", "high_out"],
     }

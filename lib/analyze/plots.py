@@ -27,7 +27,6 @@ STYLE = mpl.rc_params_from_file(Path(__file__).with_name("study.mplstyle"), Fals
 STYLE.update({"figure.figsize": (inches[0], 3), "font.family": LOOK.get("font", "sans-serif")})
 _COLORS = {in_words(name): color for name, color in LOOK.get("colors", {}).items()}
 styled = mpl.rc_context(STYLE)  # decorates every function that draws
-NORM = "Gradient norm"
 _PANEL = 1.5  # inches that a panel needs for its name and labels
 _MARKERS = "os^DvPX<>"
 _HATCHES = ["", "///", "...", "xx", "\\\\"]
@@ -291,8 +290,10 @@ def draw_lines(
 
 def draw_training(epochs: pd.DataFrame) -> Drawn:
     """Draw training and validation loss (left) and gradient norm (right) against epoch."""
-    names = {"loss": "training", "validation_loss": "validation", "gradient_norm": NORM}
-    lines = epochs.rename(columns=names).filter(["epoch", *names.values()])
-    lines = lines.melt("epoch", var_name="text").dropna()
-    lines["panel"] = np.where(lines.text == NORM, NORM, "Loss (nats per token)")
+    names = {"loss": "training", "validation_loss": "validation", "gradient_norm": "training"}
+    lines = epochs.filter(["epoch", *names]).melt("epoch", var_name="panel").dropna()
+    lines["text"] = lines.panel.map(names)
+    lines["panel"] = np.where(
+        lines.panel == "gradient_norm", "Gradient norm", "Loss (nats per token)"
+    )
     return draw_lines(lines, "epoch", "value", "text", panel="panel")[0], epochs

@@ -34,7 +34,7 @@ _KINDS = {
     "MMLU": "multiple choice",
     "HellaSwag": "continuation",
     "LAMBADA": "last word",
-    "Choice": "multiple choice",
+    "Multiple choice": "multiple choice",
 }
 
 

@@ -40,7 +40,7 @@ _TASKS = {
     "lambada_openai": "LAMBADA",
     "general_choice": "General choice",
     "general_recall": "General recall",
-    "lab_choice": "Choice",
+    "lab_choice": "Multiple choice",
 }
 # the start of a formula in Excel, LibreOffice and Google Sheets
 _FORMULA = re.compile(r"\t|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")

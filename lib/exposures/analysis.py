@@ -21,14 +21,14 @@ from lib.lab.records import ATTRIBUTES
 
 NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings"
 MEASURES = {"question": NATS, "record": NATS, "answered": POINTS, "stored": POINTS}
-NAMING = {True: "named", False: "title only"}  # where a record has the product's name
+NAMING = {True: "", False: ", product in the title"}  # where a record has its name
 REGIME = ["learning_rate", "replay_share"]
 EVERY, SCALAR, LIST_VALUED = "all", "scalar", "list-valued"  # facts, by the form of their value
 _LISTS = [attribute.label for attribute in ATTRIBUTES if attribute.is_list]
 _LOOK = plots.series_look(STRUCTURES)
 _LINES = {"hue": "structure", "style": "structure", "style_order": _LOOK["hue_order"], **_LOOK}
 _LINES |= {"dashes": False, "err_kws": {"alpha": 0.15, "lw": 0}}
-_SIDES = {"stored": "Stored (%)", "answered": "Answered (%)"}
+_SIDES = {"stored": "memorized", "answered": "answered"}
 
 
 def read_rows(folder: Path, seeds: Iterable[int] = ()) -> pd.DataFrame:
@@ -299,7 +299,7 @@ def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     last.set(ylabel="Gain of 8 wordings (points)")
     for axes in (*panels, last):
         _mark_doublings(axes, gains.exposures)
-    plots.finish(figure)
+    plots.finish(figure, "Dashed: the ceiling of a fitted curve")
     return figure, pd.concat([*found, gains], ignore_index=True)
 
 
@@ -331,11 +331,11 @@ def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame) -> tuple[Figure, pd.Dat
         cells = _trained(table[table.is_named & (table.measure == measure)])
         _draw_lines(axes, cells, **_LINES)
         _mark_doublings(axes, cells.exposures)
-        axes.set(ylabel=label, ylim=(0, None))
+        axes.set(ylabel=f"Facts {label} (%)", ylim=(0, None))
     _draw_ratios(below.subplots(), ratio[ratio.measure.isin(_SIDES)])
     plots.finish(above)
     if table.n.max() == 1:
-        figure.suptitle("One base: see the replicates", fontsize=8)
+        figure.suptitle("One base, so without intervals", fontsize=8)
     return figure, table
 
 
@@ -344,10 +344,10 @@ def _draw_ratios(axes: Axes, ratio: pd.DataFrame) -> None:
     shown = ratio.assign(
         **2 ** ratio[columns],
         structure=ratio.contrast.str.split().str[0],
-        row=ratio.measure + ", " + ratio.is_named.astype(bool).map(NAMING),
+        row=ratio.measure.map(_SIDES) + ratio.is_named.astype(bool).map(NAMING),
         filled=True,
     )
-    names = [f"{measure}, {naming}" for measure in _SIDES for naming in NAMING.values()]
+    names = [measure + naming for measure in _SIDES.values() for naming in NAMING.values()]
     how = {"y": "row", "order": names, "hue": "structure", "legend": False, **_LOOK}
     plots.forest(axes, shown, columns, **how)
     plots.name_rows(axes, names)

@@ -185,9 +185,14 @@ def heat(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Format a table: shares in %, differences in points, with intervals in the same cell."""
-    ends = {end for name, pair in INTERVALS.items() if name in table for end in pair}
-    names = [name for name in table if name not in ends]
+    """Format a table: shares in %, differences in points, with intervals in the same cell.
+
+    Columns of counts that are 0 everywhere, of BLEU and of the number judged stay in the CSV.
+    """
+    hidden = {end for name, pair in INTERVALS.items() if name in table for end in pair}
+    hidden |= {name for name in table.columns.intersection(COUNTED) if not table[name].any()}
+    hidden |= {"bleu", "judged", *["rouge_asked"] * ("left_out" in hidden)}
+    names = [name for name in table if name not in hidden]
     return pd.DataFrame(
         [[_cell(row, name) for name in names] for row in table.to_dict("records")],
         columns=[name.replace("_", " ") for name in names],

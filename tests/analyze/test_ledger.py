@@ -33,7 +33,7 @@ TOKENIZER = train_tokenizer([document.text for document in DOCUMENTS], 400)
 QUERIES, _ = annotate(DOCUMENTS, ask_facts(FACTS))
 
 
-def prepared(max_tokens: int, arm: str, packing: str, block_size: int):
+def prepared(max_tokens: int, arm: str):
     """Return segments, rewrites (two of them dropped) and what an arm is trained on."""
     segments = segment(DOCUMENTS, TOKENIZER, max_tokens)
     normalized = normalize(segments, DOCUMENTS, rewrite_facts(FACTS))
@@ -43,37 +43,27 @@ def prepared(max_tokens: int, arm: str, packing: str, block_size: int):
         normalized[place] = normalized[place].model_copy(update=lost)
     kind, held_out = corpus_of(arm), split(segments, 0.15)
     corpus = read_corpus("", kind, segments, normalized, held_out)
-    return segments, normalized, Trained(corpus, TOKENIZER, block_size, packing, kind)
+    return segments, normalized, Trained(corpus, kind)
 
 
 @pytest.mark.parametrize(
-    ("max_tokens", "arm", "packing", "block_size"),
-    [
-        (60, "dapt", "document", 48),
-        (25, "dapt-n", "concat", 40),
-        (12, "dapt", "document", 24),
-        (25, "dapt", "concat", 40),
-    ],
+    ("max_tokens", "arm"), [(60, "dapt"), (25, "dapt-n"), (12, "dapt"), (25, "dapt")]
 )
-def test_an_answer_in_training_is_in_a_piece_of_a_block_and_a_lost_one_in_none(
-    max_tokens, arm, packing, block_size
-):
-    """Blocks are decoded, so this knows nothing of offsets and of how the ledger counts pieces."""
-    segments, normalized, trained = prepared(max_tokens, arm, packing, block_size)
-    blocks = pack(trained.corpus.training, TOKENIZER, block_size, packing)
-    decoded = [" ".join(TOKENIZER.decode(ids).split()) for ids in blocks.input_ids]
+def test_an_answer_in_training_is_in_a_training_text_and_a_lost_one_in_none(max_tokens, arm):
+    segments, normalized, trained = prepared(max_tokens, arm)
+    texts = [" ".join(text.split()) for text in trained.corpus.training]
     ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {arm: trained})
     assert len(ledger) == len(QUERIES) == len(FACTS) == 108
     values = [query.answer for query in QUERIES]
     for one, row in zip(QUERIES, ledger, strict=True):
         items = split_items(one.answer, one.entity_count)
-        is_there = any(all(item in text for item in items) for text in decoded)
+        is_there = any(all(item in text for item in items) for text in texts)
         if row.lost_at == "":
             assert is_there, row
         elif values.count(one.answer) == 1 and len(items[0]) > 8:
             assert not is_there, row
     lost = {row.lost_at for row in ledger}
-    assert {"", "split"} < lost <= {"", "segment", "extraction", "split", "block"}
+    assert {"", "split"} <= lost <= {"", "segment", "extraction", "split"}
 
 
 TEXT = (
@@ -109,7 +99,6 @@ def row_of(
     rewritten: str | None = None,
     dropped: str = "",
     held_out: tuple[str, ...] = (),
-    block_size: int = 320,
 ) -> LedgerRow:
     """Return the row of one query on TEXT, cut at `border`, with this first rewrite."""
     document = Document(document_id="d", title="Corvane", path="", text=TEXT)
@@ -124,7 +113,7 @@ def row_of(
     if rewritten is not None:
         rewrites[0] = rewrites[0].model_copy(update={"text": rewritten, "dropped": dropped})
     corpus = read_corpus("", corpus_of(arm), segments, rewrites, held_out)
-    trained = Trained(corpus, TOKENIZER, block_size, "document", corpus_of(arm))
+    trained = Trained(corpus, corpus_of(arm))
     asked = [query("q", **ASKED | asked)]
     return make_ledger(asked, [document], segments, rewrites, {arm: trained})[0]
 
@@ -150,11 +139,6 @@ def row_of(
 )
 def test_the_first_stage_that_loses_an_answer(asked, given, lost_at):
     assert row_of(asked, **given).lost_at == lost_at
-
-
-def test_a_block_may_cut_an_answer():
-    rows = [row_of(RESTART, "dapt", border="s. It", block_size=size) for size in range(8, 24)]
-    assert {row.lost_at for row in rows} == {"block", ""}
 
 
 @pytest.mark.parametrize(
@@ -193,20 +177,20 @@ def test_of_several_places_the_sentence_most_like_the_question_counts():
 
 
 def test_the_table_adds_up_to_the_ledger():
-    segments, normalized, trained = prepared(60, "dapt-n", "document", 48)
+    segments, normalized, trained = prepared(60, "dapt-n")
     ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {"dapt-n": trained})
     states = {row.query_id: "incorrect" if row.lost_at else "correct" for row in ledger}
     n = [*states.values()].count("correct")
     table = ledger_table(ledger, joined(QUERIES, verdicts("dapt-n", states)))
     assert (table[list(STAGES)].diff(axis=1).iloc[:, 1:] <= 0).all(axis=None)
     row = table.set_index("structure").loc["all"]
-    counts = row[["n", "block", "correct_in", "n_in", "correct_out"]]
+    counts = row[["n", "split", "correct_in", "n_in", "correct_out"]]
     assert [*counts] == [108, n, n, n, 0] and row.low <= row.share <= row.high and 0 < n < 108
 
 
 def test_an_arm_is_read_as_it_was_trained_and_other_text_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    segments, normalized, trained = prepared(60, "dapt", "document", 48)
+    segments, normalized, trained = prepared(60, "dapt")
     folder = tmp_path / "data" / "lab" / "models" / "dapt@2"
     TOKENIZER.save_pretrained(folder)
     blocks = pack(trained.corpus.training, TOKENIZER, 48, "document")

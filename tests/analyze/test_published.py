@@ -56,8 +56,8 @@ def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     ours = pd.DataFrame(rows, columns=["arm", "accuracy", "difference_points", "se_points"])
     table = table3_with_paper(ours.assign(task="lab_choice", n=200, stderr=0.025))
     text = formatted_table3(table).set_index(["source", "arm"])
-    assert table[table.task == "Choice"].kind.tolist() == ["multiple choice"] * 2
-    assert list(text.columns) == ["MMLU", "HellaSwag", "LAMBADA", "Choice"]
+    assert table[table.task == "Multiple choice"].kind.tolist() == ["multiple choice"] * 2
+    assert list(text.columns) == ["MMLU", "HellaSwag", "LAMBADA", "Multiple choice"]
     assert [text.loc[place].tolist() for place in ((PAPER, "dapt-n"), (RUN, "dapt"))] == [
         ["62.41 ± 0.38 (-0.94)", "59.95 ± 0.49 (-0.11)", "73.26 ± 0.62 (-2.25)", "–"],
         ["–", "–", "–", "78.00 ± 2.50 (-2.00 ± 0.50)"],

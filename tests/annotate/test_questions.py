@@ -61,6 +61,7 @@ def test_few_queries_are_spread_over_structures_and_the_rest_is_counted_by_reaso
     assert list(table.index) == [
         "asked",
         "kept",
+        "refused",
         "refused: fits, but the document already has its 4 queries",
         "refused: the question asks for reasoning, not recall",
     ]
