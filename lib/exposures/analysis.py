@@ -21,14 +21,13 @@ from lib.lab.records import ATTRIBUTES
 
 NATS, POINTS, DOUBLINGS = "nats per token", "points", "doublings"
 MEASURES = {"question": NATS, "record": NATS, "answered": POINTS, "stored": POINTS}
-NAMING = {True: "", False: ", product in the title"}  # where a record has its name
+WORDED = "paraphrase-8"
 REGIME = ["learning_rate", "replay_share"]
 EVERY, SCALAR, LIST_VALUED = "all", "scalar", "list-valued"  # facts, by the form of their value
 _LISTS = [attribute.label for attribute in ATTRIBUTES if attribute.is_list]
 _LOOK = plots.series_look(STRUCTURES)
 _LINES = {"hue": "structure", "style": "structure", "style_order": _LOOK["hue_order"], **_LOOK}
 _LINES |= {"dashes": False, "err_kws": {"alpha": 0.15, "lw": 0}}
-_SIDES = {"stored": "memorized", "answered": "answered"}
 
 
 def read_rows(folder: Path, seeds: Iterable[int] = ()) -> pd.DataFrame:
@@ -281,7 +280,8 @@ def _long(means: pd.DataFrame, measures: Iterable[str] = MEASURES) -> pd.DataFra
 def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw named facts answered by exposures, by the form of their value, and what 8 wordings gain.
 
-    Bands are 95% over bases; dashes are the ceilings of a fit to all bases together.
+    Bands are 95% over bases; dashes are the ceilings of a fit to all bases together. Without that
+    arm, the last panel has the facts memorized.
     """
     named, found = rows[rows.is_named == 1], []
     figure, (*panels, last) = plots.panels(3, 2.6)
@@ -293,14 +293,20 @@ def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
             axes.axhline(100 * tops[name], ls="--", lw=0.8, color=plots.color(index, name))
         axes.set(ylabel=f"{facts.capitalize()} facts answered (%)", ylim=(0, None))
         found.append(cells.assign(facts=facts, ceiling=100 * cells.structure.map(tops)))
-    gains = gains_by_exposures(rows).query("contrast == 'paraphrase-8 - raw'")
-    last.axhline(0, color="0.6", lw=0.8, zorder=0)
-    _draw_lines(last, gains, color="C3", marker="D", err_style="bars")
-    last.set(ylabel="Gain of 8 wordings (points)")
+    if WORDED in rows.arm.unique():
+        gains = gains_by_exposures(rows)
+        shown = gains[gains.contrast == f"{WORDED} - {RAW}"]
+        last.axhline(0, color="0.6", lw=0.8, zorder=0)
+        _draw_lines(last, shown, color="C3", marker="D", err_style="bars")
+        last.set(ylabel="Gain of 8 wordings (points)")
+    else:
+        shown = _trained(curve(named[named.arm == RAW]).query("measure == 'stored'"))
+        _draw_lines(last, shown, **_LINES)
+        last.set(ylabel="Facts memorized (%)", ylim=(0, None))
     for axes in (*panels, last):
-        _mark_doublings(axes, gains.exposures)
+        _mark_doublings(axes, shown.exposures)
     plots.finish(figure, "Dashed: the ceiling of a fitted curve")
-    return figure, pd.concat([*found, gains], ignore_index=True)
+    return figure, pd.concat([*found, shown], ignore_index=True)
 
 
 def _draw_lines(axes: Axes, cells: pd.DataFrame, **look: object) -> None:
@@ -316,40 +322,3 @@ def _mark_doublings(axes: Axes, exposures: pd.Series) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(points, [str(point) for point in points], fontsize=7)
     axes.set_xlabel("Exposures")
-
-
-@plots.styled
-def draw_curve(table: pd.DataFrame, ratio: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
-    """Draw recall of raw text by exposures, a line per structure; below, the ratio of exposures.
-
-    `table` is `curve`, `ratio` a summary of `ratios` in doublings.
-    """
-    figure = Figure(figsize=(plots.STYLE["figure.figsize"][0], 3.6), layout="constrained")
-    above, below = figure.subfigures(2, 1, height_ratios=(1.6, 1))
-    table = table[table.arm == RAW]
-    for axes, (measure, label) in zip(above.subplots(1, 2), _SIDES.items(), strict=True):
-        cells = _trained(table[table.is_named & (table.measure == measure)])
-        _draw_lines(axes, cells, **_LINES)
-        _mark_doublings(axes, cells.exposures)
-        axes.set(ylabel=f"Facts {label} (%)", ylim=(0, None))
-    _draw_ratios(below.subplots(), ratio[ratio.measure.isin(_SIDES)])
-    plots.finish(above)
-    if table.n.max() == 1:
-        figure.suptitle("One base, so without intervals", fontsize=8)
-    return figure, table
-
-
-def _draw_ratios(axes: Axes, ratio: pd.DataFrame) -> None:
-    columns = ["mean", "low", "high"]
-    shown = ratio.assign(
-        **2 ** ratio[columns],
-        structure=ratio.contrast.str.split().str[0],
-        row=ratio.measure.map(_SIDES) + ratio.is_named.astype(bool).map(NAMING),
-        filled=True,
-    )
-    names = [measure + naming for measure in _SIDES.values() for naming in NAMING.values()]
-    how = {"y": "row", "order": names, "hue": "structure", "legend": False, **_LOOK}
-    plots.forest(axes, shown, columns, **how)
-    plots.name_rows(axes, names)
-    axes.axvline(1, color="0.6", lw=0.8, zorder=0)
-    axes.set_xlabel("Exposures needed, times those in prose")

@@ -27,7 +27,7 @@ from transformers import (
     default_data_collator,
 )
 from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_forward
-from transformers.masking_utils import sdpa_mask
+from transformers.masking_utils import eager_mask
 from transformers.utils.logging import disable_progress_bar
 
 from lib.core.digest import module_digest
@@ -46,12 +46,10 @@ _LIBRARIES = ("torch", "transformers", "accelerate")
 
 # Attention by batched products, for a small model faster on a CPU than fused kernels. Each product
 # takes ROWS queries and only the keys up to the last of these queries, so most of what a causal
-# mask hides is never computed. All attention except plain causal attention over one block goes to
-# PyTorch's own kernels (SDPA).
+# mask hides is never computed. Only whole blocks are so computed, in training: there is no cache.
 PRODUCTS = "batched_products"
 ROWS = 80  # queries per product; 64 to 160 are equally fast at 320 tokens
 MOST_TOKENS = 1280  # per block; longer ones keep too many probabilities for the backward pass
-_HIDDEN = torch.finfo(torch.bfloat16).min  # also in float32; -inf would make rows of padding NaN
 
 
 @dataclass(frozen=True)
@@ -428,46 +426,39 @@ def fastest_attention(
     only SDPA is known to compute softmax(QK')V.
     """
     before = model.config._attn_implementation
-    on_cpu = (device or model.device).type == "cpu"
-    if on_cpu and before == "sdpa" and block_size <= MOST_TOKENS:
+    is_faster = before == "sdpa" and block_size <= MOST_TOKENS
+    if is_faster and (device or model.device).type == "cpu":
         model.set_attn_implementation(PRODUCTS)
     try:
         yield
     finally:
-        if model.config._attn_implementation != before:
-            model.set_attn_implementation(before)
+        model.set_attn_implementation(before)
 
 
-def _causal_mask(*, dtype=torch.float32, **how):
-    # The mask to add to the scores: 0 or _HIDDEN (batch, 1, T, T), SDPA's if not causal. Built once
-    # per forward pass, in the type that attention computes in, so that no layer has to convert it.
-    seen = sdpa_mask(**{**how, "allow_is_causal_skip": False})
-    if seen.shape[-2] != seen.shape[-1] or seen.triu(1).any():
-        return seen
-    if torch.is_autocast_enabled(seen.device.type):
-        dtype = torch.get_autocast_dtype(seen.device.type)
-    return torch.zeros_like(seen, dtype=dtype).masked_fill_(~seen, _HIDDEN)
+def _mask(*, dtype=torch.float32, **how):
+    # in the type that attention computes in, so that no layer has to convert it
+    if torch.is_autocast_enabled("cpu"):
+        dtype = torch.get_autocast_dtype("cpu")
+    return eager_mask(dtype=dtype, **how)  # (batch, 1, T, T)
 
 
-def _attend(module, query, key, value, mask, **how):
+def _attend(module, query, key, value, mask, scaling=None, **how):
     # transformers' interface: `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the
-    # result is (B, T, H, D). Dropout, a position bias and any other mask go to SDPA.
-    is_plain = mask is not None and mask.is_floating_point() and not how.get("dropout")
-    if not is_plain or how.get("position_bias") is not None:
-        return sdpa_attention_forward(module, query, key, value, mask, **how)
+    # result is (B, T, H, D). Dropout goes to SDPA.
+    if how.get("dropout"):
+        return sdpa_attention_forward(module, query, key, value, mask, scaling=scaling, **how)
     n_heads, n_tokens = query.shape[1:3]
     repeats = n_heads // key.shape[1]
     # In autocast, rotary positions return float32, so queries and keys get the values' type.
-    query = query * (how.get("scaling") or query.shape[-1] ** -0.5)
-    query = query.to(value.dtype).flatten(0, 1)  # (B * H, T, D), as key and value
-    key, value = (
-        repeat_kv(states.to(value.dtype), repeats).flatten(0, 1) for states in (key, value)
+    query = query * (scaling or query.shape[-1] ** -0.5)
+    query, key, value = (
+        states.to(value.dtype).flatten(0, 1)  # (B * H, T, D)
+        for states in (query, repeat_kv(key, repeats), repeat_kv(value, repeats))
     )
     outputs = []
     for start in reversed(range(0, n_tokens, ROWS)):  # the backward pass then adds upwards
-        rows = query[:, start : start + ROWS]
-        end = start + rows.shape[1]
-        scores = torch.bmm(rows, key[:, :end].transpose(1, 2))  # (B * H, rows, end)
+        end = start + ROWS
+        scores = torch.bmm(query[:, start:end], key[:, :end].transpose(1, 2))
         scores.view(len(mask), -1, *scores.shape[1:]).add_(mask[:, :, start:end, :end])
         outputs.insert(0, torch.bmm(scores.softmax(-1), value[:, :end]))
     output = torch.cat(outputs, 1).unflatten(0, (-1, n_heads))
@@ -475,4 +466,4 @@ def _attend(module, query, key, value, mask, **how):
 
 
 AttentionInterface.register(PRODUCTS, _attend)
-AttentionMaskInterface.register(PRODUCTS, _causal_mask)
+AttentionMaskInterface.register(PRODUCTS, _mask)

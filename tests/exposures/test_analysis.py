@@ -123,9 +123,16 @@ def test_what_is_forgotten_is_the_fall_from_exposure_0():
     assert found.estimate.item() == pytest.approx(8.0) and found.n.item() == 3
 
 
-def test_figures_are_drawn_with_every_structure(rows, table):
-    ratio = table[table.unit == analysis.DOUBLINGS]
-    drawn, plotted = analysis.draw_curve(analysis.curve(rows), ratio)
-    assert len(drawn.axes) == 3 and set(plotted.structure) == set(STRUCTURES)
-    labels = [text.get_text() for text in drawn.subfigs[0].legends[0].get_texts()]
-    assert labels == ["prose", "list", "table"]
+def test_the_figure_has_every_structure_by_form_of_value_and_what_wordings_gain(rows):
+    labels = np.array(["default port", "supplier", "spare parts"])
+    rows = rows.assign(attribute=labels[rows.fact % 3])
+    drawn, plotted = analysis.draw_answers(rows)
+    assert set(plotted.structure) == set(STRUCTURES) and set(plotted.measure) == {
+        "answered",
+        "stored",
+    }
+    legend = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert legend[:3] == ["prose", "list", "table"]
+    more = pd.concat([rows, rows.assign(arm=analysis.WORDED, answered=1)])
+    drawn, plotted = analysis.draw_answers(more)
+    assert len(drawn.axes) == 3 and plotted.contrast.dropna().eq("paraphrase-8 - raw").all()
