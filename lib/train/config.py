@@ -42,6 +42,7 @@ class TrainConfig:
     shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
     processes: PositiveInt = 1  # above 1, with DeepSpeed: ZeRO-2 shards optimizer and gradients
     lora_rank: NonNegativeInt = 0  # 0: all weights are trained
+    frozen_layers: NonNegativeInt = 0  # the lowest, which with the embedding are not trained
     # What follows and stop_after_epoch change no weight of an epoch: NEUTRAL
     keep_checkpoints: bool = False  # all of them, so that stop_after_epoch takes one in seconds
     logging_dir: str = ""  # for log.jsonl and trackers; emptied when a training begins anew
@@ -51,6 +52,8 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if self.lora_rank and not find_spec("peft"):
             raise ValueError("lora_rank needs peft: .venv/bin/python -m pip install -e '.[lora]'")
+        if self.lora_rank and self.frozen_layers:
+            raise ValueError("lora_rank freezes all layers: leave out frozen_layers")
         at_once = self.device_batch_size * self.processes
         if self.global_batch_size % at_once:
             raise ValueError(
@@ -89,6 +92,15 @@ def with_adapter(model: "PreTrainedModel", config: TrainConfig) -> "PeftModel":
         target_modules="all-linear",
     )
     return get_peft_model(model, lora)
+
+
+def freeze(model: "PreTrainedModel", n_layers: int) -> None:
+    """Exclude the embedding and the lowest layers from training."""
+    layers = getattr(model.base_model, "layers", ())
+    if n_layers > len(layers):
+        raise ValueError(f"frozen_layers is {n_layers}: {len(layers)} layers can be frozen")
+    for part in (model.get_input_embeddings(), *layers[:n_layers]):
+        part.requires_grad_(False)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,14 @@ from lib.core.store import BadInput, note_written, save, shown, tell, write_json
 from lib.core.store import load as load_rows
 from lib.infer.generate import load
 from lib.infer.loglik import score
-from lib.train.config import NEUTRAL, TrainConfig, TrainingLength, training_length, with_adapter
+from lib.train.config import (
+    NEUTRAL,
+    TrainConfig,
+    TrainingLength,
+    freeze,
+    training_length,
+    with_adapter,
+)
 from lib.train.corpus import PackedBlocks, digest
 from lib.train.distributed import deepspeed_config, launch
 
@@ -122,6 +129,8 @@ def fit(
     model.config.use_cache = False  # with a cache, restarting positions are not seen as boundaries
     if config.gradient_checkpointing:
         model.activation_checkpointing_enable()  # so called from transformers 5.23 on
+    if config.frozen_layers:
+        freeze(model, config.frozen_layers)
     learner = with_adapter(model, config) if config.lora_rank else model
     trainer = _Trainer(
         config, blocks, callbacks, model=learner, args=arguments, eval_dataset=validation

@@ -68,6 +68,19 @@ def test_the_merged_folder_answers_as_the_adapter_that_is_kept_beside_it(trained
     assert not [*output.rglob("training_args.bin")]
 
 
+def test_frozen_layers_and_the_embedding_are_unchanged_and_nothing_else_is(tmp_path):
+    output, before = tmp_path / "dapt", new_model().state_dict()
+    run(output, replace(RECIPE, frozen_layers=1))
+    after = weights(output)
+    kept = {name for name in before if torch.equal(before[name], after[name])}
+    first = {name for name in before if "layers.0." in name}
+    assert kept == first | {"model.embed_tokens.weight", "lm_head.weight"}  # they are tied
+    with pytest.raises(ValueError, match="frozen_layers is 3: 2 layers"):
+        run(output, replace(RECIPE, frozen_layers=3))
+    with pytest.raises(ValueError, match="leave out frozen_layers"):
+        replace(LORA, frozen_layers=1)
+
+
 def test_layers_computed_again_change_no_loss(trained, tmp_path):
     history = run_lora(tmp_path / "dapt", replace(LORA, gradient_checkpointing=True))
     losses = [[row["loss"] for row in one.epochs] for one in (history, trained[1])]
