@@ -7,17 +7,16 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from lib.analyze.stats import share_interval
-from lib.analyze.tables import as_csv
+from lib.analyze.tables import as_csv, by_group
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
 from lib.core.store import BadInput, shown, write_text
@@ -271,37 +270,7 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
     return dict(zip(COEFFICIENTS, map(float, values), strict=True))
 
 
-def flips(queries: list[Query], preferences: Iterable[Any]) -> pd.DataFrame:
-    """Return how often a verdict changed with the order, by criterion; see `flip_counts`."""
-    documents = {query.query_id: query.document_id for query in queries}
-    rows: dict[str, list] = defaultdict(list)
-    for row in preferences:
-        rows[row.criterion].append(row)
-    return pd.DataFrame(
-        [
-            {"criterion": criterion} | flip_counts(own, lambda row: documents[row.query_id])
-            for criterion, own in rows.items()
-        ]
-    )
-
-
-def flip_counts(rows: list, cluster_of: Callable[[Any], str]) -> dict[str, float]:
-    """Count verdicts that change with the order, among the pairs scored in both orders.
-
-    The scorer sees both answers at once, so its rate of 0 has no interval.
-    """
-    asked = [row for row in rows if row.is_asked]
-    scored = [row for row in asked if row.verdict != "unscored"]
-    flipped = pd.Series([row.is_flipped for row in scored], dtype=bool)
-    low, high = share_interval(flipped, pd.Series([*map(cluster_of, scored)], dtype=object))
-    if all(row.judge == "scorer" for row in scored):
-        low = high = float("nan")
-    return {
-        "asked": len(asked),
-        "unscored": len(asked) - len(scored),
-        "both_orders": len(scored),
-        "flipped": int(flipped.sum()),
-        "rate": flipped.mean(),
-        "low": low,
-        "high": high,
-    }
+def flips(rows: pd.DataFrame, by: list[str], cluster: str) -> pd.DataFrame:
+    """Return the share of verdicts that change with the order, of those scored in both orders."""
+    scored = rows[rows.is_asked & rows.verdict.ne("unscored")]
+    return by_group(scored, by, "is_flipped", cluster).rename(columns={"mean": "rate"})

@@ -14,7 +14,7 @@ inches = [{"single": 3.35, "double": 6.3}.get(_COLUMN, _COLUMN)]
 POINTS, SEPARATOR, SIZE = 72.27, 4, 8.5  # of an inch, beside a column, of \footnotesize
 _CAPTIONS = pd.read_csv(package_file("analyze/captions.csv"), index_col="name").caption
 _SHARE = re.compile(r"(?<!\d)\d++/\d++ = ([\d.]+)%( \[[^]]*\])?.*")
-KEYS = ("source", "judge", "coverage", "structure", "kind", "level", "form")  # of a row
+KEYS = ("pair", "source", "judge", "coverage", "structure", "kind", "level", "form")  # of a row
 _SIGNS = (  # of letters that LaTeX has not
     r"\textbackslash{} \textasciitilde{} \textasciicircum{} ~ -- $-$ $\pm$ $\times$ / \ldots{} "
     r"$\leq$ $\geq$"

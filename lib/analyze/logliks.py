@@ -15,14 +15,13 @@ from lib.analyze.stats import (
     sign_flip_p,
     t_test,
 )
-from lib.core.arms import ALL, BASE, is_trained, sorted_arms, split_arm
+from lib.core.arms import ALL, BASE, is_trained, sorted_arms
 from lib.core.records import STRUCTURES, Query, Retention, RetentionItem, Score
 from lib.core.store import BadInput, load, made_by, require_artifact
 
 WAYS = ("question", "cloze")  # after the question; after the record's own words
 ONE_SEED = "one seed: no interval over retraining"
-SHOWN = ["contrast", "n", "clusters", "estimate", "low", "high", "p", "covers", "by_seed"]
-CONTRAST = [*SHOWN, "documents_low", "documents_high", "documents_p"]
+CONTRAST = ["contrast", "n", "clusters", "estimate", "low", "high", "p", "covers", "by_seed"]
 TABLE3 = (
     "arm task n chance correct accuracy stderr only_base only_arm difference_points se_points "
     "low_points high_points p p_holm"
@@ -65,8 +64,8 @@ def logliks_table(rows: pd.DataFrame) -> pd.DataFrame:
 def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> pd.DataFrame:
     """Test "second - first: structures" or "…: structures - structures", joined by +, in nats.
 
-    Arms are averaged over their seeds. low, high, p and p_holm are over clusters (CR2) and seeds,
-    documents_* over clusters alone. A contrast is left out if an arm has no values of `way`.
+    Arms are averaged over their seeds. low, high, p and p_holm are over clusters (CR2) and seeds.
+    A contrast is left out if an arm has no values of `way`.
     """
     seeds = by_seed(rows, way)
     known = {*seeds.columns.get_level_values("arm")}
@@ -77,8 +76,7 @@ def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> 
         if {second, first} <= known:
             found.append((text, *_contrast(seeds, second, first, structures)))
     table = pd.DataFrame(found, columns=CONTRAST)
-    table.insert(len(SHOWN), "p_holm", holm(table.p))
-    return table.assign(documents_p_holm=holm(table.documents_p))
+    return table.assign(p_holm=holm(table.p))
 
 
 def _contrast(seeds: pd.DataFrame, second: str, first: str, structures: str) -> tuple:
@@ -102,33 +100,10 @@ def _contrast(seeds: pd.DataFrame, second: str, first: str, structures: str) -> 
     own = mean_of(each, is_own)
     mean, error, freedom = cluster_mean(each.mean(axis=1), clusters, is_own)
     parts, covers = [(error**2, freedom)], ONE_SEED if is_one else "documents"
-    alone = t_test(mean, parts)
     if not is_one and len(own) > 1:
         parts.append((own.var() / len(own), len(own) - 1))
         covers = "documents and seeds"
-    return (len(used), clusters.nunique(), mean, *t_test(mean, parts), covers, [*own], *alone)
-
-
-def matched(end: pd.DataFrame, by_epoch: list[pd.DataFrame], registered: list[str]) -> pd.DataFrame:
-    """Return `contrasts` of trained arms at equal epochs, best with best, and at the end.
-
-    Rows are those of `scored`, those in `by_epoch` with a column `epoch`. An arm's best epoch has
-    its highest mean after the question, and is a little too good for being chosen.
-    """
-    rows = pd.concat([end, *by_epoch])
-    if "epoch" not in rows:
-        return pd.DataFrame()
-    epoch, names = rows.epoch.fillna(np.inf), [split_arm(arm)[0] for arm in rows.arm]
-    best = rows.groupby([names, epoch])[WAYS[0]].mean().groupby(level=0).idxmax()
-    kinds = {f"{one:g}": epoch == one for one in sorted(rows.epoch.dropna().unique())}
-    kinds["best of each"] = [best[arm][1] == one for arm, one in zip(names, epoch, strict=True)]
-    kinds["end"] = epoch == np.inf
-    both = [
-        text for text in registered if all(map(is_trained, text.partition(": ")[0].split(" - ")))
-    ]
-    found = [contrasts(rows[chosen], both).assign(epochs=name) for name, chosen in kinds.items()]
-    table = pd.concat(found, ignore_index=True).sort_values("contrast", kind="stable")
-    return table[["epochs", *SHOWN]]
+    return (len(used), clusters.nunique(), mean, *t_test(mean, parts), covers, [*own])
 
 
 def read_retention(study: str, arms: list[str]) -> list[Retention]:

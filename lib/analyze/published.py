@@ -9,13 +9,10 @@ from lib.analyze.stats import wilson
 from lib.analyze.tables import (
     DASH,
     crossed,
-    estimate,
     formatted_table,
-    fraction,
     in_words,
     table2,
     table5,
-    widened,
 )
 from lib.core.arms import ALL, BASE, arm_label
 from lib.core.records import OUTCOMES, Query
@@ -77,11 +74,13 @@ def formatted_table4(table: pd.DataFrame) -> pd.DataFrame:
     table = table[table.n > 0]
     named = table.assign(
         pair=table.first_arm.map(arm_label) + " (A) vs " + table.second_arm.map(arm_label) + " (B)",
-        column=table.criterion + ": " + table.outcome,
+        arm=table.criterion + ": " + table.outcome,
+        correct=table["count"],
+        n=table.n - table.unscored,
+        unscored=0,
+        accuracy=table.share,
     )
-    numbers = table["count"], table.n - table.unscored, table.low, table.high
-    keys = [key for key in ("pair", "structure", "source") if key in named]
-    return widened(named, keys, "column", [*map(fraction, *numbers)])
+    return formatted_table(named)
 
 
 def published_cells(table: int) -> pd.DataFrame:
@@ -178,18 +177,3 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
     numbers = ["n", "mean", "error", "difference", "difference_error"]
     both = both.reindex(columns=["source", "arm", "kind", "task", *numbers])
     return both.astype(dict.fromkeys(numbers, float)).astype({"n": "Int64"})
-
-
-def formatted_table3(table: pd.DataFrame) -> pd.DataFrame:
-    """Format `table3_with_paper`: "62.33" or "85.00 ± 2.53 (-1.00 ± 0.71)" from the base."""
-    columns = ["mean", "error", "difference", "difference_error"]
-    texts = []
-    for mean, error, difference, its_error in table[columns].itertuples(index=False):
-        gain = f" ({_with_error(difference, its_error, '+')})" * pd.notna(difference)
-        texts.append(_with_error(mean, error) + gain)
-    return widened(table, ["source", "arm"], "task", texts).replace("", DASH)
-
-
-def _with_error(value: float, error: float, sign: str = "") -> str:
-    known = pd.notna(value) and pd.notna(error)
-    return estimate(value, digits=2, sign=sign) + (f" ± {error:.2f}" if known else "")

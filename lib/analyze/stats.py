@@ -16,12 +16,10 @@ ROUNDING = 1e-9  # a smaller standard error or sum counts as 0
 LEAST_FLIPS = 6  # clusters; the least two-sided p of n sign flips is 2 ** (1 - n)
 LEAST_CLUSTERS = 8  # of an interval that informs: with 5 it is 49 points wide, at nominal coverage
 TOO_FEW = "too few documents to tell"
-BOTH, QUERIES_ONLY = "queries and seeds; one base", "queries; one seed, one base"
-NONE = "none: one cluster, or no variation"
-SPREAD = "arm structure n clusters seeds mean each sd_seeds low high interval".split()
+SPREAD = "arm structure n clusters seeds mean each sd_seeds low high".split()
 PAIRED = (
     "first second structure n clusters seeds_first seeds_second only_first only_second "
-    "difference_points sd_first_points sd_second_points low_points high_points interval p"
+    "difference_points low_points high_points p"
 ).split()
 
 
@@ -236,7 +234,6 @@ def _spread(seeds: pd.DataFrame) -> dict:
         "sd_seeds": each.std(),
         "low": low,
         "high": high,
-        "interval": _covered(len(each) > 1, low),
     }
 
 
@@ -282,7 +279,7 @@ def _difference(
     has_seeds = len(each["second"]) > 1 and (first == BASE or len(each["first"]) > 1)
     parts = [part for one in each.values() for part in _of_seeds(one)] if has_seeds else []
     low, high, _ = t_test(mean, [(error**2, freedom), *parts] if error > ROUNDING else [])
-    cell = {
+    return {
         "first": first,
         "second": second,
         "structure": f"{structure} – {beyond}" if beyond else structure,
@@ -290,16 +287,9 @@ def _difference(
         "clusters": clusters.nunique(),
         "only_first": (change < 0).sum(),
         "only_second": (change > 0).sum(),
+        **{f"seeds_{side}": len(one) for side, one in each.items()},
         "difference_points": mean,
         "low_points": max(low, -bound),
         "high_points": min(high, bound),
-        "interval": _covered(has_seeds, low),
         "p": np.nan if beyond else sign_flip_p(change.groupby(clusters).sum().to_numpy()),
     }
-    for side, one in each.items():
-        cell |= {f"seeds_{side}": len(one), f"sd_{side}_points": one.std()}
-    return cell
-
-
-def _covered(has_seeds: bool, low: float) -> str:
-    return NONE if np.isnan(low) else BOTH if has_seeds else QUERIES_ONLY

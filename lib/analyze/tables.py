@@ -28,7 +28,6 @@ from lib.core.values import is_numeric
 KINDS = ("numeric", "non-numeric")
 _KEYS = ["arm", "query_id"]
 COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high", "unscored_share", "upper_bound"]
-FLAWS = ("empty", "refused", "filtered", "cut")  # of an endpoint's replies; counted if there is any
 TABLE1 = (
     "queries question_words answer_words entities_mean entities_min entities_max entity_words"
 ).split()
@@ -49,7 +48,6 @@ _FORMULA = re.compile(r"\t|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 def joined(
     queries: list[Query],
     verdicts: list[Verdict],
-    answers: Iterable[Answer] = (),
     facts: Iterable[Fact] = (),
 ) -> pd.DataFrame:
     """One row per verdict, with structure, kind and cluster of its query.
@@ -70,15 +68,13 @@ def joined(
         columns=["query_id", "structure", "kind", "cluster"],
     )
     rows = pd.DataFrame(map(vars, verdicts), columns=[*_KEYS, "verdict", "reason"])
-    flaws = pd.DataFrame(map(vars, answers), columns=[*_KEYS, "incomplete_reason"])
     for arm, judged in rows.groupby("arm", sort=False).query_id:
         if sorted(judged) != sorted(known.query_id):
             raise BadInput(
                 f"arm {arm}: {len(judged)} verdicts do not match the {len(known)} "
                 f"queries one to one: run {made_by('verdicts')} for this arm again"
             )
-    rows = rows.merge(known, on="query_id", how="left").merge(flaws, on=_KEYS, how="left")
-    return rows.fillna({"incomplete_reason": ""})
+    return rows.merge(known, on="query_id", how="left")
 
 
 def by_group(rows: pd.DataFrame, by: list[str], value: str, cluster: str) -> pd.DataFrame:
@@ -101,7 +97,7 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Return COUNTS of the verdicts in each group: accuracy is correct / n, see `by_group`.
 
     `upper_bound` is (correct + unscored) / n. A verdict of None is left out of the accuracy.
-    `clusters` follows if rows have them, and a column for each of FLAWS if a row has one.
+    `clusters` follows if rows have them.
     """
     scores = rows.verdict.map({"correct": 1.0, "incorrect": 0.0, "unscored": 0.0})
     rows = rows.assign(score=scores, lost=~rows.verdict.isin(["correct", "incorrect"]))
@@ -113,10 +109,6 @@ def counted(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     table = table.assign(n=n, correct=correct, unscored=unscored, **shares)[[*by, *COUNTS]]
     if "cluster" in rows:
         table["clusters"] = groups.cluster.nunique().to_numpy()
-    if "incomplete_reason" in rows and rows.incomplete_reason.any():
-        by_reason = pd.crosstab([rows[key] for key in by], rows.incomplete_reason)
-        flaws = by_reason.reindex(columns=FLAWS)
-        table = table.join(flaws.dropna(axis=1), on=by)
     return table
 
 
@@ -130,7 +122,7 @@ def crossed(rows: pd.DataFrame, levels: dict[str, Iterable[str]]) -> pd.DataFram
     table = counted(pd.concat([rows, rows.assign(structure=ALL)]), list(levels))
     cells = pd.MultiIndex.from_product(levels.values(), names=levels)
     table = table.set_index(list(levels)).reindex(cells)
-    whole = {name: 0 for name in ("n", "correct", "unscored", "clusters", *FLAWS) if name in table}
+    whole = {name: 0 for name in ("n", "correct", "unscored", "clusters") if name in table}
     return table.fillna(whole).astype(dict.fromkeys(whole, int)).reset_index()
 
 
@@ -202,7 +194,6 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
             if row.unscored
             else ""
         )
-        + "".join(f"; {n} {kind}" for kind in FLAWS if (n := getattr(row, kind, 0)))
         for row in table.itertuples()
     ]
     keys = [key for key in KEYS if key in table]

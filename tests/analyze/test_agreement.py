@@ -3,9 +3,9 @@
 import csv
 import io
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -220,20 +220,11 @@ def test_every_pair_of_judges_has_its_arms_and_a_labelled_answer_its_weight():
     assert (person.agreed, person.scored, person.agreement) == (1, 2, 0.75)  # 3 of 3 + 1
 
 
-def flipped(judge: str = "m", document: str = "{}", states: str = "A A unscored tie"):
-    rows = [
-        SimpleNamespace(query_id=f"q{n}", criterion="c", judge=judge, verdict=state)
-        for n, state in enumerate(states.split())
-    ]
-    for n, row in enumerate(rows):
-        row.is_flipped, row.is_asked = n == 1, row.verdict != "tie"
-    queries = [test_tables.query(f"q{n}", document_id=document.format(n)) for n in range(4)]
-    return flips(queries, rows).iloc[0]
-
-
 def test_flips_are_counted_over_pairs_that_were_asked_and_scored_in_both_orders():
-    found = flipped()
-    assert [*found[:5]] == ["c", 3, 1, 2, 1] and found.low < found.rate == 0.5 < found.high
-    alone = flipped(document="one")
+    rows = pd.DataFrame({"verdict": "A A unscored tie".split(), "is_flipped": [False, True] * 2})
+    rows = rows.assign(judge="m", cluster=[*"abcd"], is_asked=rows.verdict.ne("tie"))
+    [found] = flips(rows, ["judge"], "cluster").itertuples()
+    assert found.n == 2 and found.low < found.rate == 0.5 < found.high
+    [alone] = flips(rows.assign(cluster="one"), ["judge"], "cluster").itertuples()
     assert alone.rate == 0.5 and np.isnan(alone.low), "one does not say how others vary"
-    assert np.isnan([flipped("scorer").low, flipped(states="tie").rate]).all()
+    assert flips(rows[rows.verdict == "tie"], ["judge"], "cluster").empty

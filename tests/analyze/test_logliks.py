@@ -34,7 +34,7 @@ def test_contrasts_find_known_effects_as_a_regression_with_clusters_does():
     table = logliks.contrasts(ROWS, [*registered, "dapt-n - base: tabular"])
     assert list(table.estimate) == pytest.approx([-1.0, -0.55, 0], abs=0.1)
     assert list(table.n) == [40, 40, 20] and (table.clusters == 10).all()
-    assert list(table.documents_p_holm < 0.01) == [True, True, False]
+    assert list(table.p_holm < 0.01) == [True, True, False]
     wide = ROWS.assign(arm=ROWS.arm.str.removesuffix("@2")).pivot_table(
         index=["structure", "cluster", "query_id"], columns="arm", values="question"
     )
@@ -44,7 +44,7 @@ def test_contrasts_find_known_effects_as_a_regression_with_clusters_does():
         np.column_stack([np.ones(40), used.structure == "tabular"]),
     ).fit(cov_type="cluster", cov_kwds={"groups": used.cluster}, use_t=True)
     assert table.estimate[0] == pytest.approx(fit.params.iloc[1])
-    width = table.documents_high[0] - table.documents_low[0]
+    width = table.high[0] - table.low[0]
     assert width == pytest.approx(np.diff(fit.conf_int().iloc[1])[0], rel=0.15)
 
 
@@ -54,8 +54,7 @@ def test_an_interval_counts_the_seeds_or_says_that_there_is_one():
     assert both.covers == "documents and seeds" and both.by_seed == pytest.approx([2, 2.2], abs=0.1)
     parts = np.array([both.by_seed]).std(ddof=1) ** 2 / 2
     assert (both.high - both.low) / 2 > 4 * parts**0.5  # t of about one degree of freedom
-    assert both.low < both.documents_low and both.high > both.documents_high
-    assert lone.covers == logliks.ONE_SEED and lone.low == lone.documents_low
+    assert lone.covers == logliks.ONE_SEED
     seeds = [
         ROWS[ROWS.arm == "dapt"].assign(arm=f"{arm}@{n}", question=ROWS.question + n)
         for arm in ("dapt", "dapt-x")
@@ -64,19 +63,3 @@ def test_an_interval_counts_the_seeds_or_says_that_there_is_one():
     alike = pd.concat([ROWS, *seeds])
     [paired] = logliks.contrasts(alike, ["dapt-x - dapt: natural"]).itertuples()
     assert paired.by_seed == pytest.approx([0, 0, 0]), "the seeds that both have"
-
-
-def test_a_control_is_matched_by_epochs_and_best_with_best():
-    base = ROWS[ROWS.arm == "base"]
-
-    def rows(raw, other):
-        gains = {"dapt": raw, "dapt-other": other}
-        return pd.concat(base.assign(arm=arm, question=base.question + gains[arm]) for arm in gains)
-
-    epochs = [rows(1, 0.5).assign(epoch=1.0), rows(3, 0).assign(epoch=2.0)]
-    registered = ["dapt - dapt-other: natural", "dapt - base: natural"]
-    table = logliks.matched(pd.concat([base, rows(2, -4)]), epochs, registered)
-    assert logliks.matched(base, [], registered).empty
-    assert set(table.contrast) == {"dapt - dapt-other: natural"}, "the base has no epochs"
-    found = table.set_index("epochs").estimate
-    assert found.to_dict() == pytest.approx({"1": 0.5, "2": 3, "best of each": 2.5, "end": 6})

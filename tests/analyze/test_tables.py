@@ -70,15 +70,6 @@ def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
     assert FEW not in formatted_table(table2(many)).base[0]
 
 
-def test_incomplete_replies_of_an_endpoint_are_counted_by_kind():
-    reasons = {"q0": "cut", "q1": "cut", "q3": "refused"}
-    answers = [reply(name, incomplete_reason=reason) for name, reason in reasons.items()]
-    table = table2(judged(["incorrect"] * 4, answers=answers))
-    assert table.refused.tolist() == [1, 0, 0, 1] and table.cut.tolist() == [2, 0, 0, 2]
-    assert "empty" not in table
-    assert formatted_table(table).base[0].endswith("; 1 refused; 2 cut")
-
-
 @given(st.lists(st.sampled_from(["correct", "incorrect", "unscored"]), max_size=40))
 def test_accuracy_lies_in_its_interval_and_counts_unscored_as_incorrect(states):
     strict = ["incorrect" if state == "unscored" else state for state in states]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib.analyze.agreement import flip_counts
+from lib.analyze.agreement import flips
 from lib.core.records import Answer
 from lib.llm.calls import Calls
 from lib.tablequest import ratings
@@ -60,7 +60,9 @@ def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, calls):
     assert [row.is_flipped for row in found] == [False, True, True, False]
     assert len(prompts) == 8
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
-    assert flip_counts(found, lambda row: row.passage_id)["flipped"] == 2
+    rows = pd.DataFrame(map(vars, found))
+    assert flips(rows, ["judge"], "passage_id").n[0] == 3
+    assert flips(rows, ["judge"], "passage_id").rate[0] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(
