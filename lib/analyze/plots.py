@@ -139,22 +139,7 @@ def series_look(names: Iterable[object]) -> dict:
     return {"hue_order": hues, "palette": palette, "markers": [*(_MARKERS * 9)[: len(hues)]]}
 
 
-def forest(axes: Axes, table: pd.DataFrame, columns: Sequence[str], **how: object) -> None:
-    """Draw estimates with their ends (`columns`) by `y`; hollow where `filled` is False."""
-    import seaborn  # takes a second
-
-    n = len(how["hue_order"])
-    how |= {"x": "drawn", "dodge": 0.8 * (n - 1) / n, "linestyle": "none", "orient": "h", **_DRAWN}
-    for is_filled, part in with_ends(table, columns).groupby("filled"):  # hollow first
-        face = {} if is_filled else {"markerfacecolor": "white"}
-        seaborn.pointplot(part, ax=axes, mec="black", mew=0.6, markersize=5, **how, **face)
-    axes.set(xlabel="", ylabel="")
-
-
-def name_rows(axes: Axes, names: Iterable[str], *, zero: bool = False) -> None:
-    """Label a panel's rows (at y = 0, 1, …) from top to bottom; with `zero`, draw a line at 0."""
-    if zero:
-        axes.axvline(0, color="0.5", linewidth=0.8, zorder=0)
+def _name_rows(axes: Axes, names: Iterable[str]) -> None:
     width = int(7 * STYLE["figure.figsize"][0])  # of a name, in characters
     texts = [textwrap.fill(name, width) for name in names]
     axes.set_yticks(range(len(texts)), texts)
@@ -212,7 +197,7 @@ def draw_stacks(table: pd.DataFrame, label: str) -> Drawn:
     figure, (axes,) = panels(1, 0.9 + 0.24 * len(table))
     colors = [*map(color, range(len(table.columns)), table)]
     labelled(table).plot.barh(stacked=True, ax=axes, legend=False, width=0.8, color=colors)
-    name_rows(axes, map(in_words, table.index))
+    _name_rows(axes, map(in_words, table.index))
     axes.set(ylabel="")
     axes.xaxis.get_major_locator().set_params(integer=True)  # of counts
     finish(figure, label)
@@ -233,14 +218,22 @@ def draw_forest(
     """Draw `columns` (estimate, low, high) by `rows`, with a marker per `series`, hollow if not
     `filled`.
     """
+    import seaborn  # takes a second
+
     table = table.assign(filled=filled, series=table[series] if series else "")
     names, look = [*labelled(table)[rows].unique()], series_look(table.series.unique())
-    look |= {"y": rows, "order": names, "hue": "series", "legend": bool(series)}
-    height = 0.2 * max(1, len(names)) * (0.5 + 0.5 * max(1, len(look["palette"]))) + 0.3
+    n = max(1, len(look["palette"]))
+    look |= {"y": rows, "order": names, "hue": "series", "legend": bool(series), "x": "drawn"}
+    look |= {"dodge": 0.8 * (n - 1) / n, "linestyle": "none", "orient": "h", **_DRAWN}
+    height = 0.2 * max(1, len(names)) * (0.5 + 0.5 * n) + 0.3
     figure, parts = panels_of(table, panel, height, in_column=True, sharex=True)
     for axes, part in parts:
-        forest(axes, part, columns, **look)
-        name_rows(axes, names, zero=True)
+        for is_filled, own in with_ends(part, columns).groupby("filled"):  # hollow first
+            face = {} if is_filled else {"markerfacecolor": "white"}
+            seaborn.pointplot(own, ax=axes, mec="black", mew=0.6, markersize=5, **look, **face)
+        axes.axvline(0, color="0.5", linewidth=0.8, zorder=0)
+        axes.set(xlabel="", ylabel="")
+        _name_rows(axes, names)
         axes.locator_params(axis="x", nbins=int(2 * STYLE["figure.figsize"][0]))
     finish(figure, label)
     return figure
