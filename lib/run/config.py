@@ -55,7 +55,7 @@ FOR_SHOW = (
     "runs, and nothing else."
 )
 LABORATORY = "laboratory"
-_BY_ARM = ("mode", "model_of", "n_shots")  # may differ between arms of one execution
+_BY_ARM = ("mode", "model_of")  # may differ between arms of one execution
 _OWN = ("base_model", "endpoint_model", *_BY_ARM)  # each makes an arm that is not trained
 _WORLD = ("seed", "n_private", "n_public", "renderings")  # of 00_lab, which draw its records
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together

@@ -4,7 +4,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.prompts import prompt_template
@@ -31,11 +30,10 @@ from lib.tablequest.records import (
     by_id,
     texts_by_id,
 )
-from lib.tasks.task import Asked, Room, Rows, Shown, Task
+from lib.tasks.task import Asked, Final, Room, Rows, Shown, Task
 
 # The last ones are the passage's own, because their markup is escaped
 _START, _END = "<passage>\n", "\n</passage>"
-MOST_SHOTS = 2
 NO_REPLY, NO_ANSWER = "there is no reply", "the answer is empty"
 NO_JSON = "no JSON with an answer in the reply"
 
@@ -95,14 +93,6 @@ def question_id_of(query_id: str) -> str:
 def form_of(query_id: str) -> str:
     """Return the form of the tables in a query's passage."""
     return query_id.rpartition(":")[2]
-
-
-class Final(NamedTuple):
-    """A reply's answer, or why there is none, and the steps before it; see lib.tasks.task.Final."""
-
-    text: str
-    missing: str
-    steps: tuple[str, ...] = ()
 
 
 def read_reply(reply: str | None) -> Final:
@@ -263,21 +253,6 @@ class TableQuest(Task):
             ) from error
         queries = as_queries(questions, read, forms)
         return Asked(queries, rejected, {"questions": questions})
-
-    def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
-        """Return the queries with `shots` examples, written by hand, before the passage.
-
-        Their tables have the query's form. Raises ValueError beyond MOST_SHOTS.
-        """
-        if not 0 < shots <= MOST_SHOTS:
-            raise ValueError(f"shots is {shots}: there are {MOST_SHOTS} examples")
-        prompt = prompt_template("tablequest/shots")
-        found = []
-        for query in queries:
-            examples = prompt.render(form=form_of(query.query_id), shots=shots)
-            context = query.context.replace(_START, examples + _START)
-            found.append(query.model_copy(update={"context": context}))
-        return found
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Cut the end of a passage that does not fit, word by word, as the paper does.

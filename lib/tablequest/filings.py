@@ -175,21 +175,21 @@ class ReadFiling(NamedTuple):
     not_understood: list[Rejected]
 
 
-def read_filings(folder: Path, tags: bool = True) -> tuple[list[ReadFiling], list[Rejected]]:
-    """Read the files with ENDINGS below `folder`, or the file that it names; list the others.
+def read_filings(folder: Path) -> tuple[list[ReadFiling], list[Rejected]]:
+    """Read the files with ENDINGS below `folder`; list the others.
 
     Raises BadInput with every file's reason if none is a filing.
     """
-    files, rejected = ([folder], []) if folder.is_file() else list_files(folder, ENDINGS)
+    files, rejected = list_files(folder, ENDINGS)
     found: dict[str, ReadFiling] = {}
     for path in files:
-        name = path.name if path == folder else path.relative_to(folder).as_posix()
+        name = path.relative_to(folder).as_posix()
         key = _identifier(name)
         try:
             if key in found:
                 twin = found[key].filing.path
                 raise BadInput(f"its name makes the same id as {twin}: rename one")
-            found[key] = read_filing(path, name, tags)
+            found[key] = read_filing(path, name)
         except BadInput as error:
             rejected.append(Rejected(document_id=key, rejected_text=name, reason=str(error)))
     if not found:
@@ -236,9 +236,8 @@ class _Reading:
         self.left_out: list[Rejected] = []
         self.blocks: list[PageBlock] = []
         self.notes: Counter[str] = Counter()
-        self.tags: Counter[int] = (
-            Counter()
-        )  # by table, of cells with one number; in the end less its grids'
+        # by table, of cells with one number; in the end less its grids'
+        self.tags: Counter[int] = Counter()
         self.caption = self.note = self.near = ""
 
     def text(self, block: PageBlock) -> None:

@@ -21,7 +21,6 @@ from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 from lib.tablequest.answers import (
     WORD_METRICS,
-    Final,
     failure,
     form_of,
     judged,
@@ -31,6 +30,7 @@ from lib.tablequest.answers import (
 )
 from lib.tablequest.questions import escape_slots, last_object, serialized
 from lib.tablequest.records import LEVELS, Level, TableQuestion, Texts, by_id
+from lib.tasks.task import Final
 
 FAULTS = ("none", "empty", "misread number", "wrong calculation", "incomplete", "other")
 _TAGS = "passage|question|reference|answer|first|second"

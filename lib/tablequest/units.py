@@ -21,9 +21,8 @@ from lib.tablequest.cells import (
 from lib.tablequest.grid import Layout
 from lib.tablequest.records import Cell
 
-# Transformations (registries 1 to 5) by how they print decimals; others print 1234.5.
-_COMMA_DECIMAL = re.compile(r"numcommadecimal|numdotcomma|numspacecomma|numcomma")
-_ZERO = re.compile(r"zero|dash|fixedempty|nocontent")
+# formats of iXBRL (registries 1 to 5) in which a comma begins the decimals
+_COMMA_DECIMAL = re.compile(r"comma-?decimal|dotcomma|spacecomma|numcomma$")
 _PARTS_OF_ONE = {-2: "%", -4: "basis points"}  # by the power of a pure number's tag
 
 
@@ -76,19 +75,24 @@ class Facts:
         [tag] = cell.tags
         printed = folded(tag.text_content())
         others = re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", cell.text.replace(printed, "", 1))
-        value, power = _number(printed, tag.get("format", "")), tag.get("scale") or "0"
-        if value is None or re.search(r"\d", others):
+        digits = re.sub(r"[^\d.]", "", printed)
+        is_dash = not re.search(r"\w", printed)  # of a tag marked nil, too: a reader takes it for 0
+        is_number = is_dash or re.fullmatch(r"\d+\.?\d*|\.\d+", digits)
+        if not is_number or re.search(r"\d", others):
             return None
-        if not re.fullmatch("[-+]?[0-9]{1,2}", power) or tag.get("sign", "") not in ("", "-"):
-            reason = f"a tag with scale {power!r} and sign {tag.get('sign', '')!r}"
+        form, sign = tag.get("format", "").lower(), tag.get("sign", "")
+        scaled = tag.get("scale") or "0"
+        is_plain = re.fullmatch("[-+]?[0-9]{1,2}", scaled) and sign in ("", "-")
+        if not is_plain or _COMMA_DECIMAL.search(form):
+            reason = f"a tag with scale {scaled!r}, sign {sign!r} and format {form!r}"
             self.unread.append((cell.text, reason))
             return Fact("", None, "", 1.0, False, "")
-        power = int(power)
+        power, value = int(scaled), 0.0 if is_dash else float(digits)
         unit, scale = self.units.get(tag.get("unitref"), ""), float(f"1e{power}")
         if not unit and power in _PARTS_OF_ONE:
             unit, scale = _PARTS_OF_ONE[power], 1.0
         period = self.periods.get(tag.get("contextref"), "")
-        return Fact(tag.get("name", ""), value, unit, scale, tag.get("sign") == "-", period)
+        return Fact(tag.get("name", ""), value, unit, scale, sign == "-", period)
 
 
 def _local(element: HtmlElement) -> str:
@@ -104,17 +108,6 @@ def _unit(unit: HtmlElement) -> str:
             words = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", name).lower().replace("pure", "")
             names.append(name.upper() if prefix.lower() == "iso4217" else words)
     return "/".join(names).removesuffix("s") if names[1:] else "".join(names)
-
-
-def _number(text: str, form: str) -> float | None:
-    form = form.rpartition(":")[2].replace("-", "").lower()
-    if _COMMA_DECIMAL.match(form):
-        text = text.replace(".", "").replace(",", ".")
-    digits = re.sub(r"[^\d.]", "", text)
-    if re.fullmatch(r"\d+\.?\d*|\.\d+", digits) and not _ZERO.search(form):
-        return float(digits)
-    # A tag marked nil prints a dash, which a reader takes for zero.
-    return None if re.search(r"\w", text) and not _ZERO.search(form) else 0.0
 
 
 _NAMELESS = re.compile("^(?:ratio|count|places|things)$")

@@ -47,7 +47,6 @@ class Source:
 
     kind: str
     name: str
-    shots: int = 0  # worked examples in each prompt
     is_open: bool = False  # the prompt has the block that states the answer
     n_blocks: int = 0  # if above 0, it has that many retrieved blocks instead
 
@@ -59,16 +58,13 @@ def sources_of(
     endpoint_model: str,
     mode: str | dict[str, str] = "model",
     model_of: str | dict[str, str] = "",
-    n_shots: int | dict[str, int] = 0,
     n_blocks: int = 3,
     answers_file: str = "",
 ) -> dict[str, Source]:
     """What answers for each arm. Raises ValueError for an unknown mode, no block or no file."""
     found = {}
     for arm in arms:
-        own, other, examples = (
-            one[arm] if isinstance(one, dict) else one for one in (mode, model_of, n_shots)
-        )
+        own, other = (one[arm] if isinstance(one, dict) else one for one in (mode, model_of))
         require_known("mode", [own], MODES)
         if own == RETRIEVED and n_blocks < 1:
             raise ValueError(f"n_blocks is {n_blocks}: mode retrieved needs 1 or more")
@@ -82,7 +78,7 @@ def sources_of(
             kind = "local"
             name = source_of(study, other or BASE if own in READING else arm, base_model)
         retrieved = n_blocks if own == RETRIEVED else 0
-        found[arm] = Source(kind, name, examples, own in READING, retrieved)
+        found[arm] = Source(kind, name, own in READING, retrieved)
     return found
 
 
@@ -109,7 +105,6 @@ def shown_to(
 
     Without `window` (tokens), a local model's own counts; an endpoint's is unknown: nothing is cut.
     """
-    queries = task.with_shots(queries, source.shots) if source.shots else queries
     queries = opened(queries, rows, source.n_blocks) if source.is_open else queries
     is_local, name = source.kind == "local", source.name
     if not (is_local or source.kind == "endpoint" and window) or not any(

@@ -18,6 +18,7 @@ class Final(NamedTuple):
 
     text: str
     missing: str
+    steps: tuple[str, ...] = ()  # before it
 
 
 class Shown(NamedTuple):
@@ -72,10 +73,6 @@ class Task:
     def ask(self, texts: Rows, annotator: str, calls: Calls, **how: object) -> Asked:
         """Return the questions that rules or the model `annotator` write on the texts."""
         raise BadInput("this task generates its questions: run its notebook 00")
-
-    def with_shots(self, queries: list[Query], shots: int) -> list[Query]:
-        """Return the queries with `shots` worked examples in each prompt."""
-        raise BadInput("this task has no worked examples for an arm: set n_shots to 0")
 
     def fit(self, queries: list[Query], rows: Rows, room: Room) -> Shown:
         """Return the queries as they are sent to a model with this `room`."""

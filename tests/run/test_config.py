@@ -71,14 +71,11 @@ TOGETHER = "one_process_for_all_arms: true\n"
         (f"kind: lab\n{TOGETHER}", "pairs", "", {"arms": ["dapt", "dapt-n"]}),
         (f"kind: lab\n{TOGETHER}", "05_judge", "", {"arms": ["base", "dapt", "dapt-n"]}),
         (
-            f"kind: tablequest\nannotator: m\n{TOGETHER}arms: {{base: , few: {{04_infer: "
-            "{n_shots: 2}}, floor: {04_infer: {mode: solver}}}",
+            f"kind: tablequest\nannotator: m\n{TOGETHER}arms: {{base: , floor: {{04_infer: "
+            "{mode: solver}}}",
             "04_infer",
             "",
-            {
-                "mode": {"base": "model", "few": "model", "floor": "solver"},
-                "n_shots": {"base": 0, "few": 2, "floor": 0},
-            },
+            {"mode": {"base": "model", "floor": "solver"}},
         ),
     ],
 )
@@ -247,7 +244,7 @@ def test_a_value_fits_its_annotation_or_is_refused(tmp_path, annotation, value, 
 def test_all_notebooks_together_have_few_parameters():
     notebooks = (REPOSITORY / "notebooks").rglob("*.ipynb")
     paths = [path for path in notebooks if ".ipynb_checkpoints" not in path.parts]
-    assert sum(len(parameters_of(path)) for path in paths) <= 168
+    assert sum(len(parameters_of(path)) for path in paths) <= 165
 
 
 def loaded(name: str, folder: Path):

@@ -1,7 +1,5 @@
 """Prompts in each form, cut to a window; replies read leniently; figures judged."""
 
-import re
-
 import pytest
 
 from lib.tablequest.answers import (
@@ -47,22 +45,6 @@ def test_a_passage_loses_its_end_where_the_window_is_small():
     assert all(len(one.context.split()) <= 230 - 16 for one in short.queries)
     too_long = TASK.fit(QUERIES[:2], {}, room(100)).too_long
     assert [row.rejected_text for row in too_long] == ["q1:html", "q1:markdown"]
-
-
-def test_a_few_shot_prompt_shows_solved_examples_in_its_form_and_cutting_keeps_them():
-    cells = {"html": "<td>410</td>", "markdown": "| 410 |", "json": '"410"'}
-    shown = TASK.with_shots(QUERIES, 2)
-    for query, few in zip(QUERIES, shown, strict=True):
-        examples, own = few.context.rsplit("<passage>", 1)
-        assert query.context.endswith(f"<passage>{own}")
-        assert cells[few.query_id.partition(":")[2]] in examples
-        replies = re.findall(r"^JSON:\n(.+)", examples, re.M)
-        assert [read_reply(one).text for one in replies] == ["$410 million", "-8.0%"]
-    short = TASK.fit(shown[:1], {}, room(380)).cut[0].context
-    assert QUESTIONS[0].question in short and short.count("JSON:\n{") == 2
-    assert len(short.split()) <= 370 - 16 < len(shown[0].context.split())
-    with pytest.raises(ValueError, match="shots is 3: there are 2"):
-        TASK.with_shots(QUERIES, 3)
 
 
 @cases("replies")

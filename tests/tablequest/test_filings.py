@@ -40,10 +40,10 @@ def read(tmp_path):
     return read
 
 
-def ix(text: str, context: str = "c31", unit: str = "d", scale: int = 6, sign: str = "") -> str:
+def ix(text: str, context="c31", unit="d", scale: int | str = 6, sign="", form="") -> str:
     return (
         f'<ix:nonFraction name="a:Sales" contextRef="{context}" unitRef="{unit}" '
-        f'scale="{scale}" sign="{sign}">{text}</ix:nonFraction>'
+        f'scale="{scale}" sign="{sign}" format="{form}">{text}</ix:nonFraction>'
     )
 
 
@@ -68,13 +68,15 @@ def test_a_20_f_without_tags_in_canadian_dollars_is_read_as_it_prints_them():
 
 
 def test_a_tag_that_cannot_be_read_refuses_its_cell_and_no_more(read):
-    body = table("|2031|2030", f"Sales|{ix('24,690', scale='six')}|{ix('21,500', sign='+')}")
+    cells = ix("24,690", scale="six"), ix("21,500", sign="+"), ix("1.5", form="ixt:numdotcomma")
+    body = table("|2031|2030|2029", "|".join(["Sales", *cells]))
     found = read(HEADER, body, table("|2031|2030", f"Costs|{ix('7')}|{ix('5')}"))
     values = [[cell.value for row in grid.cells for cell in row] for grid in found.grids]
-    assert values == [[None, None], [7, 5]]
+    assert values == [[None, None, None], [7, 5]]
     assert [(row.rejected_text, row.reason) for row in found.not_understood] == [
-        ("24,690", "a tag with scale 'six' and sign ''"),
-        ("21,500", "a tag with scale '6' and sign '+'"),
+        ("24,690", "a tag with scale 'six', sign '' and format ''"),
+        ("21,500", "a tag with scale '6', sign '+' and format ''"),
+        ("1.5", "a tag with scale '6', sign '' and format 'ixt:numdotcomma'"),
     ]
 
 
