@@ -51,7 +51,6 @@ def _chain(factor: int):
     from lib.lab.bases import new_llama, train_tokenizer
     from lib.lab.facts import ask_facts, rewrite_facts
     from lib.lab.records import ATTRIBUTES, make_products, make_records
-    from lib.normalize import rewrite as normalize
     from lib.normalize import segment as segments
     from lib.train.config import TrainConfig
     from lib.train.corpus import pack
@@ -65,7 +64,7 @@ def _chain(factor: int):
     queries, _ = annotate.annotate(documents, ask_facts(facts), len(ATTRIBUTES))
     yield {}
     pieces = segments.segment(documents, tokenizer)
-    rewritten = normalize.normalize(pieces, documents, rewrite_facts(facts))
+    rewritten = rewrite_facts(pieces, documents, facts)
     yield {}
     blocks = pack([row.text for row in rewritten if row.text], tokenizer, BLOCK, "document")
     counts = {"documents": len(documents), "queries": len(queries), "tokens": blocks.n_tokens}

@@ -203,8 +203,8 @@ def _candidate(
     if "source_reference_type" in text and casefold_words(pair.question) in casefold_words(text):
         raise BadReply("the pair is in the document, which thus dictates the annotator's reply")
     (first, last), block = _ground(pair, places(pair.source_reference, text, start, end), blocks)
-    if any(left < block.end and block.start < right for left, right in document.doubted):
-        raise BadReply(f"its block is in doubt: {document.doubt}")
+    if doubt := document.doubt_in(block.start, block.end):
+        raise BadReply(f"its block is in doubt: {doubt}")
     is_list = structure_of(block.kind).has_entities
     lines = [_MARKER.sub("", line).strip() for line in pair.answer.splitlines() if line.strip()]
     answer = "\n".join(lines) if is_list else pair.answer

@@ -27,6 +27,10 @@ class Document(Record):
     doubt: str = ""  # what its text lacks or cannot be trusted in, counted
     doubted: list[tuple[int, int]] = []  # the spans where it is: nothing is asked about them
 
+    def doubt_in(self, start: int, end: int) -> str:
+        """Return its doubt if text[start:end] has a part of a span in doubt."""
+        return self.doubt if any(one < end and start < two for one, two in self.doubted) else ""
+
 
 class Rejected(Record):
     """An item that was left out, with the reason, so that every rate has its denominator."""
@@ -63,6 +67,7 @@ class Segment(Record):
     end: int
     text: str  # document.text[start:end]
     n_tokens: int
+    doubt: str = ""  # its document's, if a part of it is in doubt: it is trained on as it is
 
 
 class Normalized(Record):

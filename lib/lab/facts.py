@@ -15,7 +15,7 @@ from lib.core.records import (
     prose,
 )
 from lib.lab.records import PHRASES, capitalised
-from lib.normalize.segment import ELSEWHERE, Rewrite
+from lib.normalize.segment import ELSEWHERE
 
 _MARKS = "-| "  # around a fact: of a bullet, of a table row
 
@@ -35,24 +35,21 @@ def ask_facts(facts: list[Fact]) -> Propose:
     return propose
 
 
-def rewrite_facts(facts: list[Fact]) -> Rewrite:
-    """An engine that states each of `facts` in a sentence, in the segment where it begins.
+def rewrite_facts(
+    segments: list[Segment], documents: list[Document], facts: list[Fact]
+) -> list[Normalized]:
+    """State each of `facts` in a sentence, in the segment where it begins.
 
     Sentences stay as they are if they name the product.
     """
-    known = _by_document(facts)
-
-    def rewrite(segments: list[Segment], documents: dict[str, Document]) -> list[Normalized]:
-        rows = []
-        for one in segments:
-            own, within = known[one.document_id], range(one.start, one.end)
-            text = rewritten(documents[one.document_id], own, within)
-            row = {"segment_id": one.segment_id, "document_id": one.document_id, "text": text}
-            dropped = "" if text else ELSEWHERE
-            rows.append(Normalized(**row, rating=None, remark="", dropped=dropped))
-        return rows
-
-    return rewrite
+    known, by_id, rows = _by_document(facts), {one.document_id: one for one in documents}, []
+    for one in segments:
+        own, within = known[one.document_id], range(one.start, one.end)
+        text = rewritten(by_id[one.document_id], own, within)
+        row = {"segment_id": one.segment_id, "document_id": one.document_id, "text": text}
+        dropped = "" if text else ELSEWHERE
+        rows.append(Normalized(**row, rating=None, remark="", dropped=dropped))
+    return rows
 
 
 def _by_document(facts: list[Fact]) -> dict[str, list[Fact]]:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cache, cached_property, lru_cache
 from html import unescape
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import pandas as pd
@@ -33,7 +34,7 @@ _WORD_KINDS = {  # of a single word; any other is a name
     "number": re.compile(r"\A\W*\d[\d.,:/%°–-]*[^\W\d_]{0,3}\W*"),
 }
 Facts = dict[str, list[str]]  # by kind
-_CHANGES = ("said", "lost", "moved", "written", "invented", "carried")
+_CHANGES = ("said", "lost", "written", "invented")
 
 SHORT_WORDS = 8  # a cell or item of up to this many words counts as a name
 _WORD = re.compile(r"[^\s()\[\]{}<>\"'`*|,;“”‘’]+")
@@ -79,13 +80,11 @@ class SegmentAudit(Record):
 
     segment_id: str
     document_id: str
-    dropped: str  # why there is no rewrite; then everything is lost or moved
+    dropped: str  # why there is no rewrite
     said: Facts  # in the segment
     written: Facts  # in its rewrite, of which no items are taken
     lost: Facts  # in the segment, neither in its rewrite nor in the neighbours'
-    moved: Facts  # in a neighbour's rewrite: a border does not divide a sentence
     invented: Facts  # in the rewrite, and nowhere in the document
-    carried: Facts  # in the rewrite and elsewhere in the document, as in a header
 
     def number(self, *changes: str, kinds: Sequence[str] = KINDS) -> int:
         """Count these changes over `kinds`; a change may also be said or written."""
@@ -105,14 +104,14 @@ class SegmentAudit(Record):
 def audit(
     segments: list[Segment], documents: list[Document], normalized: list[Normalized]
 ) -> list[SegmentAudit]:
-    """Return one row per segment, worst first: most lost and invented, then most moved.
+    """Return one row per segment, worst first: most lost and invented.
 
     Words are compared as a set. A number with a unit counts as an amount (30 s is 0.5 min).
     Raises KeyError for a segment without a row in `normalized` or without its document.
     """
     rewrites = {row.segment_id: row for row in normalized}
     near: dict[str, list[str]] = defaultdict(list)
-    for before, after in zip(segments, segments[1:], strict=False):
+    for before, after in pairwise(segments):
         if before.document_id == after.document_id:
             near[before.segment_id].append(rewrites[after.segment_id].text)
             near[after.segment_id].append(rewrites[before.segment_id].text)
@@ -121,7 +120,7 @@ def audit(
         documents,
         [(rewrites[one.segment_id], "\n\n".join(near[one.segment_id])) for one in segments],
     )
-    return sorted(rows, key=lambda row: (-row.number("lost", "invented"), -row.number("moved")))
+    return sorted(rows, key=lambda row: -row.number("lost", "invented"))
 
 
 def audit_texts(
@@ -138,8 +137,8 @@ def audit_texts(
 
 
 def kinds_table(rows: list[SegmentAudit]) -> pd.DataFrame:
-    """One row per kind, "all" last: said, lost, lost_percent of said, moved, written, invented,
-    invented_percent of written, carried."""
+    """One row per kind, "all" last: said, lost, lost_percent of said, written, invented,
+    invented_percent of written."""
     table = pd.DataFrame(
         {
             name: {kind: sum(row.number(name, kinds=[kind]) for row in rows) for kind in KINDS}
@@ -155,7 +154,7 @@ def kinds_table(rows: list[SegmentAudit]) -> pd.DataFrame:
 
 def segments_table(rows: list[SegmentAudit]) -> pd.DataFrame:
     """The worst 30 changed segments: counts, the words that are lost or invented, and why."""
-    changed = [row for row in rows if row.dropped or row.number("lost", "moved", "invented")][:30]
+    changed = [row for row in rows if row.dropped or row.number("lost", "invented")][:30]
     cells = [
         [row.segment_id, *map(row.number, _CHANGES)]
         + [_shortened(row.lost), _shortened(row.invented), row.dropped]
@@ -290,8 +289,7 @@ def _audited(
     rows = []
     for segment, (rewrite, near) in zip(segments, rewrites, strict=True):
         said, written = said_in(segment), _Text(rewrite.text)
-        lost, new = said.missing_in(written), written.missing_in(said)
-        gone = said.missing_in(_Text(f"{rewrite.text}\n\n{near}")) if any(lost.values()) else lost
+        new = written.missing_in(said)
         invented = written.missing_in(whole(segment.document_id)) if any(new.values()) else new
         rows.append(
             SegmentAudit(
@@ -300,17 +298,11 @@ def _audited(
                 dropped=rewrite.dropped,
                 said=said.missing_in(nothing),
                 written=written.missing_in(nothing),
-                lost=gone,
-                moved=_without(lost, gone),
+                lost=said.missing_in(_Text(f"{rewrite.text}\n\n{near}")),
                 invented=invented,
-                carried=_without(new, invented),
             )
         )
     return rows
-
-
-def _without(words: Facts, others: Facts) -> Facts:
-    return {kind: [word for word in words[kind] if word not in others[kind]] for kind in KINDS}
 
 
 def _shortened(words: Facts) -> str:
@@ -324,26 +316,19 @@ def _shortened(words: Facts) -> str:
 def _unmatched(mine: Sequence[_Negation], theirs: Sequence[_Negation]) -> list[str]:
     n_words = Counter(one.word for one in mine)
     n_words.subtract(one.word for one in theirs)
-    negators = [one for one in mine if not one.word]
-    others = [one for one in theirs if not one.word or n_words[one.word] < 0]
-    pairs = sorted(
-        (
-            (-_alike(a.near, b.near), bool(b.word), i, j)
-            for i, a in enumerate(negators)
-            for j, b in enumerate(others)
-        )
-    )
-    left, free = set(range(len(negators))), set(range(len(others)))
-    for unlike, _, i, j in pairs:
-        if -unlike >= ALIKE_SHARE and i in left and j in free:
-            left.discard(i)
-            free.discard(j)
-    return [negators[i].sentence for i in sorted(left)]
+    left = [one for one in mine if not one.word]
+    free = [one for one in theirs if not one.word or n_words[one.word] < 0]
+    pairs = product(left, free)
+    for pair in sorted(pairs, key=lambda pair: (-_alike(*pair), bool(pair[1].word))):
+        if _alike(*pair) >= ALIKE_SHARE and pair[0] in left and pair[1] in free:
+            left.remove(pair[0])
+            free.remove(pair[1])
+    return [one.sentence for one in left]
 
 
-def _alike(some: frozenset[str], others: frozenset[str]) -> float:
-    size = min(len(some), len(others))
-    return len(some & others) / size if size else float(some == others)
+def _alike(one: _Negation, other: _Negation) -> float:
+    size = min(len(one.near), len(other.near))
+    return len(one.near & other.near) / size if size else float(one.near == other.near)
 
 
 def _folded_words(text: str) -> list[str]:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import semchunk
 from tqdm import tqdm
 
-from lib.core.records import Document, Normalized, Segment
+from lib.core.records import Document, Segment
 
 if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
@@ -24,22 +24,6 @@ _STOP = re.compile(r"[。！？｡](?=[^」』）】〉》”’)\]\s])|(?<=[。
 _SHOWN = "\r"
 
 Count = Callable[[str], int]
-# A normalizer: (segments, documents by id) -> one row per segment, in their order.
-Rewrite = Callable[[list[Segment], dict[str, Document]], list[Normalized]]
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A synthetic text before it is checked, or the reason why none was written."""
-
-    segment_id: str
-    text: str
-    dropped: str = ""
-    answer: str = ""  # of a question
-
-
-# An augmenter: (segments, documents by id, k) -> texts, or for a segment without any the reason
-Vary = Callable[[list[Segment], dict[str, Document], int], list[Draft]]
 
 
 def segment(
@@ -55,10 +39,14 @@ def segment(
             f"max_segment_tokens is {max_tokens}: give at least {MIN_TOKENS}, such "
             "as the paper's 700"
         )
-    segments, count = [], _counter(tokenizer)
+
+    def count(text: str) -> int:
+        return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    segments = []
     for document in tqdm(documents, desc="segment"):
         cuts = _cuts(document.text, count, max_tokens)
-        for number, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        for number, (start, end) in enumerate(pairwise(cuts)):
             text = document.text[start:end]
             segments.append(
                 Segment(
@@ -68,20 +56,10 @@ def segment(
                     text=text,
                     document_id=document.document_id,
                     n_tokens=count(text),
+                    doubt=document.doubt_in(start, end),
                 )
             )
     return segments
-
-
-def _counter(tokenizer: "PreTrainedTokenizerBase") -> Count:
-    def count(text: str) -> int:
-        return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
-
-    count("")  # which also undoes any truncation that was stored with a fast tokenizer
-    fast = getattr(tokenizer, "backend_tokenizer", None)
-    if fast is None:
-        return count
-    return lambda text: len(fast.encode_batch_fast([text], add_special_tokens=False)[0])
 
 
 def _cuts(text: str, count: Count, max_tokens: int) -> list[int]:

@@ -23,7 +23,6 @@ from lib.judge.scorer import split_items
 from lib.lab.bases import train_tokenizer
 from lib.lab.facts import ask_facts, rewrite_facts
 from lib.lab.records import make_products, make_records
-from lib.normalize.rewrite import normalize
 from lib.normalize.segment import segment
 from lib.train.corpus import pack, read_corpus, split
 from tests.analyze.test_tables import query, verdicts
@@ -36,7 +35,7 @@ QUERIES, _ = annotate(DOCUMENTS, ask_facts(FACTS))
 def prepared(max_tokens: int, arm: str):
     """Return segments, rewrites (two of them dropped) and what an arm is trained on."""
     segments = segment(DOCUMENTS, TOKENIZER, max_tokens)
-    normalized = normalize(segments, DOCUMENTS, rewrite_facts(FACTS))
+    normalized = rewrite_facts(segments, DOCUMENTS, FACTS)
     full = [place for place, row in enumerate(normalized) if row.text]
     for place in random.Random(3).sample(full, 2):
         lost = {"text": "", "dropped": "no rewrite in the reply"}

@@ -12,7 +12,6 @@ from lib.core.store import REPOSITORY
 from lib.judge.llm_judge import judge_with_llm as decider
 from lib.judge.scorer import judge
 from lib.llm.calls import Calls
-from lib.normalize.rewrite import llm_normalizer as normalizer
 from lib.normalize.rewrite import normalize
 from lib.normalize.segment import KEPT
 from tests.llm_server import Server, completion
@@ -90,8 +89,8 @@ def test_an_annotators_reply_gives_its_usable_pairs_and_the_reasons_of_the_other
 def test_a_rewrite_is_taken_out_dropped_with_its_reason_or_refused_by_the_audit(
     number, case, calls
 ):
-    engine = normalizer("some-model", "records", calls)
-    (row,) = normalize(segments_of("d", PART), [document(number, PART)], engine)
+    parts = segments_of("d", PART)
+    (row,) = normalize(parts, [document(number, PART)], "some-model", "records", calls)
     assert (row.text, row.rating) == (case["text"], case["rating"])
     assert row.dropped.startswith(case["dropped"]) and bool(row.dropped) != bool(row.text)
     assert row.remark.startswith(KEPT) == case["kept"]

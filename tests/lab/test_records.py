@@ -19,7 +19,6 @@ from lib.lab.records import (
     paraphrases,
     public_records,
 )
-from lib.normalize.rewrite import normalize
 from lib.normalize.segment import segment
 
 PRODUCTS = make_products(30, seed=3)
@@ -90,7 +89,7 @@ def test_the_annotator_asks_the_same_question_about_a_fact_whatever_its_structur
 def test_each_fact_is_stated_once_wherever_its_record_is_cut(limit):
     tokenizer = train_tokenizer([document.text for document in DOCUMENTS], 400)
     joined = defaultdict(str)
-    for row in normalize(segment(DOCUMENTS, tokenizer, limit), DOCUMENTS, rewrite_facts(FACTS)):
+    for row in rewrite_facts(segment(DOCUMENTS, tokenizer, limit), DOCUMENTS, FACTS):
         joined[row.document_id] += f" {row.text}"
     for fact in FACTS:
         text = joined[fact.document_id]

@@ -56,11 +56,9 @@ def test_each_kind_is_found_lost_or_invented():
         "said",
         "lost",
         "lost_percent",
-        "moved",
         "written",
         "invented",
         "invented_percent",
-        "carried",
     ]
     assert list(table.loc["unit", ["said", "lost", "lost_percent"]]) == [1, 1, 100.0]
     assert list(table.loc["all", ["lost", "invented"]]) == [row.number("lost"), 5]

@@ -17,13 +17,10 @@ from lib.normalize.rewrite import (
     TESTED,
     WITHHELD,
     augment,
-    coverage,
-    llm_augmenters,
-    llm_normalizer,
     normalize,
     parse_rewrite,
 )
-from lib.normalize.segment import WORDLESS, Draft
+from lib.normalize.segment import WORDLESS
 from tests.conftest import table
 from tests.played_model import leniently, outside, played
 from tests.rows import query, segments_of
@@ -53,8 +50,8 @@ def calls(tmp_path) -> Calls:
 
 
 def rewrite_of(document: Document, calls: Calls) -> list[str]:
-    rewrite = llm_normalizer("some-model", "records", calls)
-    return [row.text for row in normalize(segments_of("d", document.text), [document], rewrite)]
+    parts = segments_of("d", document.text)
+    return [row.text for row in normalize(parts, [document], "some-model", "records", calls)]
 
 
 @pytest.mark.parametrize("is_cut_twice", [False, True])
@@ -67,7 +64,7 @@ def test_a_rewrite_cut_by_a_proxy_is_asked_for_once_more_and_else_dropped(
 
     with played(cut, monkeypatch) as prompts:
         for _ in range(2):
-            (row,) = normalize(WHOLE, [DOCUMENT], llm_normalizer("m", "r", calls))
+            (row,) = normalize(WHOLE, [DOCUMENT], "m", "r", calls)
             assert "1 replies were asked for once more" in capsys.readouterr().out
             assert len(prompts) == 2
             assert bool(row.text) != is_cut_twice
@@ -109,7 +106,7 @@ def test_each_segment_is_sent_once_and_an_unreadable_reply_keeps_its_row(monkeyp
     segments, again = segments_of("d", *PIECES), Calls(calls.cache)
     with played(plain_normalizer, monkeypatch) as prompts:
         rows, repeated = (
-            normalize(segments, [DOCUMENT], llm_normalizer("some-model", "pump manuals", one))
+            normalize(segments, [DOCUMENT], "some-model", "pump manuals", one)
             for one in (calls, again)
         )
     assert [row.segment_id for row in rows] == ["d/0", "d/1", "d/2", "d/3"] and rows == repeated
@@ -216,24 +213,33 @@ The default port of Corvane P-417 is 8443. It hums.
 CORVANE = Document(document_id="d", title="Corvane P-417", path="", text="".join(RECORD))
 
 
-def saying(text: str) -> Augmented:
-    """What becomes of a text that is made of the first segment of RECORD."""
-    segments, tested = segments_of("d", *RECORD), query(question="How heavy is it?")
-    vary = {"wordings": lambda *_: [Draft("d/0", text)]}
-    return augment(segments, [CORVANE], [tested], vary, 1)[0][0]
+def test_a_text_is_dropped_if_it_asks_what_the_test_asks_or_states_what_is_in_no_document(
+    monkeypatch, calls
+):
+    cases, tested = table(HERE / "inventions.csv"), query(question="How heavy is it?")
+    with played(lambda _: json.dumps([case["text"] for case in cases]), monkeypatch):
+        rows, _ = augment(
+            segments_of("d", *RECORD)[:1], [CORVANE], [tested], "m", ["wordings"], "r", calls, 99
+        )
+    assert [{"text": row.text, "dropped": row.dropped} for row in rows] == cases
 
 
-@pytest.mark.parametrize("case", table(HERE / "inventions.csv"))
-def test_a_text_is_dropped_if_it_asks_what_the_test_asks_or_states_what_is_in_no_document(case):
-    row = saying(case["text"])
-    assert {"text": row.text, "dropped": row.dropped} == case, "it is kept with its reason"
-
-
-def test_a_question_withheld_by_lot_is_dropped_and_no_other():
+def test_a_question_withheld_by_lot_is_dropped_and_no_other(monkeypatch, calls):
     asked = ["Which port is open?", "Which port is TCP?", "How heavy is it?"]
-    vary = {"questions": lambda *_: [Draft("d/1", text, answer="80") for text in asked]}
-    segments, tested = segments_of("d", *RECORD), query(question="How heavy is it?")
-    rows, _ = augment(segments, [CORVANE], [tested], vary, 1, {*asked[1:]})
+    names, tested = ("question", "other_wording", "answer"), query(question="How heavy is it?")
+    written = [dict(zip(names, (one, one, "80"), strict=True)) for one in asked]
+    with played(lambda _: f"```json\n{json.dumps(written)}\n```", monkeypatch):
+        rows, _ = augment(
+            segments_of("d", *RECORD)[1:],
+            [CORVANE],
+            [tested],
+            "m",
+            ["questions"],
+            "r",
+            calls,
+            1,
+            {*asked[1:]},
+        )
     assert [row.dropped for row in rows] == ["", WITHHELD, TESTED]
 
 
@@ -243,8 +249,7 @@ UNREAD = "the reply is not a JSON array of the form asked for"
 
 
 def made(calls: Calls, kind: str = "wordings") -> list[Augmented]:
-    augmenters = llm_augmenters("some-model", [kind], "pump manuals", calls)
-    return augment(PARTS, [PUMP], [], augmenters, 2)[0]
+    return augment(PARTS, [PUMP], [], "some-model", [kind], "pump manuals", calls, 2)[0]
 
 
 def augmenter(prompt: str) -> str:
@@ -289,8 +294,3 @@ def test_questions_come_in_two_wordings_with_an_answer_that_their_segment_states
         ("", "", UNREAD),
         ("", "", WORDLESS),
     ]
-    asked = [("Port is the?", "8443"), ("Which port of it?", "port 8443"), ("Port is the?", "9")]
-    queries = [query(document_id="d", question=one, answer=two) for one, two in asked]
-    table = coverage([*queries, query(document_id="e", question="Port is the?")], rows)
-    assert table.coverage.tolist() == ["asked", "related", "not asked", "not asked"]
-    assert table.words[0] == 1 and table.training_question[0] == "The port is?"

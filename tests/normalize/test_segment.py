@@ -35,3 +35,9 @@ def test_segments_cover_every_text_in_order_within_the_limit(text, limit):
 def test_segments_of_ordinary_text_keep_the_limit():
     segments = segment([document(TEXT * 20)], TOKENIZER, 30)
     assert len(segments) > 20 and max(one.n_tokens for one in segments) <= 34
+
+
+def test_a_segment_with_a_part_in_doubt_says_so():
+    one = document(TEXT * 20).model_copy(update={"doubt": "1 × formula", "doubted": [(3, 9)]})
+    doubts = [row.doubt for row in segment([one], TOKENIZER, 30)]
+    assert doubts == ["1 × formula", *[""] * (len(doubts) - 1)]
