@@ -2,6 +2,8 @@
 # arm's training, answers and verdicts. The including graph sets `prompted`, what answering and judging
 # read in addition to the queries.
 
+from lib.analyze.agreement import labels_digest
+
 wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
 # The arms of one execution: all of them, or one that a wildcard names; how its record is called.
@@ -32,11 +34,14 @@ def of(name, arms, **keys):
     return [path for arm in arms for path in rows(name, arm=arm, **keys)]
 
 
-labs = [f"data/{lab}/stages/00_lab.json" for lab in study.labs]
+again = {judge.replace("/", "--"): judge for judge in study.other_judges}
+also = [*(f"data/{lab}/stages/00_lab.json" for lab in study.labs),  # records of further stages
+        *(f"{data}/stages/05_judge-{name}.json" for name in again)]
 augmented = rows("augmented") if study.written else []
 base = [f"{study.base_model}/config.json"] * bool(study.made_by)
 answers, verdicts = of("answers", ALL), of("verdicts", ALL, judge=study.judge)
 others = [path for judge in study.other_judges for path in of("verdicts", ALL, judge=judge)]
+labels = labels_digest(output_root() / data / "labels")
 trained = expand(f"{data}/models/{{arm}}/training.json", arm=study.trained)
 
 
@@ -80,6 +85,22 @@ rule judge:
     input: rows("queries"), of("answers", answering), prompted
     output: of("verdicts", answering, judge=study.judge), records("05_judge", ONE)
     params: **each("05_judge")
+    shell: RUN
+
+
+for name, other in again.items():
+    rule:
+        name: f"judge_{name}"
+        input: rows("queries"), answers, prompted
+        output: of("verdicts", ALL, judge=other), f"{data}/stages/05_judge-{name}.json"
+        params: **stage("05_judge", f"05_judge-{name}", judge=other, arms=ALL)
+        shell: RUN
+
+
+rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild or remove it
+    input: rows("queries"), answers, verdicts, others
+    output: records("agreement")
+    params: **stage("agreement", content=labels)
     shell: RUN
 
 

@@ -1,7 +1,5 @@
 # The main chain: documents, queries, segments; each arm's training, answers, verdicts; the tables,
 # and the evidence beyond them.
-from lib.analyze.agreement import labels_digest
-
 prompted = rows("documents")
 
 include: "arms.smk"
@@ -11,11 +9,8 @@ measured, compared = (study.arms_per("arms"), rest) if study.one_process_for_all
 known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
          if study.made_by]
 facts = rows("facts") if study.kind == "lab" else []
-labels = labels_digest(output_root() / data / "labels" / "answers.csv")
-again = [judge.replace("/", "--") for judge in study.other_judges]
-done = [*labs, *(path for notebook in study.stages if notebook != "00_lab"
-                 if notebook != "02_normalize" or study.trained for path in records(notebook)),
-        *(f"{data}/stages/05_judge-{judge}.json" for judge in again)]
+done = [*also, *(path for notebook in study.stages if notebook != "00_lab"
+                 if notebook != "02_normalize" or study.trained for path in records(notebook))]
 wanted = [f"{figures}/tables/table2.csv", *trained, *answers, *verdicts]
 
 
@@ -32,15 +27,6 @@ rule annotate:
     output: rows("queries", "queries_rejected"), records("01_annotate")
     params: **stage("01_annotate", content=replies)
     shell: RUN
-
-
-for other, name in zip(study.other_judges, again):
-    rule:
-        name: f"judge_{name}"
-        input: rows("queries"), answers
-        output: of("verdicts", ALL, judge=other), f"{data}/stages/05_judge-{name}.json"
-        params: **stage("05_judge", f"05_judge-{name}", judge=other, arms=ALL)
-        shell: RUN
 
 
 rule retention:
@@ -76,13 +62,6 @@ rule ledger:
         verdicts, facts
     output: rows("ledger"), records("ledger")
     params: **stage("ledger")
-    shell: RUN
-
-
-rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild or remove it
-    input: rows("queries"), answers, verdicts, others
-    output: records("agreement")
-    params: **stage("agreement", content=labels)
     shell: RUN
 
 

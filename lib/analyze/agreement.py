@@ -1,4 +1,4 @@
-"""CSV sheets for a person to label, agreement of judges, flips with the order (paper, 3.1)."""
+"""CSV sheets to label or to answer, agreement of judges, flips with the order (paper, 3.1)."""
 
 import csv
 import hashlib
@@ -16,20 +16,31 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from lib.analyze.metrics import LEAST_ROUGE, word_scores
 from lib.analyze.tables import as_csv, by_group
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
-from lib.core.store import BadInput, shown, write_text
+from lib.core.store import REPOSITORY, BadInput, data_path, shown, write_text
 
 ANSWERS = ("correct", "incorrect", "unsure")  # the labels of a sheet
 # is the answer where it is said to be, does it match, does the level fit
 TABLE_QUESTIONS = ("right", "not there", "no match", "wrong level")
-PERSON = "person"  # the judge whose verdicts are the labels of the sheet
+PERSON = "person"  # the reader of a sheet whose header says so
+_READER, _UNKNOWN = "reader:", "reader: ?"  # in a sheet's header: who filled it in
+LEAST_ARMS = 3  # for a coefficient over their means: two points always lie on a line
 COEFFICIENTS = ("agreement", "kappa", "ac1")
 _KEYS = ["query_id", "arm"]
 _STATES = ["correct", "incorrect", "unscored"]
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
-_LONGEST_CELL = 32_000  # characters; Excel takes 32,767
+LONGEST_CELL = 32_000  # characters; Excel takes 32,767
+
+
+class Sheet(NamedTuple):
+    """The labels of a sheet by item, who filled it in, and whether its header says: a person."""
+
+    name: str
+    is_person: bool
+    labels: dict[str, str]
 
 
 class Item(NamedTuple):
@@ -61,11 +72,15 @@ def items_of(
         if query and verdict and row.answer.strip():
             names = ("question", "reference answer", "answer")
             texts = dict(zip(names, (query.question, query.answer, row.answer), strict=True))
-            content = json.dumps([query.query_id, row.arm, *texts.values()]).encode()
-            name = f"item-{hashlib.sha256(content).hexdigest()[:12]}"
+            name = item_name(query.query_id, row.arm, *texts.values())
             found = name, query.query_id, row.arm, query.structure, verdict, query.document_id
             items.append(Item(*found, texts))
     return items
+
+
+def item_name(*parts: str) -> str:
+    """Return a name for a sheet's row that hides the `parts` and changes with each of them."""
+    return f"item-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]}"
 
 
 def draw(items: list[Item], size: int, seed: int) -> list[Item]:
@@ -86,42 +101,56 @@ def draw(items: list[Item], size: int, seed: int) -> list[Item]:
     return drawn
 
 
-def labels_of(path: Path, sample: list[Item], choices: tuple = ANSWERS) -> dict[str, str]:
-    """Return the labels of the sheet at `path`, which has all of `sample` afterwards.
+def sheets_of(
+    study: str,
+    name: str,
+    sample: list[Item],
+    choices: tuple = ANSWERS,
+    n: int = 1,
+    readings: Iterable[str] = (),
+) -> list[Sheet]:
+    """Return the sheets with labels: `readings` (files), and the study's labels/<name>*.csv.
 
-    Rows of a sheet with a label stay; items that it lacks are added below.
+    The first `n` of the study's are written with all of `sample`; rows with a label stay.
     """
-    labels = read_labels(path, choices)
-    sheet = _read(path) if labels else pd.DataFrame({"item": []})
-    there = set(sheet["item"])
+    paths = [data_path(study, "labels", f"{name}{f'-{k}' * (k > 1)}.csv") for k in range(1, n + 1)]
+    for path in paths:
+        _complete(path, sample, choices)
+    own = sorted({*paths, *data_path(study, "labels").glob(f"{name}*.csv")})
+    found = [read_sheet(path, choices) for path in [*(REPOSITORY / one for one in readings), *own]]
+    return [sheet for sheet in found if sheet.labels]
+
+
+def _complete(path: Path, sample: list[Item], choices: tuple) -> None:
+    is_filled = bool(read_sheet(path, choices).labels)
+    sheet = _read(path) if is_filled else pd.DataFrame({"item": []})
     rows = [{"item": one.item} | one.texts | {"label": ""} for one in sample]
-    added = [{name: _cell(row[name]) for name in row} for row in rows if row["item"] not in there]
+    there, header = set(sheet["item"]), {} if is_filled else {_UNKNOWN: ""}
+    added = [{k: _cell(v) for k, v in row.items()} for row in rows if row["item"] not in there]
     if added:
-        text = as_csv(pd.concat([sheet, pd.DataFrame(added)]), quoting=csv.QUOTE_ALL)
+        sheet = pd.concat([sheet, pd.DataFrame(added).assign(**header)])
+        text = as_csv(sheet, quoting=csv.QUOTE_ALL)
         write_text(path, "\ufeff" + text)  # Excel needs the byte order mark
-    return labels
 
 
 def _cell(text: str) -> str:
-    return _UNPRINTABLE.sub("\ufffd", text)[:_LONGEST_CELL]
+    return _UNPRINTABLE.sub("\ufffd", text)[:LONGEST_CELL]
 
 
-def read_labels(path: Path, choices: tuple = ANSWERS) -> dict[str, str]:
-    """Return item -> label of a filled-in sheet, {} if there is none.
+def read_sheet(path: Path, choices: tuple = ANSWERS) -> Sheet:
+    """Return a filled-in sheet, without labels if there is none; no `choices`: any label is legal.
 
     Raises BadInput naming item and remedy for an unknown or second label or a missing column.
     """
-    if not path.exists():
-        return {}
-    labels, sheet = {}, _read(path)
+    labels, sheet = {}, _read(path) if path.exists() else pd.DataFrame(columns=["item", "label"])
     if missing := {"item", "label"} - set(sheet):
         raise BadInput(
             f"{shown(path)}: its first row has no column {min(missing)!r}: keep "
             "the first row as it was written"
         )
     for item, label in sheet.loc[sheet.label != "", ["item", "label"]].to_numpy():
-        label = label.casefold()
-        if label not in choices or not item:
+        label = label.casefold() if choices else label
+        if choices and label not in choices or not item:
             raise BadInput(
                 f"{shown(path)}, {item or 'a row without an item'}: label {label!r} "
                 f"should be {', '.join(choices)} or empty, and keep each item's name"
@@ -130,7 +159,9 @@ def read_labels(path: Path, choices: tuple = ANSWERS) -> dict[str, str]:
             raise BadInput(
                 f"{shown(path)}, {item} is labelled {labels[item]} and {label}: keep one of the two"
             )
-    return labels
+    readers = [name.removeprefix(_READER).strip() for name in sheet if name.startswith(_READER)]
+    is_person = readers == [PERSON]
+    return Sheet(f"{PERSON} ({path.stem})" if is_person else path.stem, is_person, labels)
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -141,33 +172,36 @@ def _read(path: Path) -> pd.DataFrame:
     return sheet.rename(columns=lambda name: name.strip().lower())
 
 
-def labels_digest(path: Path) -> str:
-    """Return a digest of the labels at `path`, of its bytes if unreadable, "" without labels."""
-    try:
-        labels = json.dumps(sorted(read_labels(path).items())).encode()
-    except ValueError:
-        labels = path.read_bytes()
-    return "" if labels == b"[]" else hashlib.sha256(labels).hexdigest()
+def labels_digest(folder: Path) -> str:
+    """Return a digest of the labels in `folder`, of an unreadable sheet's bytes, "" if none."""
+    found: list[object] = []
+    for path in sorted(folder.glob("*.csv")):
+        try:
+            sheet = read_sheet(path, ())
+            found += [sheet] * bool(sheet.labels)
+        except ValueError:
+            found.append(repr(path.read_bytes()))
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest() if found else ""
 
 
-def verdicts_of(items: Iterable[Item], labels: dict[str, str]) -> list[Verdict]:
-    """Return the labels as verdicts of PERSON; an unsure one is unscored."""
+def verdicts_of(items: Iterable[Item], sheet: Sheet) -> list[Verdict]:
+    """Return the labels of a sheet as verdicts of its reader; an unsure one is unscored."""
     return [
         Verdict(
             query_id=item.query_id,
             arm=item.arm,
-            judge=PERSON,
+            judge=sheet.name,
             reason="",
-            verdict=labels[item.item].replace("unsure", "unscored"),
+            verdict=sheet.labels[item.item].replace("unsure", "unscored"),
         )
         for item in items
-        if item.item in labels
+        if item.item in sheet.labels
     ]
 
 
-def weights(items: Iterable[Item], labels: dict[str, str]) -> dict[tuple[str, str], float]:
+def weights(items: Iterable[Item], sheet: Sheet) -> dict[tuple[str, str], float]:
     """Map each labelled answer to the number that it represents: its stratum's size / labels."""
-    labelled = [one for one in items if one.item in labels]
+    labelled = [one for one in items if one.item in sheet.labels]
     sizes, n = (Counter(one.stratum for one in part) for part in (items, labelled))
     return {(one.query_id, one.arm): sizes[one.stratum] / n[one.stratum] for one in labelled}
 
@@ -175,11 +209,11 @@ def weights(items: Iterable[Item], labels: dict[str, str]) -> dict[tuple[str, st
 def paired_verdicts(
     queries: Iterable[Query],
     verdicts: Mapping[str, Iterable[Verdict]],
-    weights: Mapping[tuple[str, str], float] | None = None,
+    weights: Mapping[str, Mapping[tuple[str, str], float]] | None = None,
 ) -> pd.DataFrame:
     """Return one row per answer and pair of judges that both judged it; `verdicts` is by judge.
 
-    `weights` maps (query_id, arm) to the answers that a sampled one represents.
+    `weights` maps a sheet's reader to (query_id, arm) to the answers that a sampled one represents.
     """
     queries = pd.DataFrame(map(vars, queries), columns=["query_id", "document_id", "structure"])
     names = [*_KEYS, "first", "first_reason", "second", "second_reason"]
@@ -191,7 +225,7 @@ def paired_verdicts(
     for pair in combinations(judged, 2):
         first, second = (judged[judge] for judge in pair)
         both = first.merge(second, on=_KEYS, validate="one_to_one").set_axis(names, axis=1)
-        known = weights or {} if PERSON in pair else {}
+        known = next((weights[judge] for judge in pair if judge in (weights or {})), {})
         weight = [known.get(key, 1.0) for key in zip(both.query_id, both.arm, strict=True)]
         both = both.assign(first_judge=pair[0], second_judge=pair[1], weight=weight)
         parts.append(both.merge(queries, on="query_id"))
@@ -268,6 +302,42 @@ def coefficients(table: np.ndarray) -> dict[str, float]:
     kappa = cohens_kappa(table, return_results=False) if (mean > 0).sum() > 1 else np.nan
     values = (agreed, kappa, (agreed - chance) / (1 - chance))
     return dict(zip(COEFFICIENTS, map(float, values), strict=True))
+
+
+def measured(
+    queries: Iterable[Query],
+    answers: Iterable[Answer],
+    verdicts: Mapping[str, Iterable[Verdict]],
+) -> pd.DataFrame:
+    """Return each answer's metrics (0 to 1), and by each judge or sheet 1, 0 or NaN (unscored)."""
+    wanted = {query.query_id: query.answer for query in queries}
+    rows = pd.DataFrame(
+        [
+            {"query_id": row.query_id, "arm": row.arm}
+            | word_scores(wanted[row.query_id], row.answer)
+            for row in answers
+        ]
+    ).set_index(_KEYS)
+    rows["rouge_score"] = rows.rouge_l.where(rows.rouge_l >= LEAST_ROUGE, 0.0)
+    for judge, given in verdicts.items():
+        known = {(row.query_id, row.arm): row.verdict for row in given}
+        rows[judge] = rows.index.map(known).map({"correct": 1.0, "incorrect": 0.0})
+    return rows.reset_index("query_id", drop=True)
+
+
+def correlations(rows: pd.DataFrame, judges: Iterable[str]) -> pd.DataFrame:
+    """Return Pearson's r of each measure in `measured` with each of `judges`.
+
+    Over answers that the judge scored, and over their means by arm, of at least LEAST_ARMS.
+    """
+    parts = []
+    for judge in judges:
+        known = rows[rows[judge].notna()]
+        for over, table in {"answers": known, "arms": known.groupby("arm").mean()}.items():
+            r = table.drop(columns=judge).corrwith(table[judge], min_periods=LEAST_ARMS)
+            part = r.rename("pearson").rename_axis("measure").reset_index()
+            parts.append(part.assign(judge=judge, over=over, n=len(table)))
+    return pd.concat(parts)[["judge", "measure", "over", "n", "pearson"]]
 
 
 def flips(rows: pd.DataFrame, by: list[str], cluster: str) -> pd.DataFrame:

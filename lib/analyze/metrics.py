@@ -16,6 +16,8 @@ from sacrebleu.metrics import BLEU
 
 from lib.core.store import BadInput
 
+LEAST_ROUGE = 0.75  # a response with less scores 0 (StrucText-Eval v2, 4.2)
+WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
 _BLEU = BLEU(effective_order=True)  # as sacrebleu advises for a single sentence
 
 
@@ -39,6 +41,16 @@ def words_in(text: str) -> list[str]:
 def bleu(answer: str, response: str) -> float:
     """Return sacrebleu's sentence BLEU with effective order, as a fraction."""
     return _BLEU.sentence_score(response.strip(), [answer.strip()]).score / 100
+
+
+def word_scores(reference: str, answer: str) -> dict[str, float]:
+    """Return WORD_METRICS of an answer, each from 0 to 1."""
+    try:
+        rouge = rouge_l(reference, answer)
+    except BadInput:
+        rouge = 0.0
+    scores = float(exact_match(reference, answer)), f1(reference, answer), bleu(reference, answer)
+    return dict(zip(WORD_METRICS, (*scores, rouge), strict=True))
 
 
 def rouge_l(answer: str, response: str) -> float:

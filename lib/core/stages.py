@@ -134,6 +134,7 @@ PIPELINES: Mapping[str, Pipeline] = {
     "exposures": Pipeline(CURVE, graph="laboratory/exposures.smk", report=("exposures", "effects")),
     "structext": Pipeline(
         ("00_structext", *MODEL[1:], "06_structext"),
+        ("agreement",),
         task="structext",
         graph="structext/graph.smk",
         arms=("base", "tuned"),
@@ -142,6 +143,7 @@ PIPELINES: Mapping[str, Pipeline] = {
     ),
     "tablequest": Pipeline(
         ("00_filings", "01_annotate", *MODEL, "06_tablequest"),
+        ("agreement",),
         task="tablequest",
         graph="tablequest/graph.smk",
         folder="FILINGS",

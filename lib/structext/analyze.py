@@ -14,25 +14,26 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lib.analyze import tables
-from lib.analyze.metrics import rouge_l
+from lib.analyze.agreement import LONGEST_CELL, Item, Sheet, correlations, item_name
+from lib.analyze.metrics import LEAST_ROUGE, rouge_l
 from lib.analyze.plots import draw_forest, panels, styled
 from lib.analyze.stats import cluster_interval
-from lib.analyze.tables import by_group, estimate, in_words, number, percent
+from lib.analyze.tables import by_group, estimate, in_words, percent
 from lib.core.arms import ALL
 from lib.core.records import Answer, Rejected, Verdict
 from lib.core.store import figures_path, made_by, package_file, write_text
 from lib.structext.names import BLIND, LANGUAGES, TASKS, V1, Sample
 from lib.structext.prompts import FEW_SHOT, OFFICIAL, SETTINGS, Prompted, as_queries
 from lib.structext.samples import SUITES
-from lib.structext.score import LEAST_ROUGE, METRICS, NO_ROW, TASK, Scored, as_reply, score, scored
+from lib.structext.score import METRICS, NO_ROW, TASK, Scored, as_reply, score, scored
 from lib.tasks.task import final_answers
 
+HUMAN = "human"  # the arm of sheets that people filled in
 ANSWERED, LEFT_OUT = "an answer", "left out: longer than the arm's window"
 JUDGE = "judge"
-INTERVALS = {  # column -> the columns of its interval
+INTERVALS = {  # what is drawn -> the columns of its interval
     "rouge_score": ("low", "high"),
     JUDGE: ("judge_low", "judge_high"),
-    ALL: ("low", "high"),
     "difference_points": ("low_points", "high_points"),
 }
 COUNTED = ("left_out", "failed", "no_answer", "truncated")
@@ -51,6 +52,7 @@ _TABLES = {
     "v1, Table 9": (package_file("structext/published/v1-table9.csv"), "v1", "rouge_l"),
     "v2, Table 3": (package_file("structext/published/v2-table3.csv"), "test", SCORE),
     "v2, Table 4": (package_file("structext/published/v2-table4.csv"), "test-hard", SCORE),
+    "v2, Table 6": (package_file("structext/published/v2-table6.csv"), "test-hard", ""),
 }
 _NAMES = {  # of columns and prompts, in small letters -> ours
     **{name.lower(): name for name in COLUMNS},
@@ -66,8 +68,8 @@ _METRICS = {  # column of v2's Table 6 -> ours
 # Suite -> n, mean and 95% interval over texts of the best constants (`learned`) on our suite
 # in faithful mode, which has the official generator's faults; seed 42. A test measures them again.
 FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920), "test-hard": (2088, 0.21820, 0.20093, 0.23653)}
+_FLOOR = ["model", "column", "n", "mean", "low", "high"]
 MEANS = ["input", "instruction", "answer", "nodes"]  # of v1's Table 3: characters, nodes
-LEAST_MODELS = 3  # for a coefficient over their means: two points always lie on a line
 
 
 def rows_of(
@@ -178,10 +180,13 @@ def with_all(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def heat(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return `summary` by suite, arm, depth and width, with sd_tasks over the means of tasks."""
+    """Return `summary` by suite, arm, depth and width, with SDs over tasks and over languages."""
     by = ["suite", "arm", "depth", "width"]
-    tasks = by_group(rows, [*by, "task"], "rouge_score", "text")
-    return summary(rows, by).merge(tasks.groupby(by)["mean"].std().rename("sd_tasks"), on=by)
+    table = summary(rows, by)
+    for name in ("task", "language"):
+        means = by_group(rows, [*by, name], "rouge_score", "text").groupby(by)["mean"]
+        table = table.merge(means.std().rename(f"sd_{name}s"), on=by)
+    return table
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
@@ -189,23 +194,10 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
     Columns of counts that are 0 everywhere, of BLEU and of the number judged stay in the CSV.
     """
-    hidden = {end for name, pair in INTERVALS.items() if name in table for end in pair}
-    hidden |= {name for name in table.columns.intersection(COUNTED) if not table[name].any()}
+    hidden = {name for name in table.columns.intersection(COUNTED) if not table[name].any()}
     hidden |= {"bleu", "judged", *["rouge_asked"] * ("left_out" in hidden)}
-    names = [name for name in table if name not in hidden]
-    return pd.DataFrame(
-        [[_cell(row, name) for name in names] for row in table.to_dict("records")],
-        columns=[name.replace("_", " ") for name in names],
-    )
-
-
-def _cell(row: dict, name: str) -> str:
-    value, ends = row[name], [row[end] for end in INTERVALS.get(name, ())]
-    if name.endswith("_points"):
-        return estimate(value, *ends, sign="+")
-    if isinstance(value, float) and name not in ("pearson", "kappa"):
-        return percent(value, *ends)
-    return number(value, ".3g")
+    shares = table.select_dtypes("float").filter(regex="(?<!_points)$")
+    return tables.compact(table.assign(**100 * shares).drop(columns=hidden, errors="ignore"))
 
 
 def show(study: str, name: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -217,9 +209,9 @@ def write_answer(study: str, scores: pd.DataFrame, floors: pd.DataFrame) -> str:
     """Write report.md: each arm's score by suite, and its distance from constant answers."""
     rows = scores.merge(floors, on=["suite", "arm"], suffixes=("", "_both"))
     told = [
-        f"{in_words(row['arm'])} on {row['suite']}: ROUGE-L {_cell(row, 'rouge_score')} (% of "
-        f"{row['n']} questions), {_cell(row, 'difference_points')} points over constant answers."
-        for row in rows.to_dict("records")
+        f"{in_words(row.arm)} on {row.suite}: ROUGE-L {percent(row.rouge_score, row.low, row.high)}"
+        f" (% of {row.n} questions), {estimate(*row[-3:], sign='+')} points over constant answers."
+        for row in rows.itertuples()
     ]
     text = "\n".join([*told, "Only an interval above 0 points shows that a model reads.\n"])
     write_text(figures_path(study, "report.md"), text)
@@ -262,28 +254,56 @@ def constant(sample: Sample, constants: Constants) -> str:
 
 
 def blind(asked: Sequence[Prompted], constants: Constants) -> tuple[list[Answer], list[Verdict]]:
-    """Return the replies and verdicts (by the scorer) of the arm BLIND, one per question, in order.
+    """Return the replies and verdicts of the arm BLIND, which has no window and answers all."""
+    return _answered(asked, BLIND, [constant(one.sample, constants) for one in asked])
 
-    It has no context window, so it answers every question.
-    """
-    replies, queries, row = [], as_queries(asked), {"arm": BLIND, "n_tokens": 0, "truncated": False}
-    for one in asked:
-        text = as_reply(constant(one.sample, constants), one.setting)
-        replies.append(Answer(query_id=one.query_id, answer=text, **row))
+
+def _answered(
+    asked: Sequence[Prompted], arm: str, texts: Iterable[str]
+) -> tuple[list[Answer], list[Verdict]]:
+    row, queries = {"arm": arm, "n_tokens": 0, "truncated": False}, as_queries(asked)
+    replies = [
+        Answer(query_id=one.query_id, answer=as_reply(text, one.setting), **row)
+        for one, text in zip(asked, texts, strict=True)
+    ]
     return replies, TASK.verdicts(queries, final_answers(TASK, queries, replies).answers, {})
 
 
-def by_depth(rows: pd.DataFrame, asked: Sequence[Prompted], constants: Constants) -> pd.DataFrame:
+def to_answer(asked: Iterable[Prompted]) -> list[Item]:
+    """Return the questions as rows of a sheet to answer, if a cell holds the text."""
+    items = []
+    for query_id, one in ((one.query_id, one.sample) for one in asked):
+        texts = {"text": one.reference, "question": one.question}
+        name = item_name(query_id, *texts.values())
+        if len(one.reference) <= LONGEST_CELL:
+            items.append(Item(name, query_id, "", one.task, "", one.text_id, texts))
+    return items
+
+
+def beside_readers(
+    rows: pd.DataFrame, asked: Sequence[Prompted], items: Iterable[Item], sheets: Iterable[Sheet]
+) -> pd.DataFrame:
+    """Return `rows` of the questions on `sheets`, and a sheet's answers as an arm of its name.
+
+    People's sheets are one arm, HUMAN.
+    """
+    names, parts = {item.query_id: item.item for item in items}, [rows]
+    for sheet in sheets:
+        labels = {query_id: sheet.labels.get(name) for query_id, name in names.items()}
+        if own := [one for one in asked if labels.get(one.query_id)]:
+            arm = HUMAN if sheet.is_person else sheet.name
+            replies, verdicts = _answered(own, arm, [labels[one.query_id] for one in own])
+            parts.append(rows_of(own, {}, {arm: replies}, {arm: verdicts}))
+    read = {query_id for part in parts[1:] for query_id in part.query_id}
+    both = pd.concat(parts)
+    return both[both.query_id.isin(read)].astype({"arm": _ordered(both.arm)})
+
+
+def by_depth(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `summary` of BLIND by suite, task and depth, with its answer; of one prompt's rows."""
-    by = ["suite", "task", "depth"]
-    answers = {
-        (one.suite, one.sample.task, one.sample.depth): constant(one.sample, constants)
-        for one in asked
-    }
-    table = summary(rows[rows.arm == BLIND], by)
-    return table.assign(
-        answer=[answers[key] for key in zip(*(table[name] for name in by), strict=True)]
-    )
+    by, own = ["suite", "task", "depth"], rows[rows.arm == BLIND]
+    answers = own.groupby(by, observed=True).reply.first().rename("answer")
+    return summary(own, by).merge(answers, on=by)
 
 
 def differences(
@@ -302,30 +322,17 @@ def differences(
         points = 100 * np.array([change.mean(), *cluster_interval(change, pairs.text, 1)])
         means = [score.mean() for score in scores]
         table.append((*key, len(pairs), pairs.text.nunique(), *means, *points))
-    return pd.DataFrame(
-        table,
-        columns=[
-            *by,
-            "n",
-            "texts",
-            "first",
-            "second",
-            "difference_points",
-            "low_points",
-            "high_points",
-        ],
-    )
+    names = "n texts first second difference_points low_points high_points".split()
+    return pd.DataFrame(table, columns=[*by, *names])
 
 
-def against(
-    rows: pd.DataFrame, arm: str, by: Sequence[str] = ("suite", "prompt", "arm")
-) -> pd.DataFrame:
+def against(rows: pd.DataFrame, arm: str, by: list[str]) -> pd.DataFrame:
     """Return `differences` of every other arm from `arm`, by group of `by`.
 
     With BLIND, they are each arm's distance from the floor, on the questions that fit its window.
     """
     is_first = rows.arm == arm
-    return differences(rows[is_first], rows[~is_first], ["query_id"], [*by])
+    return differences(rows[is_first], rows[~is_first], ["query_id"], by)
 
 
 def shots(rows: pd.DataFrame) -> pd.DataFrame:
@@ -389,10 +396,10 @@ def draw_groups(
 def draw_heat(
     table: pd.DataFrame, arms: Sequence[str], row: str = "depth", column: str = "width"
 ) -> tuple[Figure, pd.DataFrame]:
-    """Draw mean score and SD over tasks by two columns, a panel per arm; return what is drawn.
+    """Draw mean score, SD over tasks and SD over languages by two columns, a panel per arm.
 
     Without SD, the judge's share and n. The figure shows the suite with the most cells; a cell
-    without questions asked has dashes.
+    without questions asked is empty.
     """
     import seaborn  # takes a second
 
@@ -405,11 +412,10 @@ def draw_heat(
         own = plotted[plotted.arm == arm].set_index([row, column])
         score, other = 100 * own[value].where(own.left_out < own.n), "\nn = " + own.n.astype(str)
         if value == SCORE:
-            other = "\nSD " + (100 * own.sd_tasks).map(estimate)
-        values, texts = score.unstack(), (score.map(estimate) + other).unstack().fillna("–")
-        seaborn.heatmap(values, annot=texts, fmt="", ax=axes, annot_kws=font, **scale)
-        for y, x in np.argwhere(values.isna().to_numpy()):  # which seaborn leaves empty
-            axes.text(x + 0.5, y + 0.5, texts.iloc[y, x], ha="center", va="center", **font)
+            spreads = [(100 * own[name]).map(estimate) for name in ("sd_tasks", "sd_languages")]
+            other = "\nSD " + spreads[0] + "\nand " + spreads[1]
+        texts = (score.map(estimate) + other).unstack().fillna("")
+        seaborn.heatmap(score.unstack(), annot=texts, fmt="", ax=axes, annot_kws=font, **scale)
         axes.tick_params(length=0, rotation=0)
         axes.set(xlabel=column.capitalize(), ylabel=row.capitalize() * (axes is drawn[0]))
     if arms:
@@ -429,12 +435,12 @@ def paper_scores() -> pd.DataFrame:
     parts = []
     for where, (path, suite, metric) in _TABLES.items():
         table = pd.read_csv(path)
-        if "prompt" in table:
-            cells = table.melt(["model", "prompt"], var_name="column", value_name="percent")
-        else:
-            cells = table.melt("model", var_name="prompt", value_name="percent").assign(column=ALL)
-        parts.append(cells.assign(where=where, suite=suite, metric=metric).dropna())
-    cells = pd.concat(parts, ignore_index=True)
+        kind = "column" if "prompt" in table else "prompt" if metric else "metric"
+        keys = [name for name in ("model", "prompt") if name in table]
+        cells = table.melt(keys, var_name=kind, value_name="percent")
+        given = {"column": ALL, "prompt": "base", "metric": metric, "where": where, "suite": suite}
+        parts.append(cells.assign(**{k: v for k, v in given.items() if k not in cells}).dropna())
+    cells = pd.concat(parts, ignore_index=True).replace({"metric": _METRICS})
     names = cells[["prompt", "column"]].apply(lambda each: each.str.lower().replace(_NAMES))
     return cells.assign(**names)
 
@@ -447,9 +453,8 @@ def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
     table = _about(asked)
     means = table.assign(instruction=table.question.str.len(), answer=table.answer.str.len())
     means = means.groupby(["suite", "task"], observed=True)[MEANS].mean().reset_index()
-    both = pd.read_csv(package_file("structext/published/v1-table3.csv")).merge(
-        means, on=["suite", "task"], suffixes=("", "_ours")
-    )
+    printed = pd.read_csv(package_file("structext/published/v1-table3.csv"))
+    both = printed.merge(means, on=["suite", "task"], suffixes=("", "_ours"))
     most = 0.2 * both[MEANS].mask((both[MEANS] < 50) & [True, True, True, False], 50)
     gaps = (both[MEANS] - both[[f"{name}_ours" for name in MEANS]].to_numpy()).abs()
     return both.assign(is_met=(gaps <= most).all(axis=1))
@@ -463,25 +468,23 @@ def beside_paper(rows: pd.DataFrame) -> pd.DataFrame:
     """
     keys, parts = ["suite", "metric", "source", "model", "prompt", "where"], []
     for (suite, metric), cells in paper_scores().groupby(["suite", "metric"], sort=False):
+        floors = [(BLIND, ALL, *FLOORS[suite])] if metric == SCORE else []
         sources = {
             "paper": cells.assign(mean=cells.percent / 100, n=FLOORS.get(suite, (None,))[0]),
-            "floor of the paper's suite": _floor(suite if metric == SCORE else ""),
-            "this run": _ours(rows[rows.suite.isin(V1 if suite == "v1" else (suite,))], metric),
+            "floor of the paper's suite": pd.DataFrame(floors, columns=_FLOOR),
         }
+        if metric in rows:
+            own = rows[rows.suite.isin(V1 if suite == "v1" else (suite,))]
+            sources["this run"] = _ours(own, metric)
         parts += [
             part.assign(source=source, suite=suite, metric=metric)
             for source, part in sources.items()
         ]
-    cells = pd.concat(parts, ignore_index=True)
+    cells = pd.concat(parts, ignore_index=True).astype({"mean": float, "low": float, "high": float})
     cells[keys] = cells[keys].fillna("").astype(str)
     ends = cells[cells.column == ALL].set_index(keys)[["n", "low", "high"]].astype({"n": "Int64"})
     means = cells.pivot(index=keys, columns="column", values="mean")
     return ends.join(means[[*COLUMNS]]).reset_index()
-
-
-def _floor(suite: str) -> pd.DataFrame:
-    floors = [(BLIND, ALL, *FLOORS[suite])] if suite in FLOORS else []
-    return pd.DataFrame(floors, columns=["model", "column", "n", "mean", "low", "high"])
 
 
 def _ours(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -491,17 +494,7 @@ def _ours(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     return table.rename(columns={"arm": "model"})
 
 
-def agreement(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return Pearson's r of metrics over models' means: with human judgments, with our judge.
-
-    The former are from v2's Table 6. With fewer than LEAST_MODELS arms in `rows`, r is NaN.
-    """
-    printed = pd.read_csv(package_file("structext/published/v2-table6.csv"), index_col="model")
-    means = rows[rows[JUDGE].notna()].groupby("arm", observed=True)[[*METRICS, JUDGE]].mean()
-    sources = {"paper": (printed.rename(columns=_METRICS), "human"), "this run": (means, JUDGE)}
-    parts = []
-    for source, (table, truth) in sources.items():
-        r = table.drop(columns=truth).corrwith(table[truth], min_periods=LEAST_MODELS)
-        part = r.rename("pearson").rename_axis("metric").reset_index()
-        parts.append(part.assign(source=source, n=len(table)))
-    return pd.concat(parts, ignore_index=True)[["source", "metric", "pearson", "n"]]
+def paper_agreement() -> pd.DataFrame:
+    """Return Pearson's r of metrics with human judgments over the models of v2's Table 6."""
+    means = pd.read_csv(_TABLES["v2, Table 6"][0]).rename(columns={"model": "arm", **_METRICS})
+    return correlations(means.set_index("arm"), [HUMAN]).query("over == 'arms'")

@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import NamedTuple
 
-from lib.analyze.metrics import bleu, exact_match, rouge_l_with_steps
+from lib.analyze.metrics import LEAST_ROUGE, bleu, exact_match, rouge_l_with_steps
 from lib.core.records import Answer, Query, Rejected
 from lib.infer.prompts import lengths_of, token_counts
 from lib.structext.prompts import REASONING, Prompted
 from lib.structext.solve import answers_of
 from lib.tasks.task import Final, Room, Rows, Shown, Task
 
-# v2: a response with less ROUGE-L scores 0; the official code loses rows, as an empty response
-# raises ValueError and a long text RecursionError
-LEAST_ROUGE = 0.75  # a response with less scores 0 (v2, 4.2)
 METRICS = ("rouge_score", "bleu", "exact")
+# the official code loses rows: an empty response raises ValueError, a long text RecursionError
 RECURSION_LIMIT = 1000  # CPython's default, under which the official scorer runs
 FRAMES = 12  # on that scorer's stack before the recursion begins, approximately
 NO_ANSWER = "no <answer> in the reply"

@@ -5,7 +5,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 
-from lib.analyze.metrics import bleu, exact_match, f1, rouge_l
 from lib.core.prompts import prompt_template
 from lib.core.records import Answer, Query, Rejected, Verdict
 from lib.core.store import BadInput, Stopped
@@ -118,7 +117,6 @@ def _text(value: object) -> str:
 
 
 TOLERANCE = 0.005  # of a medium answer, as a share of the reference
-WORD_METRICS = ("exact_match", "f1", "bleu", "rouge_l")
 _LEAST_DIGITS = 3
 _POWERS = [Fraction(10) ** power for power in (-9, -6, -3, -2, 0, 2, 3, 6, 9)]
 
@@ -204,20 +202,6 @@ def failure(question: TableQuestion, final: Final, texts: Texts, is_truncated: b
         if cell.value
     }
     return "wrong cell" if said & others else "other"
-
-
-def word_scores(reference: str, answer: str) -> dict[str, float]:
-    """Return WORD_METRICS of an answer, each from 0 to 1."""
-    try:
-        rouge = rouge_l(reference, answer)
-    except BadInput:
-        rouge = 0.0
-    return {
-        "exact_match": float(exact_match(reference, answer)),
-        "f1": f1(reference, answer),
-        "bleu": bleu(reference, answer),
-        "rouge_l": rouge,
-    }
 
 
 class TableQuest(Task):

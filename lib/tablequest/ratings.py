@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lib.analyze.agreement import Item
-from lib.analyze.metrics import f1
+from lib.analyze.metrics import WORD_METRICS, f1, word_scores
 from lib.analyze.tables import by_group, counted
 from lib.core.arms import ALL
 from lib.core.prompts import BREAK_MARK, prompt_template
@@ -20,13 +20,11 @@ from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
 from lib.tablequest.answers import (
-    WORD_METRICS,
     failure,
     form_of,
     judged,
     question_id_of,
     read_reply,
-    word_scores,
 )
 from lib.tablequest.questions import escape_slots, last_object, serialized
 from lib.tablequest.records import LEVELS, Level, TableQuestion, Texts, by_id

@@ -5,7 +5,7 @@ prompted = rows("asked")
 include: "../arms.smk"
 
 tuned = sorted({arm.split("@")[0] for arm in study.trained})
-done = [*labs, *(path for notebook in study.stages for path in records(notebook))]
+done = [*also, *(path for notebook in study.stages for path in records(notebook))]
 wanted = [f"{figures}/report.md", *trained, *answers, *verdicts]
 
 
@@ -24,5 +24,5 @@ rule structext:
     input: rows("asked", "training_samples"),
         answers, verdicts
     output: f"{figures}/report.md", records("06_structext")
-    params: **stage("06_structext")
+    params: **stage("06_structext", content=labels)
     shell: RUN

@@ -6,7 +6,7 @@ prompted = [*filed, *rows("documents", "questions")]
 
 include: "../arms.smk"
 
-done = [*labs, *(path for notebook in study.stages  # only trained arms read rewritten text
+done = [*also, *(path for notebook in study.stages  # only trained arms read rewritten text
                  if notebook != "02_normalize" or study.trained for path in records(notebook))]
 wanted = [f"{figures}/report.md", *trained, *answers, *verdicts]
 reports = list_files(REPOSITORY / study.folder, study.pipeline.endings)[0] if study.folder else []
@@ -30,5 +30,5 @@ rule questions:
 rule tablequest:
     input: prompted, rows("queries"), answers, verdicts
     output: f"{figures}/report.md", records("06_tablequest")
-    params: **stage("06_tablequest")
+    params: **stage("06_tablequest", content=labels)
     shell: RUN

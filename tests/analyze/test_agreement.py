@@ -13,16 +13,19 @@ from hypothesis import strategies as st
 from lib.analyze.agreement import (
     COEFFICIENTS,
     PERSON,
+    Sheet,
     agreement,
     clustered_coefficients,
     coefficients,
+    correlations,
     draw,
     flips,
     items_of,
     labels_digest,
-    labels_of,
+    measured,
     paired_verdicts,
-    read_labels,
+    read_sheet,
+    sheets_of,
     verdicts_of,
     weights,
 )
@@ -88,12 +91,20 @@ def test_a_name_changes_with_whatever_a_label_depends_on(items):
     assert len(items_of(queries, answers, verdicts[:2])) == 2, "only what the judge has judged"
 
 
-def test_the_sheet_shows_neither_arm_nor_judge_nor_verdict(items, tmp_path):
-    path = tmp_path / "sheet.csv"
-    assert labels_of(path, draw(items, 10, 1)) == {}
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The folder of a study's sheets."""
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    return tmp_path / "data" / "s" / "labels"
+
+
+def test_the_sheets_show_neither_arm_nor_judge_nor_verdict(items, folder):
+    assert sheets_of("s", "answers", draw(items, 10, 1), n=2) == []
+    path, second = folder / "answers.csv", folder / "answers-2.csv"
     header, *lines = cells_of(path)
-    assert header == ["item", "question", "reference answer", "answer", "label"]
-    assert len(lines) == 10 and not any(line[-1] for line in lines)
+    assert header == ["item", "question", "reference answer", "answer", "label", "reader: ?"]
+    assert len(lines) == 10 and not any(line[-2] for line in lines)
+    assert second.read_bytes() == path.read_bytes()
     text = path.read_text(encoding="utf-8-sig").replace("incorrect", "")
     for word in ("dapt", "base", "scorer", "correct", "natural", "tabular"):
         assert word not in text
@@ -111,12 +122,44 @@ def test_any_text_is_written_and_no_cell_starts_a_formula(tmp_path_factory, text
         item._replace(texts={"question": question, "answer": text + "\x00\ud800"})
         for item, (question, text) in zip(items_of(*study(len(texts))), texts, strict=False)
     ]
-    path = tmp_path_factory.mktemp("sheet") / "s.csv"
-    assert labels_of(path, items) == {}
+    root = tmp_path_factory.mktemp("sheet")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("STUDY_ROOT", str(root))
+        assert sheets_of("s", "answers", items) == []
+    path = root / "data" / "s" / "labels" / "answers.csv"
     lines = cells_of(path)
     assert [line[0] for line in lines[1:]] == [item.item for item in items]
     assert not {cell.strip()[:1] for line in lines for cell in line} & set("=+-@\uff1d")
-    assert read_labels(path) == {}
+    assert read_sheet(path).labels == {}
+
+
+def test_only_a_header_makes_a_person_of_a_reader_and_labels_stay(items, folder):
+    sheets_of("s", "answers", items[:3], n=3)
+    first, second, third = (folder / f"answers{end}.csv" for end in ("", "-2", "-3"))
+    for path in (first, second):
+        path.write_text(path.read_text().replace('"","', '"correct","', 1))
+    text = third.read_text().replace('"","', '"unsure","')
+    third.write_text(text.replace("reader: ?", "Reader: person "))
+    before = [path.read_bytes() for path in (first, second, third)]
+    found = sheets_of("s", "answers", items[:3], n=3)
+    assert [path.read_bytes() for path in (first, second, third)] == before
+    assert [(one.name, one.is_person) for one in found] == [
+        ("answers-2", False),
+        ("person (answers-3)", True),
+        ("answers", False),
+    ]
+    sheets_of("s", "answers", items[:5], n=3)
+    header, *lines = cells_of(third)
+    assert "reader: person" in header and len(lines) == 5
+    assert [line[header.index("label")] for line in lines] == ["unsure"] * 3 + [""] * 2
+
+
+def test_a_sheet_to_answer_takes_any_text(folder):
+    folder.mkdir(parents=True)
+    text = 'item,text,label\na,"x, y","A->b\n=c"\nb,z,\n'
+    (folder / "people-9.csv").write_text(text)
+    (sheet,) = sheets_of("s", "people", [], (), n=0)
+    assert sheet == ("people-9", False, {"a": "A->b\n=c"})
 
 
 SHEET = "item,question,label\nitem-a,Which?,correct\nitem-b,Which?,\nitem-c,Which?,INCORRECT \n"
@@ -133,7 +176,7 @@ SHEET = "item,question,label\nitem-a,Which?,correct\nitem-b,Which?,\nitem-c,Whic
 )
 def test_any_form_that_a_spreadsheet_saves_is_read(raw, tmp_path):
     (tmp_path / "s.csv").write_bytes(raw)
-    assert read_labels(tmp_path / "s.csv") == {"item-a": "correct", "item-c": "incorrect"}
+    assert read_sheet(tmp_path / "s.csv").labels == {"item-a": "correct", "item-c": "incorrect"}
 
 
 @pytest.mark.parametrize(
@@ -149,24 +192,25 @@ def test_any_form_that_a_spreadsheet_saves_is_read(raw, tmp_path):
 def test_an_invalid_sheet_names_item_and_remedy(text, message, tmp_path):
     (tmp_path / "s.csv").write_text(text)
     with pytest.raises(BadInput, match=message):
-        read_labels(tmp_path / "s.csv")
+        read_sheet(tmp_path / "s.csv")
 
 
 def test_the_digest_changes_with_labels_alone(tmp_path):
     path, found = tmp_path / "sheet.csv", []
     rows = "item,label\na,", "item,label\na,correct\nb,", "label,item\ncorrect,a"
-    for text in (*rows, "item,label\na,incorrect", "item,label\na,corect"):
+    for text in (*rows, "item,label\na,incorrect", "item,label\na,b\na,c"):
         path.write_text(f"{text}\n")
-        found.append(labels_digest(path))
-    assert labels_digest(tmp_path / "none.csv") == found[0] == "" and found[1] == found[2]
+        found.append(labels_digest(tmp_path))
+    assert labels_digest(tmp_path / "none") == found[0] == "" and found[1] == found[2]
     assert len({*found}) == 4
 
 
 def test_a_label_is_a_verdict_that_stands_for_its_stratum(items):
     labels = {items[0].item: "unsure", items[2].item: "correct", "item-gone": "correct"}
-    assert [row.verdict for row in verdicts_of(items, labels)] == ["unscored", "correct"]
+    sheet = Sheet("answers", False, labels)
+    assert [row.verdict for row in verdicts_of(items, sheet)] == ["unscored", "correct"]
     # of 14 questions on prose and of 13 on tables, the scorer finds no answer of the base right
-    assert [*weights(items, labels).values()] == [14, 13]
+    assert [*weights(items, sheet).values()] == [14, 13]
 
 
 def test_the_published_example_of_two_raters_and_three_categories():
@@ -212,7 +256,7 @@ def test_every_pair_of_judges_has_its_arms_and_a_labelled_answer_its_weight():
         "m": verdicts("m", "ccccc") + verdicts("m", "cccc", "base"),
         PERSON: verdicts(PERSON, "ci"),
     }
-    table = agreement(paired_verdicts(QUERIES, judges, {("q0", "dapt"): 3.0}))
+    table = agreement(paired_verdicts(QUERIES, judges, {PERSON: {("q0", "dapt"): 3.0}}))
     table = table[table.structure == "all"].set_index(["first_judge", "second_judge", "arm"])
     assert table.n.loc["rules", "m"].to_dict() == {"all": 9, "base": 4, "dapt": 5}
     assert table.agreed["rules", "m", "base"] == 0
@@ -228,3 +272,26 @@ def test_flips_are_counted_over_pairs_that_were_asked_and_scored_in_both_orders(
     [alone] = flips(rows.assign(cluster="one"), ["judge"], "cluster").itertuples()
     assert alone.rate == 0.5 and np.isnan(alone.low), "one does not say how others vary"
     assert flips(rows[rows.verdict == "tie"], ["judge"], "cluster").empty
+
+
+def test_metrics_correlate_with_the_judge_who_agrees_with_them():
+    """Word scores 1, 0, 1, 0 over two arms; a judge that says the same, and one that denies it."""
+    queries = queries_of(["natural"] * 4)
+    texts = {"a": "good", "b": "bad"}
+    answers = [
+        Answer(query_id=f"q{n}", arm=arm, answer=texts["ab"[n % 2]], n_tokens=1, truncated=False)
+        for arm in ("base", "dapt", "dapt-n")
+        for n in range(4)
+    ]
+    queries = [one.model_copy(update={"answer": "good"}) for one in queries]
+    arms = ("base", "dapt", "dapt-n")
+    judges = {
+        "same": sum((verdicts("same", "cici", arm) for arm in arms), []),
+        "other": sum((verdicts("other", "iuiu", arm) for arm in arms), []),
+    }
+    rows = measured(queries, answers, judges)
+    table = correlations(rows, judges).set_index(["judge", "measure", "over"])
+    assert table.pearson["same", "rouge_score", "answers"] == pytest.approx(1)
+    assert table.n["same", "exact_match"].to_dict() == {"answers": 12, "arms": 3}
+    assert np.isnan(table.pearson["same", "bleu", "arms"]), "arms do not differ"
+    assert table.n["other", "same"].to_dict() == {"answers": 6, "arms": 3}

@@ -5,7 +5,7 @@ import csv
 import pandas as pd
 import pytest
 
-from lib.analyze.agreement import items_of, read_labels
+from lib.analyze.agreement import items_of, read_sheet
 from lib.core.records import STRUCTURES, Answer
 from lib.core.store import BadInput, data_path, load, result_path, save
 from lib.judge.llm_judge import Preference
@@ -50,7 +50,7 @@ def run(tmp_path, monkeypatch, capsys):
 def test_a_sheet_is_written_compared_when_it_is_filled_in_and_never_overwritten(run):
     printed, path = run(), data_path("s", "labels", "answers.csv")
     assert "scorer is the only judge, so nothing is compared: fill in data/s/labels/" in printed
-    assert read_labels(path) == {}
+    assert read_sheet(path).labels == {}
     assert not result_path("s", "agreement.csv").exists()
     with pytest.raises(BadInput, match="05_judge.*arm base.*judge other"):
         run(judges=["scorer", "other"])
@@ -58,7 +58,8 @@ def test_a_sheet_is_written_compared_when_it_is_filled_in_and_never_overwritten(
     judged = load("s", "answers", arm=ARMS), load("s", "verdicts", arm=ARMS, judge="scorer")
     labels = {"item": "label"} | {one.item: one.verdict for one in items_of(QUERIES, *judged)}
     lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
-    path.write_text("\n".join(f"{line[0]};{labels[line[0]]}" for line in lines))
+    text = "\n".join(f"{line[0]};{labels[line[0]]};" for line in lines)
+    path.write_text(text.replace("label;", "label;reader: person"))
     before = path.read_bytes()
     assert "22 answers are labelled, 0 labels are of other" in run(judges=["scorer", "m"])
     assert path.read_bytes() == before
@@ -66,15 +67,15 @@ def test_a_sheet_is_written_compared_when_it_is_filled_in_and_never_overwritten(
     table = table[(table.arm == "all") & (table.structure == "all")]
     table = table.set_index(["first_judge", "second_judge"])
     assert table.loc[("scorer", "m"), ["n", "agreed", "strict"]].tolist() == [24, 18, 6]
-    assert table.agreement["scorer", "person"] == 1
+    assert table.agreement["scorer", "person (answers)"] == 1
     assert result_path("s", "agreement.md").stat().st_size > 0
 
     save_answers("other ")  # a new training changes every answer
-    labels, printed = read_labels(path), run()
-    assert read_labels(path) == labels
+    labels, printed = read_sheet(path), run()
+    assert read_sheet(path) == labels
     assert len(path.read_text(encoding="utf-8-sig").splitlines()) == 1 + 2 * 22
-    assert "0 answers are labelled, 22 labels are of other answers; 22 of 22 answers" in printed
-    assert "answers with a text are drawn; 2 have none" in printed
+    assert "0 answers are labelled, 22 labels are of other answers" in printed
+    assert "22 of 22 answers with a text are drawn; 2 have none" in printed
     left = {file.stem for file in result_path("s", "x").parent.iterdir()}
     assert "agreement" not in left, "an earlier run's"
 
@@ -85,13 +86,16 @@ def test_a_reading_is_one_more_judge_by_its_name_and_is_only_read(run, tmp_path)
     sheet = tmp_path / "a_reading.csv"
     sheet.write_text("item,label\n" + "".join(f"{one.item},{one.verdict}\n" for one in items[:9]))
     before = sheet.read_bytes()
-    printed = run(judges=["scorer", "m"], reading=str(sheet))
-    assert "9 answers are labelled, 0 labels are of other answers; 2 have none" in printed
-    assert sheet.read_bytes() == before and not data_path("s", "labels", "answers.csv").exists()
+    printed = run(judges=["scorer", "m"], readings=[str(sheet)])
+    assert "a_reading: 9 answers are labelled, 0 labels are of other answers" in printed
+    assert sheet.read_bytes() == before
     table = pd.read_csv(result_path("s", "agreement.csv"))
     table = table[(table.arm == "all") & (table.structure == "all")]
     table = table.set_index(["first_judge", "second_judge"])
     assert table.loc[("m", "a_reading"), ["n", "kappa"]].tolist() == [9, 1]
+    metrics = pd.read_csv(result_path("s", "metrics.csv")).set_index(["judge", "over", "measure"])
+    assert metrics.pearson["a_reading", "answers", "m"] == 1
+    assert result_path("s", "metrics_judged.png").stat().st_size > 5000
 
 
 def test_table_2_by_judge_and_pairs_of_questions_drawn_by_lot(run):

@@ -20,7 +20,7 @@ READERS = {
 # study, recall and a judge that is a model are made over a played endpoint below.
 RESULTS = {
     "structext-smoke": "languages.csv tasks.csv prompts.csv shots.csv heat.csv heat_map.png "
-    "real.csv real_differences.png scores.csv agreement.csv "
+    "real.csv real_differences.png scores.csv table_metrics.csv metrics.csv metrics_judged.png "
     "languages_judged.png",
     "tablequest-smoke": "tablequest_accuracy.csv tablequest_accuracy_intervals.png "
     "tablequest_ratings.csv tablequest_ratings_intervals.png "

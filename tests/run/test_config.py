@@ -244,7 +244,7 @@ def test_a_value_fits_its_annotation_or_is_refused(tmp_path, annotation, value, 
 def test_all_notebooks_together_have_few_parameters():
     notebooks = (REPOSITORY / "notebooks").rglob("*.ipynb")
     paths = [path for path in notebooks if ".ipynb_checkpoints" not in path.parts]
-    assert sum(len(parameters_of(path)) for path in paths) <= 165
+    assert sum(len(parameters_of(path)) for path in paths) <= 168
 
 
 def loaded(name: str, folder: Path):
@@ -266,6 +266,30 @@ def test_the_graph_of_each_kind_of_study_has_every_stage(
 ):
     study = loaded(name, documents_folder)
     own = [f"documents={documents_folder}"] if name == "documents" else []
+    counts = counts_of(name, own, tmp_path, monkeypatch, capsys)
+    if study.kind == "exposures":
+        assert int(counts["exposures_run"]) == len(study.runs) == 2
+    else:
+        assert int(counts.get("train", 0)) == len(study.trained)
+        n = 1 if study.one_process_for_all_arms else len(study.runs)
+        assert int(counts["infer"]) == int(counts["judge"]) == n
+        assert len(PIPELINES[study.kind].stages) <= len(counts)
+
+
+@pytest.mark.parametrize("kind", ["lab", "structext", "tablequest"])
+def test_other_judges_judge_and_are_compared_in_every_system(
+    kind, study_file, tmp_path, monkeypatch, capsys
+):
+    study_file(
+        f"kind: {kind}\nother_judges: [org/m]\nextras: [agreement]\narms: {{base: }}"
+        + "\nbase_model: o/m\nannotator: m" * (kind != "lab")
+    )
+    counts = counts_of("own", [], tmp_path, monkeypatch, capsys)
+    assert (counts["judge"], counts["judge_org--m"], counts["agreement"]) == ("1", "1", "1")
+
+
+def counts_of(name: str, own: list[str], tmp_path, monkeypatch, capsys) -> dict[str, str]:
+    """Return how often each rule of a study's graph would run."""
     monkeypatch.chdir(tmp_path)  # the graph changes all three
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path / "root"))
     monkeypatch.setenv("STUDY_PARENT", "")
@@ -284,18 +308,11 @@ def test_the_graph_of_each_kind_of_study_has_every_stage(
         ]
     )
     assert args_to_api(arguments, None)
-    counts = dict(
+    return dict(
         line.split()
         for line in "".join(capsys.readouterr()).splitlines()
         if len(line.split()) == 2 and line[-1].isdigit()
     )
-    if study.kind == "exposures":
-        assert int(counts["exposures_run"]) == len(study.runs) == 2
-    else:
-        assert int(counts.get("train", 0)) == len(study.trained)
-        n = 1 if study.one_process_for_all_arms else len(study.runs)
-        assert int(counts["infer"]) == int(counts["judge"]) == n
-        assert len(PIPELINES[study.kind].stages) <= len(counts)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from zlib import crc32
 
 import pytest
 
+from lib.analyze.agreement import Sheet
 from lib.structext import analyze
 from lib.structext.analyze import ANSWERED, JUDGE, LEFT_OUT
 from lib.structext.score import NO_ROW
@@ -29,17 +30,16 @@ def tables() -> str:
     arms = {"base": mixed, "tuned": right}
     rows = of_arms(asked, left_out, True, **arms)
     at = rows[rows.prompt == "base"]
-    constants = analyze.learned(one.sample for one in (*asked, *left_out))
     found = {
         "prompts": analyze.summary(rows, ["suite", "prompt", "arm"]),
         "languages": analyze.summary(analyze.with_all(at), ["suite", "language", "arm"]),
         "heat": analyze.heat(at),
-        "floor": analyze.by_depth(at, [*asked, *left_out], constants),
+        "floor": analyze.by_depth(at),
         "above_floor": analyze.against(rows, analyze.BLIND, ["suite", "language", "arm"]),
         "shots": analyze.shots(rows),
         "real": analyze.real_and_test(at),
         "official": analyze.both_scores(rows),
-        "agreement": analyze.agreement(rows),
+        "agreement": analyze.paper_agreement(),
     }
     text = [
         f"# {name}\n{table.to_csv(index=False, float_format='%.6g')}"
@@ -69,7 +69,7 @@ def test_every_question_of_every_arm_keeps_its_row_and_says_why_it_has_no_answer
     assert (row.n, row.left_out, row.failed, row.no_answer, row.judged) == (12, 6, 1, 1, 11)
     assert (row.rouge_score, row.rouge_asked, row.judge) == pytest.approx((1 / 6, 1 / 3, 2 / 11))
     text = analyze.shown(analyze.summary(own, ["arm"]))
-    assert text.judge[0].startswith("18.2 [") and "judge low" not in text
+    assert text["judge [95%]"][0].startswith("18.2 [") and "judge_low" not in text
 
 
 def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():
@@ -112,6 +112,26 @@ def test_failures_are_verbatim_and_escaped_where_shown():
     # one per language, none left out
     assert len(table) == 3 and set(table.reply) == {evil}
     assert "&lt;script&gt;" in table.to_html()
+
+
+def test_people_are_one_arm_and_models_are_beside_them_on_the_same_questions():
+    asked = [*ask("test-hard"), *ask(depth=2)]
+    rows = of_arms(asked, base=wrong)
+    items = analyze.to_answer(asked[:6])
+    right_of = {one.query_id: one.sample.answer for one in asked}
+    labels = {item.item: right_of[item.query_id] for item in items}
+    assert [[*item.texts] for item in items] == [["text", "question"]] * 6
+    assert not any(item.texts["text"] == right_of[item.query_id] for item in items)
+    none = dict.fromkeys([*labels][:2], "-")
+    sheets = [Sheet("person (people)", True, labels), Sheet("person (people-2)", True, none)]
+    sheets += [Sheet("reading", False, none), Sheet("other", True, {"item-gone": "x"})]
+    table = analyze.summary(analyze.beside_readers(rows, asked, items, sheets), ["arm"])
+    table = table.set_index("arm")
+    assert table.n.to_dict() == {"base": 6, "human": 8, "reading": 2}
+    assert table.rouge_score.tolist() == pytest.approx([0, 6 / 8, 0])
+    assert analyze.beside_readers(rows, asked, items, []).empty
+    long = asked[0].sample.model_copy(update={"reference": "x" * 40_000})
+    assert analyze.to_answer([asked[0].model_copy(update={"sample": long})]) == []
 
 
 if __name__ == "__main__":  # after a change that is meant
