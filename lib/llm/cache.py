@@ -1,17 +1,29 @@
 """Paid replies in one SQLite file per study, which several processes may share."""
 
+import argparse
 import fcntl
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
 
-from lib.core.store import Stopped, shown
-from lib.llm.request import Request
+from lib.core.store import (
+    BadInput,
+    Stopped,
+    data_path,
+    printable,
+    read_lines,
+    require_path,
+    shown,
+    tell,
+    write_text,
+)
+from lib.llm.request import Reply, key_of
+from lib.llm.wire import read_wire
 
 # WAL: readers never wait for a writer. NORMAL: safe against a killed process; a power cut may lose
 # the last replies, never the file.
@@ -30,16 +42,16 @@ _REMEDY = (
     "restore a copy of a damaged file; then run the same command again: what is stored is kept, "
     "and nothing is sent twice"
 )
+_COLUMNS = ("model", "request", "raw", "asked_at")
 
 
 @dataclass
 class Sent:
     """A batch. Without an `id` it is only intended: nobody knows whether it was created."""
 
-    keys: list[str]  # of all its requests
+    keys: list[str]  # of its requests, except those that are answered
     id: str = ""  # given by the provider
     digest: str = field(default_factory=lambda: uuid4().hex)  # our mark, in its metadata
-    requests: dict[str, Request] = field(default_factory=dict)  # those that are wanted now
 
 
 class Cache:
@@ -121,18 +133,62 @@ class Cache:
         return [Sent(json.loads(keys), *row) for keys, *row in rows]
 
     def keep_batch(self, batch: Sent) -> None:
-        """Store a batch; it is on disk when this returns. Raises Stopped."""
-        self._do(
-            "insert or replace into batches (digest, batch_id, keys) values (?, ?, ?)",
-            batch.digest,
-            batch.id,
-            json.dumps(batch.keys),
-        )
-
-    def forget(self, batch: Sent) -> None:
-        """Drop a batch."""
-        self._do("delete from batches where digest = ?", batch.digest)
+        """Store a batch, or forget it if nothing of it is to come. Raises Stopped."""
+        if batch.keys:
+            self._do(
+                "insert or replace into batches (digest, batch_id, keys) values (?, ?, ?)",
+                batch.digest,
+                batch.id,
+                json.dumps(batch.keys),
+            )
+        else:
+            self._do("delete from batches where digest = ?", batch.digest)
 
     def close(self) -> None:
         """Close the file; SQLite merges its log into it if no other process has it open."""
         self.database.close()
+
+
+def export_to(cache: Cache, file: Path) -> int:
+    """Write every reply as a JSON line; return how many."""
+    rows = [json.dumps(dict(zip(_COLUMNS, row, strict=True))) for row in cache.exported()]
+    write_text(file, "".join(f"{row}\n" for row in rows))
+    return len(rows)
+
+
+def import_from(cache: Cache, file: Path) -> int:
+    """Add the replies of a file, all or none, for any endpoint; return how many it has."""
+    rows = []
+    for number, line in enumerate(read_lines(file), 1):
+        try:
+            model, request, raw, asked_at = (json.loads(line)[column] for column in _COLUMNS)
+            key = key_of(request, model)
+            if not isinstance(read_wire(200, raw), Reply):
+                raise ValueError("no completion")
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise BadInput(
+                f"{shown(file)}, line {number}, is not an exported reply "
+                f"({type(error).__name__}): export it again; nothing was imported"
+            ) from error
+        rows.append((key, key, model, request, raw, asked_at))
+    cache.put(rows)
+    return len(rows)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Export a study's replies; exit with 2 if a file cannot be read or written."""
+    parser = argparse.ArgumentParser(prog="python -m lib.llm.cache", description=export_to.__doc__)
+    parser.add_argument("study", help="its cache is data/STUDY/llm.sqlite")
+    parser.add_argument("file", type=Path, help="JSON lines, for the key `replies` of a study")
+    options = parser.parse_args(arguments)
+    path = data_path(options.study, "llm.sqlite")
+    try:
+        require_path(path, "a stage that calls a model")
+        with closing(Cache(path)) as cache:
+            tell(f"{shown(options.file)}: {export_to(cache, options.file)} replies exported")
+    except (OSError, BadInput, Stopped) as error:
+        parser.error(printable(error))
+
+
+if __name__ == "__main__":
+    main()

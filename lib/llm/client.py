@@ -5,12 +5,12 @@ import json
 import logging
 import math
 import re
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -26,46 +26,44 @@ from lib.llm.wire import (
     LIMITS,
     MOST_TRIES,
     Fault,
+    decoded,
     fault_of,
     is_shortened,
     read_wire,
 )
 
 TIMEOUT_SECONDS = 600.0  # of one try, from sending to the complete reply
-_PATIENCE = 3600.0  # seconds of one call with all its tries
-_MOST_BYTES = 32_000_000  # of a reply
+_MOST_BYTES = 32_000_000  # of a reply; of a file 1 GB
 _ROOM_SECONDS = 60  # that replies wait in memory for room on the disk
-# Of a call: its run, the dollars that a try may cost, and when it has lasted too long.
-_CALL: ContextVar[tuple[Any, float, float]] = ContextVar("call", default=(None, 0.0, 0.0))
+# Whether a call is repeated after a fault and so many tries.
+_AGAIN: ContextVar[Callable[[Fault, int], bool] | None] = ContextVar("again", default=None)
 
 
 class _Http(openai.DefaultAioHttpClient):
     # openai's transport, with bounded responses that read_wire has read.
     async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
-        run, worst, end = _CALL.get()
-        got = httpx2.Response(503, request=request)
+        is_again = _AGAIN.get()
+        got, body = httpx2.Response(503, request=request), bytearray()
         try:
-            got = await self._fetch(request, _MOST_BYTES if run else 2**30)
-            read = read_wire(got.status_code, got.headers, got.text)
+            async with (
+                asyncio.timeout(TIMEOUT_SECONDS),
+                aclosing(await super().send(request, stream=True)) as stream,
+            ):
+                async for part in stream.aiter_bytes():
+                    body += part
+                    if len(body) > (_MOST_BYTES if is_again else 2**30):
+                        break
+            stream._content = bytes(body)
+            read = read_wire(stream.status_code, decoded(stream.content, stream.charset_encoding))
+            got = stream
         except Exception as error:
             read = fault_of(error)
-        if run and isinstance(read, Fault):
+        if is_again and isinstance(read, Fault):
             n_tries = 1 + int(request.headers["x-stainless-retry-count"])
-            is_again = await run.is_worth_a_try(read, worst, n_tries) and time.monotonic() < end
-            got.status_code = 500 if is_again else 200  # openai repeats calls with the former
-            got.headers = httpx2.Headers()
+            # openai repeats calls with the former, after a wait that the headers may name
+            got.status_code = 500 if is_again(read, n_tries) else 200
+        got.headers.pop("x-should-retry", None)
         got.extensions["read"] = read
-        return got
-
-    async def _fetch(self, request: httpx2.Request, most: int) -> httpx2.Response:
-        body = bytearray()
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            async with aclosing(await super().send(request, stream=True)) as got:
-                async for part in got.aiter_bytes():
-                    body += part
-                    if len(body) > most:
-                        break
-        got._content = bytes(body)
         return got
 
 
@@ -83,10 +81,8 @@ async def trouble(at: Endpoint, models: Iterable[str] = ()) -> str:
     """Return why no call of `models` can succeed, as the endpoint's list of models tells, or ""."""
     said = ""
     async with client(at) as one:
-        try:
-            got = await one.with_options(max_retries=0).get("/models", cast_to=httpx2.Response)
-        except openai.APIStatusError as error:
-            got = error.response
+        _AGAIN.set(lambda *_: False)
+        got = await one.get("/models", cast_to=httpx2.Response)
     listed = re.findall(r'"id": ?"(?:[^"]*/)?([^"/]+)"', got.text)
     for name in {model.rpartition("/")[2] for model in models} - {*listed}:
         for close in get_close_matches(name, listed, 1, 0.8):  # others can be unlisted
@@ -101,8 +97,9 @@ async def trouble(at: Endpoint, models: Iterable[str] = ()) -> str:
 def reason_of(error: Exception) -> str:
     """Return the reason that an error has, in the endpoint's own words if there are any."""
     if isinstance(error, openai.APIStatusError):
-        read = error.response.extensions["read"]
-        return read.stops or read.reason
+        read, after = error.response.extensions["read"], error.response.headers.get("retry-after")
+        wait = f"; the endpoint asks for a wait (retry-after: {after})" * bool(after)
+        return f"{read.stops or read.reason}{wait}"
     return str(error) or type(error).__name__
 
 
@@ -119,11 +116,10 @@ class Run:
     def __init__(self, at: Endpoint, model: str, calls: Calls, cache: Cache) -> None:
         self.at, self.model, self.calls, self.cache = at, model, calls, cache
         self.price = check_price(model, calls)
-        self.spent = cache.spent(calls.stage)  # dollars, over all runs of the stage
         self.held = dict[str, float]()  # dollars: the worst cases of calls in flight
         self.dropped, self.said = set[str](), set[str]()  # parameters; what was printed
         self.failed = dict[str, Reply]()
-        self.unwritten = list[tuple]()  # replies for which the disk has no room
+        self.unwritten = list[tuple]()  # replies and dollars for which the disk has no room
         self.stopped = ""
         if self.price is None:
             calls.tally.usd = None  # unknown from the first call on, not $0
@@ -148,21 +144,26 @@ class Run:
 
     def out_of_money(self, more: float = 0.0) -> str:
         """Return why `more` dollars cannot be spent beside the calls in flight, or ""."""
-        limit = self.calls.max_cost_usd or math.inf
-        if self.spent + sum(self.held.values()) + more <= limit:
+        limit, spent = self.calls.max_cost_usd or math.inf, self.cache.spent(self.calls.stage)
+        if spent + sum(self.held.values()) + more <= limit:
             return ""
         return (
             f"the next call could exceed max_cost_usd = {dollars(limit)} "
-            f"({dollars(self.spent)} are spent over all runs): raise it"
+            f"({dollars(spent)} are spent over all runs): raise it"
         )
 
-    def pay(self, cost: float, rows: Sequence[Sequence] = ()) -> None:
-        """Store replies and their `cost`. Raises Stopped, and then changes nothing."""
-        if cost or rows:
-            self.cache.put(rows, self.calls.stage, cost)
-        self.spent += cost
-        if self.calls.tally.usd is not None:
-            self.calls.tally.usd += cost
+    def book(self, usd: float, rows: Sequence[Sequence] = ()) -> None:
+        """Store `usd` and replies; they stay in memory as long as the disk is full."""
+        self.unwritten.append((rows, self.calls.stage, usd))
+        try:
+            while self.unwritten:
+                self.cache.put(*self.unwritten[0])
+                if self.calls.tally.usd is not None:
+                    self.calls.tally.usd += self.unwritten[0][-1]
+                del self.unwritten[0]
+        except Stopped as full:
+            self.say(f"replies wait in memory for {_ROOM_SECONDS} s: {full}")
+            self.stop(str(full))
 
     def stop(self, reason: str) -> None:
         """Send nothing more; the first reason counts, and "" is none."""
@@ -198,8 +199,8 @@ class Run:
         for _ in range(_ROOM_SECONDS):
             if self.unwritten:
                 await asyncio.sleep(1)
-                self.write()
-        if n := sum(len(rows) for *_, rows in self.unwritten):
+                self.book(0)
+        if n := sum(len(rows) for rows, *_ in self.unwritten):
             self.stopped += f"; {n} replies of calls in flight could not be written and are lost"
 
     async def _is_done(self, key: str, request: Request) -> bool:
@@ -210,7 +211,7 @@ class Run:
                 return True
             await asyncio.sleep(0.1)
         self.held[key] = worst
-        _CALL.set((self, worst, time.monotonic() + _PATIENCE))
+        _AGAIN.set(partial(self._is_again, worst))
         try:
             got = await self.client.post(
                 "/chat/completions",
@@ -219,70 +220,55 @@ class Run:
             )
         finally:
             del self.held[key]
-        fault = got.extensions["read"]
-        if isinstance(fault, Reply):
-            self.keep({key: request}, {key: (fault, got.text)})
+        read = got.extensions["read"]
+        if isinstance(read, Reply):
+            self.keep({key: request}, {key: read})
             return True
-        name = fault.unsupported(body)
+        name = read.unsupported(body)
         if name and not {name, *self.dropped} >= LIMITS:  # one of the limits is always sent
             self.say(f"the endpoint refuses {name}, which is not sent")
             self.dropped.add(name)
             return False
-        reason, tally = self.at.scrubbed(fault.reason), self.calls.tally
         if not self.stopped:
-            self.failed[key] = Reply("", reason, "filtered" * (fault.status == FILTERED))
-            tally.failed += fault.status != FILTERED
-            tally.unserved += fault.tries > 1
+            reason, is_filtered = self.at.scrubbed(read.reason), read.status == FILTERED
+            self.failed[key] = Reply("", reason, "filtered" * is_filtered)
+            self.calls.tally.failed += not is_filtered
+            self.calls.tally.unserved += read.tries > 1
             self.stop(self.calls.failing(reason))
         return True
 
-    async def is_worth_a_try(self, fault: Fault, worst: float, n_tries: int) -> bool:
-        """Count a try that may be charged; return True after the wait for another try."""
+    def _is_again(self, worst: float, fault: Fault, n_tries: int) -> bool:
+        # Counts a try that may be charged.
         tally = self.calls.tally
         if fault.status < 300:
             tally.lost += 1
-            self.pay(worst)
+            self.book(worst)
             self.stop(self.out_of_money())
         if fault.status != 403 or not tally.new + tally.cached:  # some gateways filter a prompt so
             self.stop(fault.stops.format(model=self.model))
         if n_tries >= fault.tries or self.stopped:
             return False
         self.say(f"{fault.reason.partition(':')[0]}; such calls are repeated")
-        await asyncio.sleep(fault.wait)
         return True
 
     def body(self, request: Request) -> dict[str, object]:
-        """Return what is sent; the token limit has two names, except for OpenAI."""
+        """Return what is sent; the token limit has two names, one of which a server may refuse."""
         fields = json.loads(request.body) | {
             "model": self.model,
             "max_completion_tokens": request.max_tokens,
             "messages": [{"role": role, "content": content} for role, content in request.messages],
         }
-        left_out = {"attempt", *self.dropped, "max_tokens" * self.at.is_openai}
+        left_out = {"attempt", *self.dropped}
         return {name: value for name, value in fields.items() if name not in left_out}
 
-    def keep(
-        self, requests: Waiting, found: Mapping[str, tuple[Reply, str]], batch: bool = False
-    ) -> None:
+    def keep(self, requests: Waiting, found: Mapping[str, Reply], batch: bool = False) -> None:
         """Count replies and store them, with their raw text and cost."""
         now, usd, rows = datetime.now(UTC).isoformat(timespec="milliseconds"), 0.0, []
         for key, request in requests.items():
-            reply, raw = found[key]
-            usd += self._counted(request, reply, batch)
-            text = self.at.without_key(raw)
+            usd += self._counted(request, found[key], batch)
+            text = self.at.without_key(found[key].raw)
             rows.append((key, request.key(self.model), self.model, request.body, text, now))
-        self.unwritten.append((usd, rows))
-        self.write()
-
-    def write(self) -> None:
-        """Store the replies that are not stored yet; they stay in memory if the disk is full."""
-        try:
-            while self.unwritten:
-                self.pay(*self.unwritten[0])
-                del self.unwritten[0]
-        except Stopped as full:
-            self.say(f"replies wait in memory for {_ROOM_SECONDS} s: {full}")
-            self.stop(str(full))
+        self.book(usd, rows)
 
     def _counted(self, request: Request, reply: Reply, batch: bool) -> float:
         tally = self.calls.tally

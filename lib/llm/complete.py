@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing, nullcontext
 from contextvars import copy_context
 from dataclasses import replace
 from typing import Any
@@ -12,11 +12,12 @@ from lib.core.store import Stopped, shown, tell
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
 from lib.llm.request import Reply, Request, Waiting, endpoint
-from lib.llm.wire import is_shortened, read_stored
+from lib.llm.wire import is_shortened, read_wire
 
 _NO_KEY = (
     "set OPENAI_API_KEY in the environment or in .env (any text for a local server, with "
-    'OPENAI_BASE_URL), import the replies with python -m lib.llm, or use "scorer"'
+    "OPENAI_BASE_URL), name a file with the replies in the study's file (replies: [FILE]), or use "
+    '"scorer"'
 )
 _LONGEST_END = 25.0  # seconds that calls in flight get after an interrupt
 
@@ -27,28 +28,24 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     A call that fails has its reason. Raises Stopped, BadStudy (endpoint) and BadInput (cache).
     """
     at, tally = endpoint(), calls.tally
-    url = at.url if at else ""
+    found: dict[Request, tuple[Reply, str, Request]] = {}
+    failed: dict[str, Reply] = {}
 
     def look() -> Waiting:
-        found.update((one, _read(cache, one, model, url)) for one in requests)
+        for one in requests:
+            found[one] = _read(cache, one, model, at.url if at else "")
         return {
             key: following
             for best, key, following in found.values()
             if not best.model or at and best.kind in calls.retry
         }
 
-    found: dict[Request, tuple[Reply, str, Request]] = {}
-    failed: dict[str, Reply] = {}
-    with closing(Cache(calls.cache)) as cache, ExitStack() as ending:
-        if left := look():
-            ending.enter_context(cache.turn())
-            left = look()  # another process may have asked
+    with closing(Cache(calls.cache)) as cache, cache.turn() if look() else nullcontext():
+        left = look()  # another process may have asked
+        cached = [one for one in requests if found[one][1] not in left]
         tally.asked += len(requests)
-        for request in requests:
-            best, key, _ = found[request]
-            is_cached = key not in left
-            tally.cached += is_cached
-            tally.shortened += is_cached and is_shortened(best, request)
+        tally.cached += len(cached)
+        tally.shortened += sum(is_shortened(found[one][0], one) for one in cached)
         stopped = calls.failing()
         if left and not stopped:
             if not at:
@@ -65,7 +62,7 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
             look()
     replies = [
         best if best.model else failed.get(key, best)
-        for best, key, _ in (found[request] for request in requests)
+        for best, key, _ in (found[one] for one in requests)
     ]
     if stopped:
         raise Stopped(
@@ -83,9 +80,10 @@ def _read(cache: Cache, request: Request, model: str, url: str) -> tuple[Reply, 
     best = Reply("", "not asked")
     while True:
         key = request.key(model, url)
-        reply = read_stored(cache.raw(request.key(model), key if url else ""), request)
-        best = reply or best
-        if not reply or not reply.reason:
+        raw = cache.raw(request.key(model), key if url else "")
+        reply = read_wire(200, raw, request.max_tokens)
+        best = reply if isinstance(reply, Reply) else best
+        if reply is not best or not reply.reason:
             return best, key, request
         request = replace(request, attempt=request.attempt + 1)
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from lib.core.store import REPOSITORY, BadStudy
 
@@ -70,6 +71,7 @@ class Reply:
     kind: str = field(default="", compare=False)  # of a reply that is no answer: see Kind
     model: str = field(default="", compare=False)  # that answered, as the endpoint names it
     usage: tuple[int, int] = field(default=(0, 0), compare=False)  # tokens in and out; 0: not told
+    raw: str = field(default="", compare=False, repr=False)  # the response
 
 
 def counter(model: str) -> tuple[Callable[[str], int], str]:
@@ -115,11 +117,6 @@ class Endpoint:
     key: str = field(repr=False)
     url: str = field(repr=False)
 
-    @property
-    def is_openai(self) -> bool:
-        """True for OpenAI or Azure, which reject two names for the token limit."""
-        return (urlsplit(self.url).hostname or "").endswith(("openai.com", "azure.com"))
-
     def without_key(self, body: str) -> str:
         """Return a reply as it is stored; a short key, such as a local server's, may be a word."""
         return body.replace(self.key, "[key]") if len(self.key) >= 16 else body
@@ -161,4 +158,10 @@ def endpoint() -> Endpoint | None:
             "OPENAI_BASE_URL is not an address such as http://localhost:8000/v1, "
             "without user name and password: set it again, or unset it"
         )
+    for name in ("http", "https", "all"):
+        if re.match(r"(?!https?:)\w+:/", getproxies().get(name, "")):
+            raise BadStudy(
+                f"{name.upper()}_PROXY is no http:// address, and other proxies are not used: "
+                "set it again, or unset it"
+            )
     return Endpoint(key, url)

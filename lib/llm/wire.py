@@ -2,10 +2,9 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -13,7 +12,6 @@ import yaml
 from lib.core.store import package_file, printable
 from lib.llm.request import Reply, Request, least_tokens
 
-LONGEST_WAIT = 900.0  # seconds; if an endpoint asks for more, the run stops
 FILTERED = 451  # the status of a refused prompt, which says nothing about other prompts
 _MOST_TOKENS = 10**7  # no model reads or writes so many in a call
 LIMITS = {"max_completion_tokens", "max_tokens"}
@@ -21,7 +19,6 @@ _TABLE: Any = yaml.safe_load(package_file("llm/wire.yaml").read_text(encoding="u
 _KINDS: Any = {
     word: (kind, reason) for kind, reason, words in _TABLE["ends"] for word in words.split()
 }
-
 MOST_TRIES = max(_TABLE["tries"].values())
 
 
@@ -32,7 +29,6 @@ class Fault:
     reason: str
     status: int  # what the error means, as a status; below 300: perhaps charged
     stops: str = ""  # names the model as {model!r}
-    wait: float = 0.0  # seconds that the endpoint asks for
     told: str = ""  # codes and message
 
     @property
@@ -46,31 +42,28 @@ class Fault:
         return found[1] if found and found[1] in sent else ""
 
 
-def read_wire(status: int, headers: Mapping[str, str], text: str) -> Reply | Fault:
+def read_wire(status: int, text: str, max_tokens: int = 0) -> Reply | Fault:
     """Return what a response says. Its strings can be stored and printed; nothing raises.
 
-    With status 200, an error counts as the status that it names.
+    With status 200, an error counts as the status that it names. A reply of `max_tokens` is cut.
     """
     try:
-        # an integer may have too many digits
-        found = json.loads(text.removeprefix("\ufeff"), parse_int=float)
-        found = dig(found, 0) or found
-        is_reply = dig(found, "choices") or dig(found, "data")
-        is_error = not is_reply and any(told(found, _TABLE["tells"]))
-        error = dig(found, "error") or (is_error and found)
+        found = json.loads(text.removeprefix("\ufeff"), parse_int=_integer)
+        reply = _completion(found)
+        is_error = dig(found, "error") or not reply and any(told(found, _TABLE["tells"]))
     except (ValueError, RecursionError):
-        found = error = None
-    if status < 206 and not error:  # 206: a part
-        return _reply(found, text)
-    return _fault(status, headers, {"error": error or found or _looks(text)})
+        found = reply = is_error = None
+    if status < 206 and not is_error:  # 206: a part
+        raw = text if reply is found else json.dumps(reply)
+        return _reply(reply, raw, max_tokens)
+    return _fault(status, found or {"error": _looks(text)})
 
 
-def read_stored(raw: str, request: Request) -> Reply | None:
-    """Return what a stored response to `request` says, None if it is no reply."""
-    read = read_wire(200, {}, raw)
-    if not isinstance(read, Reply) or read.reason or read.usage[1] != request.max_tokens:
-        return read if isinstance(read, Reply) else None
-    return replace(read, kind="cut", reason="cut at the length limit, which it does not say")
+def decoded(body: bytes, charset: str | None) -> str:
+    """Return the text of a body: JSON says what it is; only if it does not, `charset` does."""
+    with suppress(UnicodeDecodeError):
+        return body.decode(json.detect_encoding(body))
+    return body.decode(charset or "utf-8")
 
 
 def is_shortened(reply: Reply, request: Request) -> bool:
@@ -107,7 +100,21 @@ def told(value: object, names: Collection[str], is_named: bool = False) -> Itera
         for inner in value:
             yield from told(inner, names, is_named)
     elif is_named and value and value is not True:
-        yield f"{value:g}" if isinstance(value, float) else _text(value)
+        yield _text(str(value))
+
+
+def _completion(value: Any) -> Any:
+    # The outermost object with choices, also in a line of a batch or in a text.
+    if isinstance(value, str) and '"choices"' in value:
+        value = json.loads(value)
+    if dig(value, "choices"):
+        return value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next(filter(None, map(_completion, inner)), None)
+
+
+def _integer(digits: str) -> int:
+    return int(digits[:20])  # Python refuses one of 4,301 digits
 
 
 def _looks(text: str) -> str:
@@ -121,57 +128,45 @@ def _text(value: object) -> str:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def _fault(status: int, headers: Mapping[str, str], error: dict) -> Fault:
+def _fault(status: int, error: object) -> Fault:
     message = printable(" ".join(told(error, _TABLE["tells"])))[:300].rstrip(". ")
     codes = " ".join(told(error, _TABLE["codes"]))
-    words, said = f"{codes} {message}", status
+    words, meant = f"{codes} {message}", status
     if status < 206:
-        said = int((re.findall(r"\b[45]\d\d\b", codes) or [200])[0])
+        meant = int((re.findall(r"\b[45]\d\d\b", codes) or [200])[0])
     for means, statuses, pattern in _TABLE["means"]:
-        if said in statuses and re.search(pattern, words, re.I):
-            said = means
+        if meant in statuses and re.search(pattern, words, re.I):
+            meant = means
             break
-    stops = _TABLE["stops"].get(300 if 300 <= said < 400 else said, "")
-    reason = _KINDS["safety"][1] if said == FILTERED else f"status {said}"
-    reason += f": {message}" * bool(message and said != 401)
-    fault = Fault(reason, said, stops, _wait(headers, error), words)
-    if fault.wait > LONGEST_WAIT and fault.tries > 1:
-        hours = f"{fault.wait / 3600:.3g} hours (status {said})"
-        return replace(fault, stops=f"the endpoint asks for a wait of {hours}")
-    return fault
+    reason = _KINDS["safety"][1] if meant == FILTERED else f"status {meant}"
+    reason += f": {message}" * bool(message and meant != 401)
+    stops = _TABLE["stops"].get(300 if 300 <= meant < 400 else meant, "")
+    return Fault(reason, meant, stops, words)
 
 
-def _wait(headers: Mapping[str, str], error: dict) -> float:
-    after = headers.get("retry-after") or "".join(told(error, ["retryDelay"]))
-    for text, unit in ((headers.get("retry-after-ms", ""), 1000), (after, 1)):
-        with suppress(ValueError):
-            return max(0.0, float(text.rstrip("s"))) / unit
-    with suppress(ValueError, TypeError, LookupError):
-        now = parsedate_to_datetime(headers["date"])  # by the endpoint's clock
-        return max(0.0, (parsedate_to_datetime(after) - now).total_seconds())
-    return 0.0
-
-
-def _reply(found: Any, text: str) -> Reply | Fault:
+def _reply(found: Any, text: str, max_tokens: int) -> Reply | Fault:
     choice = dig(found, "choices", 0)
-    message = dig(choice, "message") or {"content": dig(choice, "text")}
-    parts = dig(message, "content")
+    message = dig(choice, "message")
+    parts = dig(message, "content") or dig(choice, "text")
     content = "".join(map(_part, parts if isinstance(parts, list) else [parts]))
-    finish = _text(dig(choice, "finish_reason")).lower().replace("-", "_") or "none"
+    finish = _text(dig(choice, "finish_reason")).strip().lower().replace("-", "_") or "none"
     kind, reason = _KINDS.get(finish, ("other", f"ended otherwise: {printable(finish[:40])}"))
-    if not content and not dig(choice, "message"):
+    if not content and not message:
         kind, reason = "unreadable", _looks(text)
     if kind == "unreadable":
         return Fault(f"an unreadable reply with status 200: {printable(reason)}", 200)
     answer = re.sub(_TABLE["thoughts"], "", content, flags=re.S | re.I)
+    usage = _counts(dig(found, "usage"), content)
     if refusal := " ".join(told(message, ("refusal",))):
         kind, reason = _KINDS["refusal"]
     elif not kind and not answer.strip():
         has_thoughts = content.strip() or re.search(_TABLE["has_thoughts"], text)
         kind = "empty"
         reason = "an empty reply" + " after the model's thoughts" * bool(has_thoughts)
+    elif not kind and 0 < max_tokens == usage[1]:
+        kind, reason = "cut", "cut at the length limit, which it does not say"
     name = printable(_text(dig(found, "model")))[:300] or "a model without a name"
-    return Reply(answer or refusal, reason, kind, name, _counts(found, content))
+    return Reply(answer or refusal, reason, kind, name, usage, text)
 
 
 def _part(part: object) -> str:
@@ -184,16 +179,14 @@ def _part(part: object) -> str:
     return json.dumps(part)
 
 
-def _counts(found: Any, text: str) -> tuple[int, int]:
+def _counts(usage: object, text: str) -> tuple[int, int]:
     # Tokens in and out, 0 if not told. Of several figures for those written, the highest counts.
-    def most(*names: str) -> int:
-        n_most = 0
-        for name in names:
-            with suppress(ValueError, TypeError, OverflowError):
-                n = int(float(dig(found, "usage", name)))
-                n_most = max(n_most, n * (n <= _MOST_TOKENS))
-        return n_most
+    def count(name: str) -> int:
+        with suppress(ValueError, TypeError, OverflowError):
+            n = int(float(dig(usage, name)))
+            return n if 0 < n <= _MOST_TOKENS else 0
+        return 0
 
-    n_in = most("prompt_tokens", "input_tokens")
-    n_out = max(most("completion_tokens", "output_tokens"), most("total_tokens") - n_in)
+    n_in = count("prompt_tokens")
+    n_out = max(count("completion_tokens"), count("total_tokens") - n_in)
     return n_in, n_out and max(n_out, least_tokens(text))

@@ -30,8 +30,7 @@ from lib.core.store import (
     shown,
     tell,
 )
-from lib.llm.__main__ import import_from
-from lib.llm.cache import Cache
+from lib.llm.cache import Cache, import_from
 from lib.llm.calls import calls_for, check_price, dollars
 from lib.llm.request import endpoint
 from lib.report import ending

@@ -9,13 +9,12 @@ from contextlib import closing
 
 import pytest
 
-from lib.core.store import REPOSITORY, BadStudy, Stopped, read_lines
-from lib.llm.__main__ import main
-from lib.llm.cache import Cache
+from lib.core.store import REPOSITORY, BadInput, BadStudy, Stopped, read_lines
+from lib.llm.cache import Cache, import_from, main
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request, endpoint
-from lib.llm.wire import read_stored
+from lib.llm.wire import read_wire
 from tests.llm.conftest import questions, started, wait_for
 from tests.llm_server import Server
 
@@ -62,33 +61,32 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(ask, tmp_path, m
     for name in ("author", "reader"):
         (tmp_path / "data" / name).mkdir(parents=True)
     shutil.copy(tmp_path / "llm.sqlite", tmp_path / "data/author")
-    main(["export", "author", str(tmp_path / "replies.jsonl")])
+    main(["author", str(tmp_path / "replies.jsonl")])
     monkeypatch.delenv("OPENAI_API_KEY")
-    main(["import", "reader", str(tmp_path / "replies.jsonl")])
     calls = Calls(tmp_path / "data/reader/llm.sqlite")
+    with closing(Cache(calls.cache)) as cache:
+        assert import_from(cache, tmp_path / "replies.jsonl") == 5
     requests = [*map(Request.ask, questions(5))]
     assert complete(requests, "m", calls) == replies
     assert str(calls) == "cached 5 / new 0 / failed 0; answered by m (5)"
-    main(["export", "reader", str(tmp_path / "again.jsonl")])
+    main(["reader", str(tmp_path / "again.jsonl")])
     assert (tmp_path / "again.jsonl").read_text() == (tmp_path / "replies.jsonl").read_text()
     with pytest.raises(Stopped, match="1 of 6 replies .* no key is set"):
         complete([*requests, Request.ask("new")], "m", calls)
 
 
 def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     good = (REPOSITORY / "data/records/replies.jsonl").read_text().splitlines()[0]
-    for bad in ("{", "{}", "[]", good[:-3], json.dumps(json.loads(good) | {"raw": "<html>"})):
-        (tmp_path / "x.jsonl").write_text("\n".join([good, bad]) + "\n")
-        with pytest.raises(SystemExit, match="2"):
-            main(["import", "lab", str(tmp_path / "x.jsonl")])
-        assert "line 2" in capsys.readouterr().err
-    with pytest.raises(SystemExit, match="2"):
-        main(["import", "labb", str(tmp_path / "x.jsonl")])
-    assert "'labb' is no study" in capsys.readouterr().err
-    assert {path.name for path in (tmp_path / "data").iterdir()} == {"lab"}
-    with closing(Cache(tmp_path / "data/lab/llm.sqlite")) as cache:
+    with closing(Cache(tmp_path / "llm.sqlite")) as cache:
+        for bad in ("{", "{}", "[]", good[:-3], json.dumps(json.loads(good) | {"raw": "<html>"})):
+            (tmp_path / "x.jsonl").write_text("\n".join([good, bad]) + "\n")
+            with pytest.raises(BadInput, match="line 2"):
+                import_from(cache, tmp_path / "x.jsonl")
         assert not cache.exported()
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    with pytest.raises(SystemExit, match="2"):
+        main(["labb", str(tmp_path / "y.jsonl")])
+    assert "labb" in capsys.readouterr().err and not (tmp_path / "y.jsonl").exists()
 
 
 def n_paid(server: Server) -> Counter:
@@ -172,6 +170,24 @@ def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_
             assert value not in str(raised.value)
 
 
+def test_a_proxy_is_used_or_refused_by_name(ask, monkeypatch):
+    for name in ("no_proxy", "NO_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with Server(reply=echo) as server:
+        address = server.url.removesuffix("/v1")
+        for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+            monkeypatch.setenv(name, address)
+        server.url = "http://nowhere.test/v1"
+        assert texts(ask(server, ["one"])[0]) == ["reply to one"]
+        server.url = "https://nowhere.test/v1"
+        with pytest.raises(Stopped, match="no connection to the endpoint or proxy"):
+            ask(server, ["two"])
+        assert {call.method for call in server.log[1:]} == {"CONNECT"}
+        monkeypatch.setenv("HTTPS_PROXY", "socks5://user:secret@localhost:1080")
+        with pytest.raises(BadStudy, match="^HTTPS_PROXY is no http:// address[^@]*$"):
+            ask(server, ["two"])
+
+
 SPOILT = {
     "not a database": lambda path: path.write_text("not a database" * 500),
     "malformed": lambda path: path.write_bytes(path.read_bytes()[:4096] + b"x" * 40_960),
@@ -212,23 +228,6 @@ def test_replies_that_find_no_room_on_the_disk_wait_in_memory(ask, tmp_path, mon
             assert len(cache.exported()) == len(server.log) - n_lost == 8
 
 
-OPEN = """
-import time
-from pathlib import Path
-for n in range(100):
-    time.sleep(max(0, start + n / 200 - time.time()))
-    Cache(Path(path).with_name(str(n))).close()
-"""
-
-
-def test_stages_that_start_at_once_open_a_new_cache_together(tmp_path, at):
-    before = f"start = {time.time() + 10}" + OPEN
-    with Server() as server:
-        at(server)
-        stages = [started(tmp_path, [], before=before) for _ in range(3)]
-        assert [stage.wait(timeout=120) for stage in stages] == [0, 0, 0]
-
-
 def test_a_server_that_is_not_there_stops_the_run_and_says_so(ask):
     with Server() as server:
         pass
@@ -266,6 +265,7 @@ def test_every_shipped_reply_is_whole_and_found_under_its_request():
             fields["messages"] = tuple(map(tuple, fields["messages"]))
             fields["stop"] = tuple(fields.get("stop", ()))
             request = Request(**fields)
-            assert request.body == row["request"] and not read_stored(row["raw"], request).reason
+            assert request.body == row["request"]
+            assert not read_wire(200, row["raw"], request.max_tokens).reason
             n += 1
     assert n > 300

@@ -8,8 +8,7 @@ import pytest
 
 from lib.core.store import Stopped
 from lib.llm import wire
-from lib.llm.__main__ import export_to
-from lib.llm.cache import Cache
+from lib.llm.cache import Cache, export_to
 from lib.llm.request import Reply
 from tests.llm.conftest import KEY, questions
 from tests.llm_server import (
@@ -21,6 +20,7 @@ from tests.llm_server import (
     Answer,
     Server,
     digest_of,
+    error,
 )
 
 STOPS = {
@@ -115,6 +115,15 @@ def test_no_call_comes_back_before_the_time_that_the_endpoint_names(ask, fault, 
         ask(server, questions(2), concurrency=1)
         first, second, *_ = server.log
         assert first.status == 429 and second.time - first.time >= seconds
+
+
+@pytest.mark.parametrize("wait", ["600", "1e9", "Fri, 01 Jan 2999 00:00:00 GMT"])
+def test_a_wait_of_more_than_two_minutes_stops_the_stage_and_is_named(ask, wait):
+    later = error(429, "later", **{"retry-after": wait})
+    with Server(reply=lambda body: later) as server:
+        with pytest.raises(Stopped, match=f"status 429: later; the endpoint asks .*{wait}"):
+            ask(server, questions(9), concurrency=1)
+        assert len(server.log) == 1
 
 
 @pytest.mark.parametrize(

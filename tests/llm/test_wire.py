@@ -10,36 +10,45 @@ from hypothesis import strategies as st
 
 from lib.core.store import REPOSITORY
 from lib.llm.request import Reply, Request
-from lib.llm.wire import Fault, is_shortened, read_stored, read_wire
+from lib.llm.wire import Fault, decoded, is_shortened, read_wire
 
 CASES = yaml.safe_load((REPOSITORY / "tests/data/wire.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("raw", "text", "reason", "kind"), CASES["replies"])
 def test_a_text_is_whole_or_has_its_reason_and_kind(raw, text, reason, kind):
-    reply = read_wire(200, {}, raw)
+    reply = read_wire(200, raw)
     assert isinstance(reply, Reply) and (reply.text, reply.kind) == (text, kind)
     assert re.match(reason, reply.reason) and bool(reason) == bool(reply.reason)
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "raw", "reason", "tries", "stops", "wait"),
-    [*CASES["faults"], (200, {}, "[" * 100_000, "an unreadable", 3, "", 0)],
+    ("status", "raw", "reason", "tries", "stops"),
+    [*CASES["faults"], (200, "[" * 100_000, "an unreadable", 3, "")],
 )
-def test_what_is_no_reply_is_named_and_says_what_to_do(
-    status, headers, raw, reason, tries, stops, wait
-):
-    fault = read_wire(status, headers, raw)
+def test_what_is_no_reply_is_named_and_says_what_to_do(status, raw, reason, tries, stops):
+    fault = read_wire(status, raw)
     assert isinstance(fault, Fault) and re.match(reason, fault.reason), fault
     assert fault.tries == tries and re.search(stops, fault.stops), fault
-    assert bool(stops) == bool(fault.stops) and (not wait or fault.wait == wait), fault
+    assert bool(stops) == bool(fault.stops), fault
     assert (fault.status < 300) == (status == 206 or "unreadable" in reason)
 
 
 @pytest.mark.parametrize(("message", "refused"), CASES["refused"])
 def test_a_refused_parameter_is_named(message, refused):
-    fault = read_wire(400, {}, json.dumps({"error": {"message": message}}))
+    fault = read_wire(400, json.dumps({"error": {"message": message}, "detail": message}))
     assert fault.unsupported(("temperature", "max_completion_tokens", "max_tokens")) == refused
+
+
+@pytest.mark.parametrize(("encoding", "charset"), CASES["encodings"])
+def test_a_body_is_read_by_what_it_says_before_what_its_header_says(encoding, charset):
+    text = '{"choices": "café 漢"}' if "utf" in encoding else '{"choices": "café"}'
+    assert decoded(text.encode(encoding), charset).removeprefix("\ufeff") == text
+
+
+def test_a_text_that_is_damaged_is_none():
+    with pytest.raises(UnicodeDecodeError):
+        decoded('{"choices": "café"}'.encode("latin-1"), None)
 
 
 def four_words(usage: object) -> str:
@@ -49,18 +58,17 @@ def four_words(usage: object) -> str:
 
 @pytest.mark.parametrize(("usage", "counts"), CASES["usage"])
 def test_tokens_are_the_most_of_what_is_said_and_of_what_the_text_has(usage, counts):
-    assert read_wire(200, {}, four_words(usage)).usage == tuple(counts)
+    assert read_wire(200, four_words(usage)).usage == tuple(counts)
     raw = four_words({"prompt_tokens": 7}).replace("7", "7" * 5000)
-    assert read_wire(200, {}, raw).usage == (0, 0)
+    assert read_wire(200, raw).usage == (0, 0)
 
 
 def test_a_reply_that_stops_at_its_limit_is_cut_and_a_prompt_that_was_cut_is_noticed():
     raw = four_words({"prompt_tokens": 2050, "completion_tokens": 50})
-    assert read_stored(raw, Request.ask("x", max_tokens=50)).kind == "cut"
-    whole = read_stored(raw, Request.ask("x", max_tokens=51))
+    assert read_wire(200, raw, 50).kind == "cut"
+    whole = read_wire(200, raw, 51)
     assert not whole.reason and not is_shortened(whole, Request.ask("x"))
     assert is_shortened(whole, Request.ask("some words of a long prompt " * 1300))
-    assert read_stored("<html>", Request.ask("x")) is None
 
 
 NAMES = st.sampled_from(
@@ -77,7 +85,7 @@ NAMES = st.sampled_from(
     st.sampled_from([200, 206, 307, 400, 429, 500]),
 )
 def test_any_json_is_read_and_nothing_raises(value, status):
-    read = read_wire(status, {}, json.dumps(value))
+    read = read_wire(status, json.dumps(value))
     text = read.text if isinstance(read, Reply) else read.reason
     text.encode()
     assert read.reason or text.strip()
