@@ -17,6 +17,7 @@ from lib.normalize.rewrite import (
     TESTED,
     WITHHELD,
     augment,
+    coverage,
     normalize,
     parse_rewrite,
 )
@@ -294,3 +295,7 @@ def test_questions_come_in_two_wordings_with_an_answer_that_their_segment_states
         ("", "", UNREAD),
         ("", "", WORDLESS),
     ]
+    asked = [("Port is the?", "8443"), ("Which port of it?", "port 8443"), ("Port is the?", "9")]
+    queries = [query(document_id="d", question=one, answer=two) for one, two in asked]
+    table = coverage([*queries, query(document_id="e", question="Port is the?")], rows)
+    assert table.coverage.tolist() == ["asked", "related", "not asked", "not asked"]
