@@ -19,7 +19,7 @@ from lib.core.store import (
 from lib.llm.cache import Cache
 
 _SHOWN = (".csv", ".md", ".pdf", ".png", ".svg", ".tex")
-_COUNTED = ("documents", "queries")
+_COUNTED = ("documents", "facts", "queries")
 _TEMPLATE = REPOSITORY / "lib" / "report_template"  # code folded, light and dark, printable
 _PAGES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(_TEMPLATE), autoescape=jinja2.select_autoescape(["html.j2"])

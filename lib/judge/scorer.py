@@ -59,7 +59,8 @@ def _score(query: Query, answer: str) -> Decision:
     items = [*dict.fromkeys(_LEAD.sub("", part) for part in parts)]
     if not items:
         return "unscored", "the reference has no words"
-    return _compare(items, [_marked(line, items) for line in lines], asked)
+    verdict, reason = _compare(items, [_marked(line, items) for line in lines], asked)
+    return verdict, re.sub(r"#\S+", "a value", reason)
 
 
 def _compare(items: list[str], lines: list[str], asked: set[str]) -> Decision:
