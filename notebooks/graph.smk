@@ -65,5 +65,13 @@ rule ledger:
     shell: RUN
 
 
+rule export:
+    input: rows("documents", "queries"), trained, f"{figures}/tables/table2.csv",
+        records("retention") if "retention" in study.extras else []
+    output: records("export")
+    params: **stage("export")
+    shell: RUN
+
+
 if "exposures" in study.stages:
     include: "laboratory/exposures.smk"

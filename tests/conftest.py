@@ -76,6 +76,7 @@ DECLARED = {
     "statistics": 'judge: str = "scorer"\narms: list = []',
     "ledger": 'judge: str = "scorer"\narms: list = []',
     "agreement": "judges: list = []\narms: list = []",
+    "export": "arms: list = []",
 }
 DOES = {
     "00_lab": [

@@ -57,6 +57,7 @@ STAGES = {
     "statistics": Stage(),
     "ledger": Stage("ledger"),
     "agreement": Stage("sheet"),
+    "export": Stage(),
     "exposures_run": Stage("exposures_base outcomes retained", per="bases"),
     "exposures": Stage(),
 }
@@ -114,7 +115,7 @@ class Pipeline:
     """What a study file's key `source` implies."""
 
     stages: tuple[str, ...]  # its notebooks, in order
-    extras: tuple[str, ...] = ()  # more of them: all, unless the key `extras` names some
+    extras: tuple[str, ...] = ()  # more: all but EXPORT, unless the key `extras` names some
     task: str = "spark"  # one of SYSTEMS
     graph: str = "graph.smk"  # its rules, below notebooks/
     arms: tuple[str, ...] = ("base", "dapt", "dapt-n")  # used if a study names none
@@ -127,10 +128,11 @@ class Pipeline:
 MODEL = ("02_normalize", "03_train", "04_infer", "05_judge")
 CHAIN = ("01_annotate", *MODEL, "06_analyze")
 EVIDENCE = ("retention", "pairs", "statistics", "ledger", "agreement")
+EXPORT = "export"  # not by itself: it needs a licence
 CURVE = ("exposures_run", "exposures")
 PIPELINES: Mapping[str, Pipeline] = {
-    "lab": Pipeline(("00_lab", *CHAIN), (*EVIDENCE, *CURVE)),
-    "documents": Pipeline(("00_documents", *CHAIN), EVIDENCE, folder="DOCUMENTS"),
+    "lab": Pipeline(("00_lab", *CHAIN), (*EVIDENCE, *CURVE, EXPORT)),
+    "documents": Pipeline(("00_documents", *CHAIN), (*EVIDENCE, EXPORT), folder="DOCUMENTS"),
     "exposures": Pipeline(CURVE, graph="laboratory/exposures.smk", report=("exposures", "effects")),
     "structext": Pipeline(
         ("00_structext", *MODEL[1:], "06_structext"),

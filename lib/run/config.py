@@ -34,7 +34,7 @@ from lib.core.arms import (
     split_arm,
 )
 from lib.core.records import STRUCTURES, listed
-from lib.core.stages import CURVE, PIPELINES, STAGES, Pipeline
+from lib.core.stages import CURVE, EXPORT, PIPELINES, STAGES, Pipeline
 from lib.core.store import (
     REPOSITORY,
     BadStudy,
@@ -241,7 +241,7 @@ class Study(StudyFile):
         if not (base or keys.get("base_model")) and os.environ.get(BASE_VARIABLE) == LABORATORY:
             base, keys = "lab", {"disclaimer": FOR_SHOW, **keys}
         return {
-            "extras": list(pipeline.extras),
+            "extras": [one for one in pipeline.extras if one != EXPORT],
             "base_model": base and f"data/{base}/models/base",
             **({"annotator": "facts", "normalizer": "facts"} if keys["kind"] == "lab" else {}),
             **keys,

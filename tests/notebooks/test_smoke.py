@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
+import yaml
 
 from lib.core.store import REPOSITORY
 from tests.conftest import rows, run_cells, table
@@ -20,7 +21,7 @@ from tests.conftest import rows, run_cells, table
 # What studies/smoke.yaml gives. Counts are exact; losses differ in the third digit between
 # processors.
 ARMS = ("base", "dapt", "dapt-n")
-N_DOCUMENTS, N_FACTS, N_STAGES = 6, 126, 12
+N_DOCUMENTS, N_FACTS, N_STAGES = 6, 126, 13
 N_QUERIES = {"natural": 18, "entity-list": 18, "tabular": 18, "all": 54}
 LAST_LOSS = {  # training, validation
     "dapt": (2.668, 2.993),
@@ -198,6 +199,47 @@ def test_each_result_of_the_paper_is_a_file(root):
         size = path.stat().st_size
         assert size > (5_000 if name.endswith(".png") else 50), name
     assert len(table(root / "data" / "smoke" / "labels" / "answers.csv")) == 60
+
+
+@pytest.mark.slow  # tests/test_export.py has the rows
+def test_exports_open_in_other_tools(root, tmp_path, monkeypatch):
+    import datasets
+    import lm_eval
+    from huggingface_hub import ModelCard
+    from lm_eval.api.model import LM
+    from lm_eval.tasks import TaskManager
+
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("uses the network"))
+    folder = shutil.copytree(root / "data/smoke/export", tmp_path / "moved")
+    answers = {row["question"]: row["answer"] for row in sum(map(rows, folder.glob("test/*")), [])}
+
+    class Reversed(LM):  # knows all, and lists the last entity first
+        def generate_until(self, requests):
+            asked = [one.args[0][len("Question: ") : -len("\nAnswer:")] for one in requests]
+            return [" " + "\n".join(answers[one].split("\n")[::-1]).upper() for one in asked]
+
+        def loglikelihood(self, requests):
+            assert all(one.args[1][1:] in answers.values() for one in requests)
+            return [(-2.0, True) for _ in requests]
+
+        loglikelihood_rolling = None
+
+    tasks = TaskManager(include_path=folder / "lm_eval", include_defaults=False)
+    names = ["spark_smoke", "spark_smoke_loglik"]
+    found = lm_eval.simple_evaluate(Reversed(), tasks=names, task_manager=tasks)["results"]
+    assert found["spark_smoke"]["correct,none"] == 1 and found["spark_smoke"]["sample_len"] == 54
+    assert found["spark_smoke::entity-list"]["sample_len"] == 18
+    assert found["spark_smoke_loglik"]["loglik,none"] == -2
+    for name, split, n in (
+        ("tabular", "test", 18),
+        ("all", "test", 54),
+        ("dapt-texts", "train", 8),
+    ):
+        read = datasets.load_dataset(str(folder), name, cache_dir=tmp_path)
+        assert read[split].num_rows == n
+    card = ModelCard.load(root / "data/smoke/models/dapt/README.md")
+    assert card.data.language == ["en"] and "| all | 54 |" in card.text
+    assert yaml.safe_load((folder / "eval.yaml").read_text())["tasks"][2]["config"] == "tabular"
 
 
 def test_a_second_call_does_nothing_and_prints_table_2(root):
