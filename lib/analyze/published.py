@@ -148,9 +148,8 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
     text = (formatted_table4 if "outcome" in table else formatted_table)(table).replace("", DASH)
     keys = [key for key in ("pair", "structure", "kind") if key in text]
     first = [*keys, "source"]
-    text = text[[*first, *(name for name in text if name not in first)]]
-    cell = text.groupby(keys, sort=False).ngroup()
-    return text.iloc[cell.argsort(kind="stable")].reset_index(drop=True)
+    text = text.set_index(first).reset_index()  # these come first
+    return text.iloc[text.groupby(keys, sort=False).ngroup().argsort(kind="stable")]
 
 
 def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
