@@ -1,6 +1,5 @@
 """Prompts (paper, 4.3: zero-shot), plain or in a chat template, their ends, budgets and lengths."""
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -139,16 +138,9 @@ def context_length(source: str) -> int:
 
 def tokenizer_of(source: str | Path) -> Tokenizer:
     """The tokenizer of the model at `source`, a folder or hub id."""
-    # AutoTokenizer imports torch; of the laboratory's kind, it only reads tokenizer.json.
-    said: dict[str, object] = {}
-    for path in (Path(source) / "config.json", Path(source) / "tokenizer_config.json"):
-        said |= json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    kind = said.get("model_type"), said.get("tokenizer_class"), "auto_map" in said
-    if kind == ("llama", "TokenizersBackend", False):
-        from transformers import PreTrainedTokenizerFast as Tokenizer
-    else:
-        from transformers import AutoTokenizer as Tokenizer
-    return Tokenizer.from_pretrained(source)
+    from transformers import AutoTokenizer  # slow to import
+
+    return AutoTokenizer.from_pretrained(source)
 
 
 def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer) -> list[int]:

@@ -157,12 +157,24 @@ _PERIOD = re.compile(r"(?:year|period|quarter) ended:?\s+(\w+ \w+, ?\d{4}|\d{1,2
 # between a unit note and its table
 _REMARK = re.compile(rf"\(?(?:unaudited|audited|continued|restated)\)?$|{FOOTNOTE.pattern}", re.I)
 MAX_FILING_BYTES = 100_000_000  # about three times the largest 10-K filings
-_SUBMISSION = re.compile(rb"<SEC-DOCUMENT>|<SEC-HEADER>|PRIVACY-ENHANCED MESSAGE", re.I)
-# in <pre>, the tags of such tables, or a line with two numbers that spaces align
-_TEXT_TABLE = re.compile(
-    rb"<pre\b(?:(?!</pre).)*?(?:<c>|\n[^\n<]*\S {2,}[$(]*\d[\d,.]*\)? {2,}"
-    rb"[$(]*\d)",
-    re.I | re.S,
+_REFUSED = (  # a pattern, whether a filing has it, and the reason if not so
+    (rb"\0", False, "binary or UTF-16, not HTML in UTF-8"),
+    (
+        rb"<SEC-DOCUMENT>|<SEC-HEADER>|PRIVACY-ENHANCED MESSAGE",
+        False,
+        "a whole submission in SGML: save its main document, an .htm file, alone",
+    ),
+    (rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", True, "not HTML: no tag in it"),
+    (
+        rb"</(?:html|body)\s*>",
+        True,
+        "truncated: it has neither </html> nor </body>; fetch the complete file again",
+    ),
+    (  # in <pre>, the tags of such tables, or a line with two numbers that spaces align
+        rb"<pre\b(?:(?!</pre).)*?(?:<c>|\n[^\n<]*\S {2,}[$(]*\d[\d,.]*\)? {2,}[$(]*\d)",
+        False,
+        "its tables are text in <pre>, not HTML: such filings are not read",
+    ),
 )
 
 
@@ -359,18 +371,9 @@ def _content(path: Path) -> bytes:
 
 def _page(raw: bytes) -> HtmlElement:
     # broken HTML is repaired as in browsers
-    if b"\0" in raw[:4096]:
-        raise BadInput("binary or UTF-16, not HTML in UTF-8")
-    if _SUBMISSION.search(raw[:20_000]):
-        raise BadInput("a whole submission in SGML: save its main document, an .htm file, alone")
-    if not re.search(rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", raw[:200_000], re.I):
-        raise BadInput("not HTML: no tag in its first 200,000 bytes")
-    if not re.search(rb"</(?:html|body)\s*>", raw[-200_000:], re.I):
-        raise BadInput(
-            "truncated: it has neither </html> nor </body>; fetch the complete file again"
-        )
-    if _TEXT_TABLE.search(raw):
-        raise BadInput("its tables are text in <pre>, not HTML: such filings are not read")
+    for pattern, is_wanted, reason in _REFUSED:
+        if bool(re.search(pattern, raw, re.I | re.S)) != is_wanted:
+            raise BadInput(reason)
     encoding = "utf-8" if raw.decode("utf-8", "ignore").encode() == raw else "cp1252"
     parser = HTMLParser(encoding=encoding, huge_tree=True, remove_comments=True, remove_pis=True)
     try:

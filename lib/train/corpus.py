@@ -81,7 +81,6 @@ class Corpus:
     held_out: list[str]  # segment ids of the validation share
     dropped: list[str]  # segment ids of the training share without a text in this corpus
     places: dict[str, tuple[int, int]]  # segment id -> index in `training`, character offset
-    n_added: int  # the last texts in `training`
     pairs: list[Query] = field(default_factory=list)  # questions; loss is on their answers
 
     @property
@@ -89,7 +88,7 @@ class Corpus:
         """The numbers of its texts."""
         return (
             f"{len(self.held_out)} held out for validation, {len(self.dropped)} dropped by the "
-            f"normalizer; {len(self.training)} texts to train on, {self.n_added} of them added, "
+            f"normalizer; {len(self.training)} texts to train on, "
             f"{len(self.pairs)} questions with answers; {len(self.validation)} to validate with"
         )
 
@@ -135,7 +134,7 @@ def for_arm(
         pack(texts.validation, tokenizer, block_size, packing) if texts.validation else None
     )
     facts = {"texts": kind, "packing": packing, "held_out": texts.held_out, "is_titled": is_titled}
-    facts |= {"dropped": texts.dropped, "added": texts.n_added, "own_blocks": own_blocks}
+    facts |= {"dropped": texts.dropped, "own_blocks": own_blocks}
     summary = f"{kind}: {len(segments)} segments, {texts.summary}"
     if replay_share:
         wanted = training.n_tokens * replay_share / (1 - replay_share)
@@ -206,7 +205,7 @@ def read_corpus(
     files = [REPOSITORY / part for part in parts if part not in arms.CORPORA]
     pairs += [(row["question"], row["answer"]) for path in files for row in _rows(path)]
     asked = [Query.model_construct(question=one, answer=two, context="") for one, two in pairs]
-    return Corpus(training + added, validation, sorted(held), dropped, places, len(added), asked)
+    return Corpus(training + added, validation, sorted(held), dropped, places, asked)
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
