@@ -7,6 +7,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 
+from lib.analyze.agreement import read_sheet
 from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.store import REPOSITORY, package_file
@@ -14,12 +15,14 @@ from lib.run.config import load_study, notebook_path
 from lib.structext.analyze import (
     FLOORS,
     beside_paper,
+    beside_readers,
     constant,
     learned,
     lengths,
     paper_agreement,
     paper_scores,
     shown,
+    to_answer,
 )
 from lib.structext.names import BLIND, LANGUAGES, MODES, TASKS, V1
 from lib.structext.prompts import SIMPLE, asked_in, training_samples
@@ -145,6 +148,22 @@ def test_ours_are_beside_the_papers_by_language_and_kind():
     assert "27.5 [26.0, 28.9]" in set(
         shown(table)[f"{ALL} [95%]"]
     )  # the floor of the paper's suite
+
+
+def test_the_shipped_readings_are_a_models_and_answer_questions_of_the_hard_test():
+    given = load_study("structext-people").given("06_structext")["readings"]
+    hard = [one for part in asked_in(["test-hard"], ["base"], [1], per_task=2) for one in part]
+    sheets = [read_sheet(REPOSITORY / name, ()) for name in given]
+    rows = of_arms(hard, right=right)
+    table = beside_readers(rows, hard, to_answer(hard), sheets)
+    right_of = table.assign(right=table.rouge_score > 0.99).groupby("arm", observed=True).right
+    assert right_of.agg(["size", "sum"]).T.to_dict("list") == {
+        "right": [60, 60],
+        "reading_1": [60, 60],
+        "reading_2": [60, 58],
+    }
+    page = (REPOSITORY / "data" / "structures" / "README.md").read_text(encoding="utf-8")
+    assert "| `reading_1.csv` | 60 |" in page and "| `reading_2.csv` | 58 |" in page
 
 
 @pytest.mark.parametrize("suite", FLOORS)
