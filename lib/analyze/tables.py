@@ -32,7 +32,14 @@ TABLE1 = (
     "queries question_words answer_words entities_mean entities_min entities_max entity_words"
 ).split()
 DASH = "–"  # an unknown value
-_ESTIMATES = ("estimate", "mean", "difference", "rouge_score", ALL)  # whose ends are low and high
+_ESTIMATES = (
+    "estimate",
+    "mean",
+    "share",
+    "difference",
+    "rouge_score",
+    ALL,
+)  # whose ends are low and high
 _TASKS = {
     "mmlu": "MMLU",
     "hellaswag": "HellaSwag",
