@@ -54,7 +54,7 @@ def launch(work: Path, job: dict[str, object], processes: int) -> dict[str, obje
     child = subprocess.Popen(
         [sys.executable, "-m", __name__, *torchrun, "-m", __name__, str(work / JOB)],
         cwd=REPOSITORY,
-        env=_environment(processes),
+        env=environment(processes),
         text=True,
         errors="replace",
         stdout=subprocess.PIPE,
@@ -78,7 +78,8 @@ def launch(work: Path, job: dict[str, object], processes: int) -> dict[str, obje
     return json.loads((work / HISTORY).read_text(encoding="utf-8"))
 
 
-def _environment(processes: int) -> dict[str, str]:
+def environment(processes: int) -> dict[str, str]:
+    """The environment of a training in several processes, which share the cores."""
     import torch
 
     paths = filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
