@@ -9,6 +9,7 @@ wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 # The arms of one execution: all of them, or one that a wildcard names; how its record is called.
 ALL, PART = study.runs, ["{arm}"]
 answering, ONE = (ALL, [""]) if study.one_process_for_all_arms else (PART, PART)
+measured = study.arms_per("arms") if study.one_process_for_all_arms else PART
 
 
 def models(wildcards):
@@ -34,6 +35,8 @@ def of(name, arms, **keys):
     return [path for arm in arms for path in rows(name, arm=arm, **keys)]
 
 
+known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
+         if study.made_by]
 again = {judge.replace("/", "--"): judge for judge in study.other_judges}
 also = [*(f"data/{lab}/stages/00_lab.json" for lab in study.labs),  # records of further stages
         *(f"{data}/stages/05_judge-{name}.json" for name in again)]
@@ -101,6 +104,17 @@ rule agreement:  # a sheet is neither input nor output: Snakemake would rebuild 
     input: rows("queries"), answers, verdicts, others
     output: records("agreement")
     params: **stage("agreement", content=labels)
+    shell: RUN
+
+
+rule retention:
+    input: models, known,  # the base is measured first: other arms are compared with it
+        lambda wildcards: rows("retention", arm=BASE) * (
+            BASE in study.arms and [*wildcards] not in ([], [BASE]))
+    output: of("retention", measured), records("retention", ONE)
+    params: **each("retention")
+    priority: 10  # the longest after the answers, and statistics waits for it
+    threads: own_cores
     shell: RUN
 
 

@@ -5,9 +5,7 @@ prompted = rows("documents")
 include: "arms.smk"
 
 first, *rest = study.arms
-measured, compared = (study.arms_per("arms"), rest) if study.one_process_for_all_arms else (PART, PART)
-known = [f"data/{study.made_by}/{name}.jsonl" for name in ("documents_public", "facts")
-         if study.made_by]
+compared = rest if study.one_process_for_all_arms else PART
 facts = rows("facts") if study.kind == "lab" else []
 done = [*also, *(path for notebook in study.stages if notebook != "00_lab"
                  if notebook != "02_normalize" or study.trained for path in records(notebook))]
@@ -26,17 +24,6 @@ rule annotate:
     input: rows("documents"), facts
     output: rows("queries", "queries_rejected"), records("01_annotate")
     params: **stage("01_annotate", content=replies)
-    shell: RUN
-
-
-rule retention:
-    input: models, known,  # the base is measured first: other arms are compared with it
-        lambda wildcards: rows("retention", arm=BASE) * (
-            BASE in study.arms and [*wildcards] not in ([], [BASE]))
-    output: of("retention", measured), records("retention", ONE)
-    params: **each("retention")
-    priority: 10  # the longest after the answers, and statistics waits for it
-    threads: own_cores
     shell: RUN
 
 

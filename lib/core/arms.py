@@ -83,8 +83,10 @@ def corpus_of(name: str, named: str = "") -> str:
     """
     arm = split_arm(name)[0]
     corpus = named or (REPLIES if arm.startswith("tuned") else _CORPUS_OF.get(arm, ""))
-    for part in corpus.split("+"):
-        if part not in CORPORA and not (REPOSITORY / part).is_file():
+    parts = corpus.split("+")
+    known = (REPLIES,) if REPLIES in parts else CORPORA
+    for part in parts:
+        if part not in known and not (REPOSITORY / part).is_file():
             raise ValueError(
                 f"arms: name what {arm!r} learns, not {part!r}: {arm}: {{03_train: {{corpus: "
                 f"raw+questions}}}}; choose among {', '.join(CORPORA)}, a .jsonl file"
@@ -99,11 +101,11 @@ def is_rewritten(corpus: str) -> bool:
 
 def corpus_inputs(corpus: str) -> tuple[tuple[str, ...], list[str]]:
     """The artifacts that a corpus is read from, and its files in the repository."""
-    if corpus == REPLIES:
-        return ("training",), []
     parts = corpus.split("+")
-    written = ("augmented",) if {*parts} & {*WRITTEN} else ()
     places = [part for part in parts if part not in CORPORA]
+    if REPLIES in parts:
+        return ("training",), places
+    written = ("augmented",) if {*parts} & {*WRITTEN} else ()
     return ("segments", "normalized", "documents", *written), places
 
 

@@ -44,7 +44,7 @@ STAGES = {
     "00_documents": Stage("documents documents_rejected"),
     "01_annotate": Stage("queries queries_rejected questions", calls="annotator"),
     "02_normalize": Stage("segments normalized augmented", calls="normalizer augmenter"),
-    "03_train": Stage("model curve", per="trained"),
+    "03_train": Stage("model curve replies", per="trained"),
     "04_infer": Stage("answers scores unanswered left_out cut", "runs", "endpoint_model"),
     "05_judge": Stage("verdicts", "runs", "judge"),
     "06_analyze": Stage(),
@@ -94,6 +94,7 @@ ARTIFACTS = {
     "exposures_base": Artifact("models/base-{seed}"),
     "model": Artifact("models/{arm}"),
     "curve": Artifact("curve/{arm}-{epoch}.jsonl", Score),
+    "replies": Artifact("curve/{arm}-{epoch}-replies.jsonl", Answer),
     "unanswered": Artifact("failed_calls/{arm}.jsonl", Rejected),
     "left_out": Artifact("skipped_prompts/{arm}.jsonl", Rejected),
     "cut": Artifact("truncated_prompts/{arm}.jsonl", Query),
@@ -115,7 +116,8 @@ class Pipeline:
     """What a study file's key `source` implies."""
 
     stages: tuple[str, ...]  # its notebooks, in order
-    extras: tuple[str, ...] = ()  # more: all but EXPORT, unless the key `extras` names some
+    extras: tuple[str, ...] = ()  # more; if `extras` names none: all but EXPORT and "retention" of
+    # other systems than SParK
     task: str = "spark"  # one of SYSTEMS
     graph: str = "graph.smk"  # its rules, below notebooks/
     arms: tuple[str, ...] = ("base", "dapt", "dapt-n")  # used if a study names none
@@ -136,7 +138,7 @@ PIPELINES: Mapping[str, Pipeline] = {
     "exposures": Pipeline(CURVE, graph="laboratory/exposures.smk", report=("exposures", "effects")),
     "structext": Pipeline(
         ("00_structext", *MODEL[1:], "06_structext"),
-        ("agreement",),
+        ("agreement", "retention"),
         task="structext",
         graph="structext/graph.smk",
         arms=("base", "tuned"),

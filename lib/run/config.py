@@ -241,7 +241,11 @@ class Study(StudyFile):
         if not (base or keys.get("base_model")) and os.environ.get(BASE_VARIABLE) == LABORATORY:
             base, keys = "lab", {"disclaimer": FOR_SHOW, **keys}
         return {
-            "extras": [one for one in pipeline.extras if one != EXPORT],
+            "extras": [
+                one
+                for one in pipeline.extras
+                if one not in (EXPORT, "retention" * (pipeline.task != "spark"))
+            ],
             "base_model": base and f"data/{base}/models/base",
             **({"annotator": "facts", "normalizer": "facts"} if keys["kind"] == "lab" else {}),
             **keys,

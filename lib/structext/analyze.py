@@ -6,6 +6,7 @@ The floor is the arm BLIND: many labels are degenerate (v2: almost every text is
 constant answer scores. Constants are learned from the training split alone.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,9 +20,17 @@ from lib.analyze.metrics import LEAST_ROUGE, rouge_l
 from lib.analyze.plots import draw_forest, panels, styled
 from lib.analyze.stats import cluster_interval
 from lib.analyze.tables import by_group, estimate, in_words, percent
-from lib.core.arms import ALL
+from lib.core.arms import ALL, is_trained
 from lib.core.records import Answer, Rejected, Verdict
-from lib.core.store import figures_path, made_by, package_file, write_text
+from lib.core.store import (
+    artifact_path,
+    data_path,
+    figures_path,
+    load,
+    made_by,
+    package_file,
+    write_text,
+)
 from lib.structext.names import BLIND, LANGUAGES, TASKS, V1, Sample
 from lib.structext.prompts import FEW_SHOT, OFFICIAL, SETTINGS, Prompted, as_queries
 from lib.structext.samples import SUITES
@@ -111,6 +120,30 @@ def rows_of(
         )
         tables.append(rows)
     return pd.concat(tables, ignore_index=True).astype({"arm": _ordered(answers)})
+
+
+def steps_of(study: str, asked: Sequence[Prompted], arms: Iterable[str]) -> pd.DataFrame:
+    """Return the `mean` loss and, after each of `eval_epochs`, share correct of tuned arms.
+
+    A `panel` is the loss, a language or a kind of task. An arm is asked in the prompt it learns.
+    """
+    known, parts, tables = {one.query_id: one for one in asked}, [], []
+    for arm in filter(is_trained, arms):
+        trained = artifact_path(study, "model", arm=arm) / "training.json"
+        for step, epoch in json.loads(trained.read_bytes())["steps"].items():
+            replies = load(study, "replies", arm=arm, epoch=epoch)
+            own = [known[row.query_id] for row in replies]
+            right = [row.verdict == "correct" for row in _judged(own, replies)]
+            parts.append(_about(own).assign(right=right, arm=arm, step=int(step)))
+        log = pd.read_json(data_path(study, "logs", arm, "log.jsonl"), lines=True)
+        tables.append(log.assign(panel="loss", arm=arm, mean=log.loss).dropna(subset="mean"))
+    if not parts:
+        return pd.DataFrame()
+    rows = pd.concat(parts)
+    for panel in (rows.language, rows.task.astype(str).map(TASKS)):
+        part = rows.assign(panel=panel)
+        tables.append(by_group(part, ["panel", "arm", "step"], "right", "text"))
+    return pd.concat(tables)[["panel", "arm", "step", "n", "mean", "low", "high"]]
 
 
 def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
@@ -261,12 +294,17 @@ def blind(asked: Sequence[Prompted], constants: Constants) -> tuple[list[Answer]
 def _answered(
     asked: Sequence[Prompted], arm: str, texts: Iterable[str]
 ) -> tuple[list[Answer], list[Verdict]]:
-    row, queries = {"arm": arm, "n_tokens": 0, "truncated": False}, as_queries(asked)
+    row = {"arm": arm, "n_tokens": 0, "truncated": False}
     replies = [
         Answer(query_id=one.query_id, answer=as_reply(text, one.setting), **row)
         for one, text in zip(asked, texts, strict=True)
     ]
-    return replies, TASK.verdicts(queries, final_answers(TASK, queries, replies).answers, {})
+    return replies, _judged(asked, replies)
+
+
+def _judged(asked: Sequence[Prompted], replies: list[Answer]) -> list[Verdict]:
+    queries = as_queries(asked)
+    return TASK.verdicts(queries, final_answers(TASK, queries, replies).answers, {})
 
 
 def to_answer(asked: Iterable[Prompted]) -> list[Item]:
@@ -386,8 +424,6 @@ def draw_groups(
     """
     columns, scale = (measure, *INTERVALS[measure]), 1 if measure.endswith("_points") else 100
     named = table.assign(**{name: scale * table[name] for name in columns})
-    if by == "task":
-        named[by] = [f"{TASKS[name]} {name}" for name in table[by]]
     look = {"panel": "suite" if "suite" in table else "", "filled": table[columns[1]].notna()}
     return draw_forest(named, columns, by, series="arm", label=LABELS[measure], **look), table
 

@@ -79,6 +79,7 @@ def _filled(templates: dict[str, list[str]], task: str) -> str:
 
 
 HINTS = {task: _filled(_WORDING["hints"], task) for task in TASKS}
+PROCEDURES = {task: _filled(_WORDING["procedures"], task) for task in TASKS}
 QUESTIONS = {
     mode: {task: _filled(_WORDING["corrected"] | _WORDING[mode], task) for task in TASKS}
     for mode in (*MODES, "v1")

@@ -1,4 +1,4 @@
-"""Write prompts about structured texts in the papers' six settings (v2), from prompts/structext/.
+"""Write prompts about structured texts in the papers' settings, from prompts/structext/.
 
 Every prompt names the text's language, as every prompt of the papers does. The papers' instruction
 on the layout of the answer is part of the question. `few-shot` shows samples of the same depth and
@@ -16,9 +16,10 @@ from random import Random
 
 from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template
 from lib.core.records import Query, Record
-from lib.core.store import output_root
+from lib.core.store import output_root, require_known
 from lib.structext.names import HINTS, V1, Sample
 from lib.structext.samples import JUNE, SUITES, generate, load_official, split, suite
+from lib.structext.solve import procedure
 
 FEW_SHOT = ("few-shot", "simple-few-shot")
 SIMPLE = (2, 1)  # depth and width, in the official code (Generation/datagen_simplefewshot.py)
@@ -27,8 +28,12 @@ SETTINGS = {  # setting -> its prompt
     "self-cot": prompt_template("structext/self-cot"),
     "ps-cot": prompt_template("structext/ps-cot"),
     "hint": prompt_template("structext/hint"),
+    # the hint and a reply in steps, as v1 tuned a model
+    "procedure": prompt_template("structext/procedure"),
 } | dict.fromkeys(FEW_SHOT, prompt_template("structext/few-shot"))
-REASONING = ("self-cot", "ps-cot")  # the answer is in tags, after the reasoning
+REASONING = ("self-cot", "ps-cot", "procedure")  # the answer is in tags, after the reasoning
+# v1's sets for fine-tuning -> setting and shots; a corpus with a file makes its fourth, "mix"
+SETS = {"base": ("base", 0), "2-shot": (FEW_SHOT[0], 2), "rule-hint": ("procedure", 0)}
 TAGS = "text|question|hint|answer"
 # <S> and <SYS> in XML are split like chat turns and joined again: in capitals they are not turns.
 _ELEMENT = re.compile(rf"(?<=<){BREAK_MARK}(?=/?(?:S|SYS)>)")
@@ -72,14 +77,9 @@ def asked_in(
     `official` is the file or folder of the suite OFFICIAL. `per_task` limits the samples of a cell
     (0: the suite's number).
     """
-    known = (*SUITES, OFFICIAL, *SETTINGS)
-    wrong = [one for one in (*suites, *settings) if one not in known]
-    wrong += [n for n in shots if n < 1]
-    if wrong or not suites or not settings:
-        raise ValueError(
-            f"{wrong[0] if wrong else 'nothing'!r} cannot be asked: choose suites "
-            f"({', '.join((*SUITES, OFFICIAL))}), settings ({', '.join(SETTINGS)}), shots from 1"
-        )
+    require_known("suite", suites or [""], (*SUITES, OFFICIAL))
+    require_known("setting", settings or [""], SETTINGS)
+    require_known("number of shots", map(str, shots), [*map(str, range(1, POOL))])
     each = [(setting, n) for setting in settings for n in (shots if setting in FEW_SHOT else [0])]
     for name in suites:
         if name == OFFICIAL:
@@ -131,6 +131,22 @@ def training_samples(
     texts = {sample.reference for sample in tested}
     kept = [sample for sample in drawn if sample.reference not in texts]
     return kept, len(drawn) - len(kept)
+
+
+def lessons(samples: Sequence[Sample], form: str, pool: Sequence[Sample]) -> list[Query]:
+    """Return prompts with the replies that an arm learns: one of SETS, with examples from `pool`.
+
+    A sample that the solver answers otherwise has no procedure and is left out.
+    """
+    require_known("learned:", [form], SETS)
+    setting, n_shots = SETS[form]
+    if setting in REASONING:
+        samples = [
+            one.model_copy(update={"answer": f"{steps}\n\n<answer>\n{one.answer}"})
+            for one in samples
+            if (steps := procedure(one))
+        ]
+    return as_queries(prompts_for(samples, setting, n_shots, pool, "train"))
 
 
 def some_of(samples: Sequence[Sample], per_task: int) -> list[Sample]:
@@ -192,11 +208,9 @@ def demonstrations_for(
         cell = sample.cell if setting == "few-shot" else (sample.task, *SIMPLE)
         others = [one for text, one in parts.get(cell, {}).items() if text != sample.reference]
         if len(others) < n_shots:
-            task, depth, width = cell
             raise ValueError(
-                f"{task} at depth {depth}, width {width}: the pool has {len(others)} "
-                f"texts in addition to that of {sample.id}, too few for {n_shots} "
-                "shots; generate a pool with more samples per task"
+                f"{' '.join(map(str, cell))} (task, depth, width): the pool has {len(others)} "
+                f"texts in addition to that of {sample.id}, too few for {n_shots} shots"
             )
         Random(f"{SEED} {sample.id}").shuffle(others)
         chosen.append(tuple(others[:n_shots]))
@@ -236,7 +250,7 @@ def _prompt(
         question=question,
         hint=hint,
         is_split=shown != raw,
-        examples=[dict(zip(("text", "question", "answer"), part, strict=True)) for part in others],
+        examples=others,
     )
 
 

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from lib.core.store import BadInput, read_lines, shown
+from lib.core.store import BadInput, read_lines, require_known, shown
 from lib.structext.generate import LATEX_HEADINGS, PLUG_INS, Setting, layout
 from lib.structext.names import (
     HINTS,
@@ -27,7 +27,6 @@ from lib.structext.names import (
     MODES,
     QUESTIONS,
     SCENARIOS,
-    TASKS,
     V1,
     Names,
     Sample,
@@ -77,10 +76,7 @@ def generate(
     With `is_real`, names are words of scenarios; a `version` in V1 has dials of its own. Raises
     ValueError for a wrong mode or dial; later, if there are too few different corrected texts.
     """
-    if mode not in MODES or per_task < 1:
-        raise ValueError(
-            f"mode {mode!r}, per_task {per_task}: choose one of {', '.join(MODES)}, and at least 1"
-        )
+    require_known("mode", [mode], MODES)
     dials = V1.get(version) or dict.fromkeys(LANGUAGES, (depth, width, SIZE))
     layout(*dials["latex"][:2])
     if mode == "corrected" and dials["latex"][0] > len(LATEX_HEADINGS):
@@ -103,8 +99,7 @@ def suite(name: str, seed: int = 42, mode: str = "corrected", per_task: int = 0)
     `per_task` limits the samples per task, depth and width; 0 means no limit. Raises ValueError for
     another name, and as `generate` does.
     """
-    if name not in SUITES:
-        raise ValueError(f"suite {name!r} is unknown: choose one of {', '.join(SUITES)}")
+    require_known("suite", [name], SUITES)
     return [
         sample
         for depth, width, most in SUITES[name]
@@ -230,13 +225,10 @@ def _samples(row: dict, default: str) -> Iterator[Sample]:
     label, name = row["Label"], row.get("path") or default
     language = label["typename"]
     for number, part in enumerate([row, *(row.get("examples") or [])]):
-        task = task_of(language, part["Question"])
-        if task not in TASKS:
-            raise BadInput(f"{task} is not a task of the benchmark")
         yield Sample(
             id=f"{name}#{number}" if number else name,
             language=language,
-            task=task,
+            task=task_of(language, part["Question"]),
             depth=int(label["node_number"]),
             width=int(label["n_ary_ratio"]),
             question=part["Question"].strip(),

@@ -72,14 +72,13 @@ def final_answer(reply: str | None, setting: str) -> Final:
     reply = _NEXT.sub("", reply[thoughts_end:]).strip()
     if not reply or _THOUGHTS.match(reply):
         return Final("", "the reply ends in its thoughts" if reply else "there is no reply")
-    tags = list(_TAG.finditer(reply))
-    if setting in REASONING:
-        text, missing = _last_content(reply, tags), "the <answer> is empty" if tags else NO_ANSWER
-    else:
-        ends = [tag for tag in tags if tag[1]]
-        is_open = bool(ends) and tags[0] is ends[0]  # the prompt's own tag is closed first
-        text = reply[: ends[0].start()].strip() if is_open else _last_content(reply, tags)
-        text, missing = text or ("" if ends else reply), "the <answer> is empty"
+    parts = _TAG.split(reply)  # texts, and between two of them "" or the slash of an end tag
+    slashes, is_plain = parts[1::2], setting not in REASONING
+    is_open = is_plain and slashes[:1] == ["/"]  # the prompt's own tag is closed first
+    text = parts[0].strip() if is_open else _last_content(parts)
+    if is_plain and "/" not in slashes:
+        text = text or reply
+    missing = "the <answer> is empty" if is_plain or slashes else NO_ANSWER
     return Final(text, "" if text else missing)
 
 
@@ -122,14 +121,13 @@ def _difference(reference: str, answer: str) -> str:
     return ""
 
 
-def _last_content(reply: str, tags: list[re.Match]) -> str:
-    for number in range(len(tags) - 1, -1, -1):
-        tag, following = tags[number], tags[number + 1] if number + 1 < len(tags) else None
-        before = reply[reply.rfind("\n", 0, tag.start()) + 1 : tag.start()]
-        is_closed = following[1] if following else not before.strip(" \t*`>")
-        content = reply[tag.end() : following.start() if following else None].strip()
-        if not tag[1] and is_closed and content:
-            return content
+def _last_content(parts: list[str]) -> str:
+    befores = [parts[0], *(f"tag {text}" for text in parts[2::2])]
+    columns = befores, parts[1::2], parts[2::2], [*parts[3::2], None]
+    for before, slash, text, end in [*zip(*columns, strict=False)][::-1]:
+        is_closed = end or end is None and not before.rpartition("\n")[2].strip(" \t*`>")
+        if not slash and is_closed and text.strip():
+            return text.strip()
     return ""
 
 

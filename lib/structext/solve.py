@@ -7,17 +7,17 @@ are taken literally: what the text says, not what it was meant to say.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from functools import reduce
 from io import StringIO
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import pandas as pd
 import yaml
 
 from lib.core.store import BadInput
-from lib.structext.names import NO_BOLD, NO_IMAGE, Sample
+from lib.structext.names import NO_BOLD, NO_IMAGE, PROCEDURES, Sample
 
 KEY = "primeKey"
 LEVELS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")  # LaTeX article
@@ -32,6 +32,7 @@ _STEP = re.compile(  # one heading as named in the official wording or in one of
     rf"|\\(?P<command>{'|'.join(LEVELS)}) number (?P<rank>\d+)"  # \subsection number 2
 )
 Headings = list[tuple[int, int]]  # (level from 1, number of the line)
+Solved = tuple  # the answer, then what its reader met on the way, in the order of PROCEDURES
 
 
 class Asked:
@@ -49,6 +50,10 @@ def solve(language: str, question: str, reference: str) -> str:
 
     Raises BadInput for an unknown wording and for a text that does not answer the question.
     """
+    return _solved(language, question, reference)[0]
+
+
+def _solved(language: str, question: str, reference: str) -> Solved:
     _, read, found = _understood(language, question)
     try:
         return read(Asked(language, reference, found))
@@ -66,13 +71,21 @@ def task_of(language: str, question: str) -> str:
 
 def answers_of(samples: Iterable[Sample]) -> list[str]:
     """Return the answer to each sample, "" where its text does not answer the question."""
-    answers = []
-    for one in samples:
-        try:
-            answers.append(solve(one.language, one.question, one.reference))
-        except BadInput:
-            answers.append("")
-    return answers
+    return [_tried(one)[0] for one in samples]
+
+
+def _tried(sample: Sample) -> Solved:
+    try:
+        return _solved(sample.language, sample.question, sample.reference)
+    except BadInput:
+        return ("",)
+
+
+def procedure(sample: Sample) -> str:
+    """Return the solver's steps to a sample's answer, in words; "" if they lead elsewhere."""
+    answer, *met = _tried(sample)
+    told = [", ".join(words) or "none" for words in met]
+    return PROCEDURES[sample.task].format(*told, answer=answer) if answer == sample.answer else ""
 
 
 def _understood(language: str, question: str) -> tuple[int, Callable, re.Match]:
@@ -98,22 +111,21 @@ def _people(text: str) -> pd.DataFrame:
     return reduce(lambda one, other: one.merge(other, on=KEY), tables)
 
 
-def _cell(asked: Asked) -> str:
-    return _people(asked.text).set_index(KEY)[asked["field"]][asked["key"]]
+def _cell(asked: Asked) -> Solved:
+    row = _people(asked.text).set_index(KEY).loc[asked["key"]]
+    return row[asked["field"]], map(" ".join, row.items())
 
 
-def _earning(asked: Asked) -> str:
-    return str((_people(asked.text).salary.astype(float) > float(asked["limit"])).sum())
+def _count(column: str) -> Callable[[Asked], Solved]:
+    def read(asked: Asked) -> Solved:
+        people, items = _people(asked.text).set_index(KEY), asked.found.groupdict()
+        if "place" in items:
+            people = people[people.location == items["place"]]
+        values, limit = people[column], items.get("limit")
+        counted = values.astype(float) > float(limit) if limit else values == items["gender"]
+        return str(counted.sum()), map(" ".join, values.items()), values.index[counted]
 
-
-def _of_gender(asked: Asked) -> str:
-    return str((_people(asked.text).gender == asked["gender"]).sum())
-
-
-def _taller(asked: Asked) -> str:
-    people = _people(asked.text)
-    here = people[people.location == asked["place"]]
-    return str((here.height.astype(float) > float(asked["limit"])).sum())
+    return read
 
 
 # --- edges of trees
@@ -128,57 +140,54 @@ def _above(parents: dict[str, str], node: str) -> list[str]:
     return [*_above(parents, parents[node]), node] if node in parents else [node]
 
 
-def _trail(asked: Asked) -> list[str]:
-    parents, node = _parents(asked), asked["node"]
-    if node not in (*parents, *parents.values()):
+def _depth(asked: Asked) -> Solved:
+    # of the node asked about, or of the deepest one
+    parents, node = _parents(asked), asked.found.groupdict().get("node")
+    if node not in (None, *parents, *parents.values()):
         raise BadInput(f"the tree has no node {node!r}")
-    return _above(parents, node)
+    way = max((_above(parents, one) for one in ([node] if node else parents)), key=len)
+    return str(len(way) - 1), way[::-1], ["->".join(way)]
 
 
-def _height(asked: Asked) -> str:
-    parents = _parents(asked)
-    return str(max(len(_above(parents, node)) for node in parents) - 1)
+def _way(asked: Asked) -> Solved:
+    _, up, (way,) = _depth(asked)
+    return way, up
 
 
 # --- objects in JSON and YAML, tags in XML; excerpts are cut from the text
 
 
-@dataclass
-class Object:
+class Object(NamedTuple):
     """An object of the file: its scalar fields in order, the objects below it, and its path."""
 
     path: str  # obj["subs"][0]…
     start: int  # place of its first character in the text
     end: int  # place after its last character
-    fields: dict[str, str] = field(default_factory=dict)
-    below: list["Object"] = field(default_factory=list)
-
-    def walk(self) -> Iterator["Object"]:
-        """Yield this object and all below it, in document order."""
-        yield self
-        for one in self.below:
-            yield from one.walk()
+    fields: dict[str, str]
+    below: list["Object"]
 
 
-def _read_objects(asked: Asked) -> Object:
+def _read_objects(asked: Asked) -> list[Object]:
+    # in document order
     if asked.language == "json":
         json.loads(asked.text)  # YAML reads JSON too, and more than JSON
     return _from_yaml(yaml.compose(asked.text, yaml.CBaseLoader), "obj", asked.text)
 
 
-def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> Object:
+def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> list[Object]:
     start, end = node.start_mark.index, node.end_mark.index
-    made = Object(path, start, start + len(text[start:end].rstrip()))
+    made = Object(path, start, start + len(text[start:end].rstrip()), {}, [])
+    found = [made]
     for key, item in node.value:
         inner = f'{path}["{key.value}"]'
         if isinstance(item, yaml.ScalarNode):
             made.fields[key.value] = item.value
-        else:
-            made.below += [
-                _from_yaml(part, f"{inner}[{number}]", text)
-                for number, part in enumerate(item.value)
-            ]
-    return made
+            continue
+        for number, part in enumerate(item.value):
+            objects = _from_yaml(part, f"{inner}[{number}]", text)
+            made.below.append(objects[0])
+            found += objects
+    return found
 
 
 def _read_xml(asked: Asked) -> ElementTree.Element:
@@ -192,92 +201,115 @@ def _excerpt(asked: Asked, one: Object) -> str:
     return (dash[0] if dash else "") + asked.text[one.start : one.end]
 
 
-def _object(asked: Asked) -> str:
-    objects = _read_objects(asked).walk()
-    return _excerpt(asked, next(one for one in objects if one.fields.get("id") == asked["id"]))
+def _ids(objects: Iterable[Object]) -> list[str]:
+    return [one.fields.get("id", "") for one in objects]
 
 
-def _is_broken(asked: Asked) -> str:
+def _object(asked: Asked) -> Solved:
+    objects = _read_objects(asked)
+    ids = _ids(objects)
+    place = ids.index(asked["id"])
+    return _excerpt(asked, objects[place]), ids[: place + 1]
+
+
+def _first(asked: Asked) -> Solved:
+    ids = _ids(_read_objects(asked)[0].below)
+    return ids[0], ids
+
+
+def _is_broken(asked: Asked) -> Solved:
     try:
         (_read_xml if asked.language == "xml" else _read_objects)(asked)
-    except (ValueError, yaml.YAMLError, ElementTree.ParseError):
-        return "True"
-    return "False"
+    except (ValueError, yaml.YAMLError, ElementTree.ParseError) as error:
+        line = int(re.findall(r"line (\d+)", str(error))[-1])
+        left = [*asked.text.split("\n")[line - 1 :], "the end of the text"]
+        return "True", [f"what does not fit is {left[0].strip()}"]
+    return "False", ["the text ends, and nothing is open"]
 
 
-def _path(asked: Asked) -> str:
+def _path(asked: Asked) -> Solved:
     held = [
         (value, key == "id", f'{one.path}["{key}"]')
-        for one in _read_objects(asked).walk()
+        for one in _read_objects(asked)
         for key, value in one.fields.items()
     ]
     # an id only if no other field has the value; official YAML values end in a comma
     wanted = [(asked["value"] + end, is_id) for is_id in (False, True) for end in ("", ",")]
-    return next(path for each in wanted for *this, path in held if (*this,) == each)
+    path = next(path for each in wanted for *this, path in held if (*this,) == each)
+    return path, re.findall(r"\[(\d+)\]", path)
 
 
-def _leaves(asked: Asked) -> str:
-    objects = _read_objects(asked).walk()
-    return "\n\n".join(_excerpt(asked, one) for one in objects if not one.below)
+def _leaves(asked: Asked) -> Solved:
+    leaves = [one for one in _read_objects(asked) if not one.below]
+    return "\n\n".join(_excerpt(asked, one) for one in leaves), _ids(leaves)
 
 
-def _content(asked: Asked) -> str:
+def _content(asked: Asked) -> Solved:
     _read_xml(asked)
     # no element has the name of one around it
     tag = re.escape(asked["tag"])
-    found = re.search(rf"<{tag}(?:\s[^>]*?)?(?:/>|>(.*?)</{tag}\s*>)", asked.text, re.S)
-    return (found[1] or "").strip()
+    found = re.search(rf"(<{tag}(?:\s[^>]*?)?/?>)(?:(?<!/>)(.*?)</{tag}\s*>)?", asked.text, re.S)
+    return (found[2] or "").strip(), [found[1]]
 
 
-def _with_value(asked: Asked) -> str:
-    tags = _read_xml(asked).iter()
-    return next(tag.tag for tag in tags if asked["value"] in tag.attrib.values())
+def _with_value(asked: Asked) -> Solved:
+    return next(
+        (tag.tag, [name])
+        for tag in _read_xml(asked).iter()
+        for name, value in tag.attrib.items()
+        if value == asked["value"]
+    )
 
 
 # --- documents
 
 
-def _headings(pattern: str, level: Callable[[str], int]) -> Callable[[str], Headings]:
-    return lambda text: [
-        (level(found[1]), number)
-        for number, line in enumerate(text.split("\n"))
-        if (found := re.match(pattern, line))
-    ]
-
-
 HEADINGS = {
-    "markdown": _headings(r"(#{1,6})\s", len),
-    "latex": _headings(
-        rf"\s*\\({'|'.join(LEVELS)})\*?\s*\{{", lambda command: LEVELS.index(command) + 1
-    ),
-    "org": _headings(r"(\*+)\s", len),
+    "markdown": r"(#{1,6})\s",
+    "latex": rf"\s*\\({'|'.join(LEVELS)})\*?\s*\{{",
+    "org": r"(\*+)\s",
 }
 
 
-def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[int, int]:
-    """Return the first line, and the last + 1, of the section that `ordinals` name.
+def headings(language: str, text: str) -> Headings:
+    """Return the headings of a text, in order."""
+    found = [re.match(HEADINGS[language], line) for line in text.split("\n")]
+    return [
+        (LEVELS.index(one[1]) + 1 if language == "latex" else len(one[1]), number)
+        for number, one in enumerate(found)
+        if one
+    ]
+
+
+def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[list[int], int]:
+    """Return the lines of the headings that `ordinals` name, and the last line + 1 of the section.
 
     [i, j] names the j-th heading of level 2 under the i-th of level 1, and so on. Raises BadInput
     if there is no such section.
     """
-    start, end = -1, n_lines
+    starts, end = [-1], n_lines
     for level, ordinal in enumerate(ordinals, 1):
-        inside = [(deep, line) for deep, line in headings if start < line < end]
+        inside = [(deep, line) for deep, line in headings if starts[-1] < line < end]
         lines = [line for deep, line in inside if deep == level]
         if not 1 <= ordinal <= len(lines):
             raise BadInput(
                 f"the question is about heading {ordinal} of level {level}, but there "
                 f"are {len(lines)} headings of level {level}"
             )
-        start = lines[ordinal - 1]
-        end = next((line for deep, line in inside if line > start and deep <= level), end)
-    return start, end
+        starts.append(lines[ordinal - 1])
+        end = next((line for deep, line in inside if line > starts[-1] and deep <= level), end)
+    return starts[1:], end
 
 
 def ordinals(question: str) -> list[int]:
     """Return [2, 1] for "1th subsection under 2th section"; BadInput if a level is missing."""
     found = sorted(
-        (_level(step), int(step["ordinal"] or step["number"] or step["rank"]))
+        (
+            len(step["subs"]) // 3 + 1
+            if step["ordinal"]
+            else int(step["level"] or LEVELS.index(step["command"]) + 1),
+            int(step["ordinal"] or step["number"] or step["rank"]),
+        )
         for step in _STEP.finditer(question.lower())
     )
     if not found or [level for level, _ in found] != list(range(1, len(found) + 1)):
@@ -287,17 +319,12 @@ def ordinals(question: str) -> list[int]:
     return [ordinal for _, ordinal in found]
 
 
-def _level(step: re.Match) -> int:
-    if step["ordinal"]:
-        return step["subs"].count("sub") + 1
-    return int(step["level"]) if step["level"] else LEVELS.index(step["command"]) + 1
-
-
-def _section(asked: Asked) -> str:
+def _section(asked: Asked) -> Solved:
     lines = asked.text.split("\n")
-    headings = HEADINGS[asked.language](asked.text)
-    start, end = section(headings, len(lines), ordinals(asked.found.string))
-    return "\n".join(lines[start:end]).strip()
+    parts = headings(asked.language, asked.text)
+    starts, end = section(parts, len(lines), ordinals(asked.found.string))
+    after = lines[end : end + 1] or ["the end of the file"]
+    return "\n".join(lines[starts[-1] : end]).strip(), [lines[start] for start in starts], after
 
 
 _BOLD = {
@@ -312,17 +339,19 @@ _IMAGES = {
 }
 
 
-def _bold(asked: Asked) -> str:
+def _bold(asked: Asked) -> Solved:
     none = OFFICIAL_NONE["bold"] if asked[0].startswith("Extract") else NO_BOLD
-    return "\n".join(filter(None, re.findall(_BOLD[asked.language], asked.text))) or none
+    marks = [*filter(None, re.findall(_BOLD[asked.language], asked.text))]
+    return "\n".join(marks) or none, marks
 
 
-def _images(asked: Asked) -> str:
+def _images(asked: Asked) -> Solved:
     text = asked.text
     if asked.language == "org" and "Write their names" in asked.found.string:
         text = re.sub(r"\[\[(?!file:)", "", text)
     none = OFFICIAL_NONE[asked[1]] if asked[0].startswith("Extract") else NO_IMAGE
-    return "\n".join(re.findall(_IMAGES[asked.language], text)) or none
+    marks = re.findall(_IMAGES[asked.language], text)
+    return "\n".join(marks) or none, marks
 
 
 _BROKEN = (
@@ -331,10 +360,7 @@ _BROKEN = (
 )
 _OBJECTS = [
     (_object, r"object (?:with|has the) id (?P<id>.+?)\? (?:The|Copy|Give)"),
-    (
-        lambda asked: _read_objects(asked).below[0].fields["id"],
-        "first object's id of subs|id of the first object in",
-    ),
+    (_first, "first object's id of subs|id of the first object in"),
     _BROKEN,
     (
         _path,
@@ -359,21 +385,21 @@ QUESTIONS = {
             r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose primeKey "
             r"is) (?P<key>.+?)\??$",
         ),
-        (_earning, r"salary (?:more than|above) (?P<limit>\d+)\?"),
-        (_of_gender, r"How many people are (?P<gender>\S+?)\?"),
+        (_count("salary"), r"salary (?:more than|above) (?P<limit>\d+)\?"),
+        (_count("gender"), r"How many people are (?P<gender>\S+?)\?"),
         (
-            _taller,
+            _count("height"),
             r"(?:who work in|whose location is) (?P<place>.+) are taller than (?P<limit>\d+)\?",
         ),
     ],
     "tree": [
-        (_height, "What is the height of the root"),
+        (_depth, "What is the height of the root"),
         (
-            lambda asked: str(len(_trail(asked)) - 1),
+            _depth,
             r"depth of (?:the )?node (?P<node>.+?)(?:\? |, where)",
         ),
         (
-            lambda asked: "->".join(_trail(asked)),
+            _way,
             r"from the root (?:node )?to the node (?P<node>.+?)(?:\. Answer|\? Write)",
         ),
     ],

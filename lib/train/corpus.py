@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, groupby
+from itertools import accumulate, chain, cycle, groupby, islice
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
@@ -121,8 +121,8 @@ def for_arm(
     Raises BadInput if a file is missing, and ValueError as `read_corpus` and `pack` do.
     """
     kind = arms.corpus_of(arm, corpus)
-    if kind == arms.REPLIES:
-        return _replies(study, arm, tokenizer, block_size, validation_fraction)
+    if arms.REPLIES in kind.split("+"):
+        return _replies(study, arm, tokenizer, block_size, validation_fraction, kind)
     segments, normalized = load(study, "segments"), load(study, "normalized")
     held_out = split(segments, validation_fraction)
     texts = read_corpus(study, kind, segments, normalized, held_out, is_titled)
@@ -201,15 +201,26 @@ def read_corpus(
         if row.strategy in parts and not row.dropped and row.segment_id not in held
     ]
     added += [openings.get(row.segment_id, "") + row.text for row in written if not row.answer]
-    pairs = [(row.text, row.answer) for row in written if row.answer]
-    files = [REPOSITORY / part for part in parts if part not in arms.CORPORA]
-    pairs += [(row["question"], row["answer"]) for path in files for row in _rows(path)]
-    asked = [Query.model_construct(question=one, answer=two, context="") for one, two in pairs]
+    asked = [
+        Query.model_construct(question=row.text, answer=row.answer, context="")
+        for row in written
+        if row.answer
+    ]
+    asked += _asked(arms.corpus_inputs(kind)[1])
     return Corpus(training + added, validation, sorted(held), dropped, places, asked)
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def _asked(files: Iterable[str | Path]) -> list[Query]:
+    texts = [(REPOSITORY / path).read_text(encoding="utf-8") for path in files]
+    return [
+        Query.model_construct(
+            document_id="",
+            question=row["question"],
+            answer=row["answer"],
+            context=prompt_for(row["question"], row["text"]) if row.get("text") else "",
+        )
+        for row in map(json.loads, "".join(texts).splitlines())
+    ]
 
 
 def _openings(study: str, segments: list[Segment]) -> dict[str, str]:
@@ -267,20 +278,16 @@ def _pairs(
     ]
 
 
+def _drawn(tokenizer: "PreTrainedTokenizerBase", files: Iterable[str | Path]) -> list[_Piece]:
+    pairs = _pairs(tokenizer, _asked(files))
+    return Random(SEED).sample(pairs, len(pairs))
+
+
 def _general(
     tokenizer: "PreTrainedTokenizerBase", n_tokens: float, block_size: int
 ) -> PackedBlocks:
-    queries = [
-        Query.model_construct(
-            question=row["question"],
-            answer=row["answer"],
-            context=row["text"] and prompt_for(row["question"], row["text"]),
-        )
-        for row in _rows(GENERAL)
-    ]
-    pairs = _pairs(tokenizer, queries)
-    drawn = Random(SEED).sample(pairs, len(pairs))
-    drawn *= math.ceil(n_tokens / sum(len(pair.tokens) for pair in pairs))  # if there are too few
+    drawn = _drawn(tokenizer, [GENERAL])
+    drawn *= math.ceil(n_tokens / sum(len(pair.tokens) for pair in drawn))  # if there are too few
     read = accumulate((len(pair.tokens) for pair in drawn), initial=0)
     drawn = [pair for pair, before in zip(drawn, read, strict=False) if before < n_tokens]
     return _packed_pairs(drawn, block_size, tokenizer)
@@ -292,10 +299,15 @@ def _replies(
     tokenizer: "PreTrainedTokenizerBase",
     block_size: int,
     validation_fraction: float,
+    kind: str,
 ) -> TrainingTexts:
     # Split over texts (document_id), so that no text is on both sides.
     queries: list[Query] = load(study, "training", arm=arms.split_arm(arm)[0])
     pairs = _pairs(tokenizer, queries, END)
+    if general := _drawn(
+        tokenizer, arms.corpus_inputs(kind)[1]
+    ):  # v1's set "mix": half of the samples are replaced
+        pairs[1::2] = islice(cycle(general), len(pairs) // 2)
     fitting = [pair for pair in pairs if len(pair.tokens) <= block_size]
     documents = sorted({pair.query.document_id for pair in fitting})
     held = set(Random(SEED).sample(documents, round(len(documents) * validation_fraction)))

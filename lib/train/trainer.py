@@ -30,11 +30,13 @@ from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_f
 from transformers.masking_utils import eager_mask
 from transformers.utils.logging import disable_progress_bar
 
+from lib.core.arms import split_arm
 from lib.core.digest import module_digest
 from lib.core.store import BadInput, note_written, save, shown, tell, write_json
 from lib.core.store import load as load_rows
-from lib.infer.generate import load
+from lib.infer.generate import answer, load
 from lib.infer.loglik import score
+from lib.infer.prompts import GenerationConfig
 from lib.train.config import (
     NEUTRAL,
     TrainConfig,
@@ -49,6 +51,8 @@ from lib.train.distributed import deepspeed_config, launch
 COMPLETE = "complete"  # written last into a checkpoint; missing if saving was interrupted
 FINGERPRINT, LOG = "fingerprint.json", "log.jsonl"
 ADAPTER = "adapter"  # in a model's folder, whose weights are the base's with the adapter's added
+# while a model trains, as in the study structext-tuned at its end
+REPLY = GenerationConfig(max_new_tokens_in_context=256, batch_size=8)
 _LIBRARIES = ("torch", "transformers", "accelerate")
 
 # Attention by batched products, for a small model faster on a CPU than fused kernels. Each product
@@ -247,14 +251,24 @@ def curve_of(
     epochs: list[int],
     length: TrainingLength,
 ) -> list[TrainerCallback]:
-    """The callback that scores and saves the answers to all questions after each of `epochs`."""
+    """The callback that scores and saves the answers to all questions after each of `epochs`.
+
+    Complete prompts are answered, those of the kind that the arm learns.
+    """
     if not epochs:
         return []
     each, queries = length.updates_an_epoch, load_rows(study, "queries")
+    if is_ready := bool(queries[0].context):
+        learned = load_rows(study, "training", arm=split_arm(arm)[0])
+        kinds = tuple({row.query_id[row.query_id.rindex(":") :] for row in learned})
+        queries = [query for query in queries if query.query_id.endswith(kinds)]
 
     def score_answers(model: PreTrainedModel, epoch: int) -> None:
-        rows = score(model, tokenizer, queries, {}, arm, batch_size=16, cloze_context_tokens=0)
-        save(study, "curve", rows, arm=arm, epoch=epoch)
+        if is_ready:
+            rows = answer((model.eval(), tokenizer), queries, arm, REPLY)
+        else:
+            rows = score(model, tokenizer, queries, {}, arm, batch_size=16, cloze_context_tokens=0)
+        save(study, "replies" if is_ready else "curve", rows, arm=arm, epoch=epoch)
 
     points = {min(epoch * each, length.updates): epoch for epoch in sorted(epochs, reverse=True)}
     return [ScoreAfter(points, score_answers)]

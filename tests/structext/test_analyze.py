@@ -6,10 +6,11 @@ from zlib import crc32
 import pytest
 
 from lib.analyze.agreement import Sheet
+from lib.core.store import artifact_path, data_path, save, write_json, write_text
 from lib.structext import analyze
 from lib.structext.analyze import ANSWERED, JUDGE, LEFT_OUT
 from lib.structext.score import NO_ROW
-from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
+from tests.structext.replied import ask, by_number, of_arms, replies_of, right, silent, wrong
 
 GOLDEN = Path(__file__).with_name("tables.csv")
 
@@ -70,6 +71,22 @@ def test_every_question_of_every_arm_keeps_its_row_and_says_why_it_has_no_answer
     assert (row.rouge_score, row.rouge_asked, row.judge) == pytest.approx((1 / 6, 1 / 3, 2 / 11))
     text = analyze.shown(analyze.summary(own, ["arm"]))
     assert text["judge [95%]"][0].startswith("18.2 [") and "judge_low" not in text
+
+
+def test_replies_after_steps_of_training_are_scored_beside_the_loss(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    asked = [*ask(), *ask(setting="procedure")]
+    manifest = artifact_path("s", "model", arm="tuned-hint") / "training.json"
+    write_json(manifest, {"steps": {"3": 1, "6": 2}})
+    logs = '{"loss": 2.5, "step": 3}\n{"step": 6, "train_loss": 2}\n'
+    write_text(data_path("s", "logs", "tuned-hint", "log.jsonl"), logs)
+    for epoch, reply in enumerate((wrong, by_number(wrong, right)), 1):
+        for rows in replies_of(asked[6:], **{"tuned-hint": reply}).values():
+            save("s", "replies", rows, arm="tuned-hint", epoch=epoch)
+    table = analyze.steps_of("s", asked, ["base", "tuned-hint"]).set_index(["panel", "step"])
+    assert table["mean"]["csv"].tolist() == [0, 0.5] and table["mean"]["loss"].tolist() == [2.5]
+    assert table["mean"][["tree", "Node.Depth", "PathWalk"]].tolist() == [0, 1] * 3
+    assert analyze.steps_of("s", asked, ["base"]).empty
 
 
 def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():

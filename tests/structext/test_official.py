@@ -11,7 +11,7 @@ from lib.core.store import REPOSITORY, BadInput
 from lib.structext.names import TASKS, Sample
 from lib.structext.prompts import asked_in
 from lib.structext.samples import generate, load_official
-from lib.structext.solve import HEADINGS, Headings, ordinals, section, solve
+from lib.structext.solve import HEADINGS, Headings, headings, ordinals, section, solve
 
 OFFICIAL = REPOSITORY.parent / "shared" / "structext" / "official-2024-06.jsonl.gz"
 needs_official = pytest.mark.skipif(not OFFICIAL.exists(), reason=f"{OFFICIAL} is absent")
@@ -58,18 +58,16 @@ def _outermost(excerpt: str) -> list[list[str]]:
 
 def _meant(sample: Sample) -> Iterator[tuple[str, set[str]]]:
     lines = sample.reference.split("\n")
-    written = HEADINGS[sample.language](sample.reference)
+    written = headings(sample.language, sample.reference)
     is_latex = sample.language == "latex"
-    headings = _tree_levels(written, sample.depth, sample.width) if is_latex else written
+    levels = _tree_levels(written, sample.depth, sample.width) if is_latex else written
     try:
-        start, end = section(headings, len(lines), ordinals(sample.question))
+        (*_, start), end = section(levels, len(lines), ordinals(sample.question))
     except BadInput:
         return
-    own = [place for place, (_, line) in enumerate(headings) if start <= line < end]
-    excerpts = [
-        "\n".join(lines[slice(*_span(headings, place, len(lines)))]).strip() for place in own
-    ]
-    moved = headings != written
+    own = [place for place, (_, line) in enumerate(levels) if start <= line < end]
+    excerpts = ["\n".join(lines[slice(*_span(levels, place, len(lines)))]).strip() for place in own]
+    moved = levels != written
     if moved:
         yield "1", set(excerpts[:1])
     if sample.depth > 3:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lib.core.prompts import BREAK_MARK, escape_prompt_markup
 from lib.infer.prompts import MARGIN
-from lib.structext.names import HINTS, Sample
+from lib.structext.names import HINTS, V1, Sample
 from lib.structext.prompts import (
     FEW_SHOT,
     REASONING,
@@ -18,6 +18,7 @@ from lib.structext.prompts import (
     Prompted,
     as_queries,
     asked_in,
+    lessons,
     prompts_for,
     some_of,
     training_samples,
@@ -25,6 +26,7 @@ from lib.structext.prompts import (
 from lib.structext.samples import JUNE, generate, split, suite
 from lib.structext.score import TASK, final_answer
 from lib.tasks.task import Room
+from lib.train.corpus import END
 from tests.conftest import rows
 
 SAMPLES = list(generate(per_task=2))
@@ -75,7 +77,8 @@ def test_a_prompt_has_text_and_question_verbatim_and_never_its_own_answer(settin
         assert held(one.prompt, "text") == [each.reference for each in shown]
         assert held(one.prompt, "question") == [each.question for each in shown]
         assert held(one.prompt, "answer") == [each.answer for each in shown[:-1]]
-        assert held(one.prompt, "hint") == ([HINTS[one.sample.task]] if setting == "hint" else [])
+        is_hinted = setting in ("hint", "procedure")
+        assert held(one.prompt, "hint") == [HINTS[one.sample.task]] * is_hinted
         assert BREAK_MARK not in one.prompt and "{{" not in one.prompt
         assert f"(language: {one.sample.language})" in one.prompt.splitlines()[0]
         is_reasoning = setting in REASONING
@@ -96,7 +99,7 @@ def test_demonstrations_are_of_the_same_cell_and_of_other_texts():
         assert set(one.demonstrations) <= {"again", "p1", "p2", "p3", "p4", "p5"}
         assert len({*one.demonstrations} - {"again", "p2"}) == 4
     for depth, n_shots, complaint in ((3, 1, "0 texts"), (1, 7, "5 texts .* too few for 7")):
-        with pytest.raises(ValueError, match=f"tree.2 at depth {depth}, width 1: .* {complaint}"):
+        with pytest.raises(ValueError, match=rf"tree.2 {depth} 1 \(.* {complaint}"):
             prompts_for([sample(depth=depth)], "few-shot", n_shots, pool)
 
 
@@ -111,7 +114,7 @@ def test_a_text_cannot_leave_its_place_in_a_prompt():
             question=hostile,
             hint=hostile,
         )
-        assert one.prompt.count(split) == (3 if setting == "hint" else 2)
+        assert one.prompt.count(split) == (3 if setting in ("hint", "procedure") else 2)
         assert "leave it out where you copy" in one.prompt
     pool = [sample(id="p", reference="c->d", answer=hostile)]
     (shown,) = prompts_for([sample()], "few-shot", 1, pool)
@@ -177,15 +180,31 @@ def test_each_suite_is_asked_in_each_setting_and_real_test_has_the_structures_of
 @pytest.mark.parametrize(
     ("suites", "settings", "shots", "wrong"),
     [
-        (["tset"], ["base"], [1], "'tset'"),
-        (["test"], ["cot"], [1], "'cot'"),
-        ([], ["base"], [1], "'nothing'"),
-        (["test"], ["few-shot"], [1, 0], "0"),
+        (["tset"], ["base"], [1], "suite 'tset' is unknown; choose among test, "),
+        (["test"], ["cot"], [1], "setting 'cot' is unknown; choose among base, "),
+        ([], ["base"], [1], "suite '' is unknown"),
+        (["test"], ["few-shot"], [1, 0], "number of shots '0' is unknown"),
     ],
 )
 def test_a_suite_setting_or_number_of_shots_that_is_none_is_refused(suites, settings, shots, wrong):
-    with pytest.raises(ValueError, match=f"{wrong} cannot be asked: choose suites [(]test, "):
+    with pytest.raises(ValueError, match=wrong):
         list(asked_in(suites, settings, shots))
+
+
+@pytest.mark.parametrize("version", V1)
+def test_a_procedure_ends_in_the_answer_and_names_what_the_solver_met(version):
+    samples = list(generate(per_task=6, seed=44, version=version))
+    learned = lessons(samples, "rule-hint", ())
+    assert len(learned) == len(samples)
+    for one, query in zip(samples, learned, strict=True):
+        assert query.answer.startswith("1. ") and "\n2. " in query.answer
+        assert final_answer(query.answer + END, "procedure").text == one.answer.strip()
+    wrong = samples[0].model_copy(update={"answer": "no"})
+    assert not lessons([wrong], "rule-hint", ())
+    shown = lessons(samples[:1], "2-shot", list(generate(per_task=9, version=version)))
+    assert shown[0].context.count("<answer>") == 3 and shown[0].answer == samples[0].answer
+    with pytest.raises(ValueError, match="'mix' is unknown; choose among base, 2-shot, rule-hint"):
+        lessons(samples, "mix", ())
 
 
 def test_no_text_that_is_tested_is_learned():

@@ -122,7 +122,6 @@ def test_faithful_texts_have_the_official_faults():
     [
         ({"depth": 0}, "depth 0"),
         ({"width": 0}, "width 0"),
-        ({"per_task": -1}, "per_task -1"),
         ({"mode": "loose"}, "loose"),
         ({"depth": 9, "width": 9}, "at most 2,000,000 leaves"),
         ({"depth": 10**9, "width": 10**9}, "at most 2,000,000 leaves"),

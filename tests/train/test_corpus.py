@@ -181,6 +181,20 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
     assert made.example.endswith(END)
 
 
+def test_general_questions_replace_every_second_sample_of_a_mix(study):
+    plain, mixed = (
+        texts(corpus=corpus, block_size=99, validation_fraction=0).training
+        for corpus in ("replies", "replies+data/general/replay.jsonl")
+    )
+    ends = [
+        sum(TOKENIZER.decode([one for one in row if one != IGNORED]).count(END) for row in labels)
+        for labels in (plain.labels, mixed.labels)
+    ]
+    assert ends == [8, 4]
+    with pytest.raises(ValueError, match="not 'raw'"):
+        texts(corpus="replies+raw")
+
+
 def test_a_question_is_learned_in_the_very_tokens_in_which_its_answer_is_scored():
     one = query(question="What is the port?", answer="8443")
     (scored,) = after_question(TOKENIZER, one, encoded(TOKENIZER, [one])[0])
