@@ -27,6 +27,7 @@ from lib.core.arms import (
     BASE,
     GIVEN,
     RAW,
+    REPLIES,
     WRITTEN,
     check_exposures,
     corpus_of,
@@ -297,7 +298,12 @@ class Study(StudyFile):
         if is_trained(arm) and not arm.startswith(trains):
             raise ValueError(f"arms: {arm!r} cannot be trained here; name it {trains}-…")
         if is_trained(arm):
-            self.corpus_of(arm)
+            learns = self.corpus_of(arm)
+            if REPLIES in learns and self.own("03_train", arm).get("replay_share"):
+                raise ValueError(
+                    f"arms, {arm}, 03_train: replay_share is for arms that learn texts, and "
+                    f"{arm!r} learns replies: remove it"
+                )
 
     def corpus_of(self, arm: str) -> str:
         """The corpus that a trained arm learns. Raises ValueError if none is named."""
