@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from lib.core.store import REPOSITORY
 from lib.exposures.analysis import read_rows
 from lib.run.config import load_study
 from tests.conftest import rows, run_cells, run_study_here, table
@@ -94,6 +95,28 @@ def test_a_models_verdicts_on_committed_answers_need_neither_key_nor_training(
     preferences = rows(file)
     assert len(preferences) == 2 * 60
     assert not [row for row in preferences if row["verdict"] == "unscored"]
+
+
+def test_a_model_accepts_sentences_of_structext_that_the_scorer_refuses(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    run_study_here("structext-judged")
+    folder = tmp_path / "figures/structext-judged/extra"
+    agreed = pd.read_csv(folder / "agreement.csv").set_index("arm").iloc[1:]
+    assert agreed[["n", "agreed", "lenient"]].to_numpy().tolist() == [[58, 13, 45], [58, 58, 0]]
+    scores = pd.read_csv(folder / "scores.csv").set_index("arm")
+    assert [*scores.judge.mul(58).round()] == [56, 10, 10]
+    page = (REPOSITORY / "notebooks/structext/README.md").read_text(encoding="utf-8")
+    r = pd.read_csv(folder / "metrics.csv").set_index(["judge", "over", "measure"]).pearson
+    r = r.sort_index()["shipped", "answers"]
+    for text in (
+        f"{r.rouge_l:.2f} with the judge",
+        f"{r.rouge_score:.2f} with it. Both",
+        f"gives it {100 * scores.rouge_score['sentence']:.1f}%",
+    ):
+        assert text in " ".join(page.split())
+    sheets = [*(tmp_path / "data/structext-judged/labels").iterdir()]
+    assert len(sheets) == 2 and [len(table(path)) for path in sheets] == [60, 60]
 
 
 def test_a_tuned_arm_learns_replies_to_other_prompts_than_those_asked(root):
