@@ -322,7 +322,7 @@ def measured(
     for judge, given in verdicts.items():
         known = {(row.query_id, row.arm): row.verdict for row in given}
         rows[judge] = rows.index.map(known).map({"correct": 1.0, "incorrect": 0.0})
-    return rows.reset_index("query_id", drop=True)
+    return rows.droplevel("query_id")
 
 
 def correlations(rows: pd.DataFrame, judges: Iterable[str]) -> pd.DataFrame:
@@ -335,9 +335,9 @@ def correlations(rows: pd.DataFrame, judges: Iterable[str]) -> pd.DataFrame:
         known = rows[rows[judge].notna()]
         for over, table in {"answers": known, "arms": known.groupby("arm").mean()}.items():
             r = table.drop(columns=judge).corrwith(table[judge], min_periods=LEAST_ARMS)
-            part = r.rename("pearson").rename_axis("measure").reset_index()
+            part = r.rename_axis("measure").reset_index(name="pearson")
             parts.append(part.assign(judge=judge, over=over, n=len(table)))
-    return pd.concat(parts)[["judge", "measure", "over", "n", "pearson"]]
+    return pd.concat(parts)
 
 
 def flips(rows: pd.DataFrame, by: list[str], cluster: str) -> pd.DataFrame:

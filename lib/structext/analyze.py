@@ -312,8 +312,8 @@ def to_answer(asked: Iterable[Prompted]) -> list[Item]:
     items = []
     for query_id, one in ((one.query_id, one.sample) for one in asked):
         texts = {"text": one.reference, "question": one.question}
-        name = item_name(query_id, *texts.values())
         if len(one.reference) <= LONGEST_CELL:
+            name = item_name(query_id, *texts.values())
             items.append(Item(name, query_id, "", one.task, "", one.text_id, texts))
     return items
 
@@ -355,11 +355,10 @@ def differences(
     table = []
     for key, cell in both.groupby(by, observed=True):
         pairs = cell[~(cell.left_out | cell.left_out_first)]
-        scores = pairs.rouge_score_first, pairs.rouge_score
-        change = scores[1] - scores[0]
+        scores = pairs[["rouge_score_first", "rouge_score"]]
+        change = pairs.rouge_score - pairs.rouge_score_first
         points = 100 * np.array([change.mean(), *cluster_interval(change, pairs.text, 1)])
-        means = [score.mean() for score in scores]
-        table.append((*key, len(pairs), pairs.text.nunique(), *means, *points))
+        table.append((*key, len(pairs), pairs.text.nunique(), *scores.mean(), *points))
     names = "n texts first second difference_points low_points high_points".split()
     return pd.DataFrame(table, columns=[*by, *names])
 
