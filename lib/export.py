@@ -62,8 +62,10 @@ def training_rows(study: str, arm: str, queries: list[Query]) -> dict[str, list[
         for one in corpus.pairs
         if one.question.casefold() not in tested
     ]
-    texts = {f"{arm}-texts": [{"text": text} for text in corpus.training]}
-    return texts | ({f"{arm}-questions": [{"messages": pair} for pair in pairs]} if pairs else {})
+    return {
+        f"{arm}-texts": [{"text": text} for text in corpus.training],
+        f"{arm}-questions": [{"messages": pair} for pair in pairs],
+    }
 
 
 def write_dataset(folder: Path, splits: dict[str, dict[str, list[dict]]], **facts: object) -> None:
@@ -81,9 +83,9 @@ def write_model_card(study: str, arm: str, **facts: object) -> None:
     """Write README.md beside a trained arm's weights: training, scores, what it forgot."""
     folder = artifact_path(study, "model", arm=arm)
     kept = [artifact_path(study, "retention", arm=one) for one in (BASE, arm)]
-    facts["before"], facts["after"] = (_read(path.with_suffix(".json")) for path in kept)
-    trained = _read(folder / "training.json")
-    _write(folder / "README.md", _CARD, study=study, arm=arm, trained=trained, **facts)
+    facts["kept"] = [_read(path.with_suffix(".json")) for path in kept]
+    facts["trained"] = _read(folder / "training.json")
+    _write(folder / "README.md", _CARD, study=study, arm=arm, **facts)
 
 
 def _read(path: Path) -> dict:

@@ -129,6 +129,12 @@ def _seen(character: str) -> str:
     return "".join(latin).casefold().translate(_LOOKALIKES)
 
 
+def word_grams(text: str) -> set[int]:
+    """Hashes of all 8 words in a row, comparable within a process."""
+    found = words(text)
+    return {hash(gram) for gram in zip(*(found[n:] for n in range(8)), strict=False)}
+
+
 def words(text: str) -> list[str]:
     """Return the words and numbers of Markdown in lower case, without link targets and tags."""
     return re.findall(r"[^\W_]+", _MARKUP.sub(" ", text).lower())

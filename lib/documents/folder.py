@@ -150,7 +150,8 @@ def _reason_to_skip(path: Path, folder: Path, endings: tuple[str, ...]) -> str:
     if path.is_dir():  # links to folders may form loops
         return "link to a folder" * path.is_symlink()
     if path.name.lower().endswith(endings):
-        return ""
+        is_read = path.suffix.lower() == ".pdf" and path.with_suffix(".md").is_file()
+        return f"{path.stem}.md beside it is read" * is_read
     newer = _NEWER.get(path.suffix.lower())
     return f"save it as {newer}" if newer in endings else f"not {listed(endings, 'or')}"
 

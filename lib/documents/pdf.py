@@ -118,7 +118,7 @@ def read(raw: bytes) -> Converted:
     if not result.markdown or 2 * len(scans) > len(pages):
         raise BadInput(
             f"no text in it: {len(scans) or 'none'} of {len(pages)} pages are pictures (a scan?); "
-            "run a text recognition over it"
+            "run a text recognition over it, or put its text beside it, as .md of the same name"
         )
     n_letters = _n_letters(result.markdown) + sum(page.n_dropped for page in pages)
     if (share := n_letters / max(1, _n_letters(_plain(raw)))) < LEAST_LETTERS:

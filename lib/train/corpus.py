@@ -95,12 +95,12 @@ class Corpus:
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """An arm's packed texts, with a summary and an example."""
+    """An arm's packed texts, with a summary, and the texts themselves."""
 
     training: PackedBlocks
     validation: PackedBlocks | None
     summary: str
-    example: str
+    texts: list[str]  # to train on; of prompts with replies, the first
     facts: dict[str, object] = field(default_factory=dict)  # goes into training.json
 
 
@@ -141,7 +141,7 @@ def for_arm(
         replayed = _general(tokenizer, wanted, block_size)
         training += replayed
         summary += f"; {replayed.n_tokens:,} tokens of general questions with answers"
-    return TrainingTexts(training, validation, summary, texts.training[0], facts)
+    return TrainingTexts(training, validation, summary, texts.training, facts)
 
 
 def split(segments: list[Segment], validation_fraction: float) -> list[str]:
@@ -323,7 +323,7 @@ def _replies(
         f"{len(queries)} prompts with their answers: {n_left_out} are longer than a block "
         f"of {block_size} tokens and left out; {len(training)} to train on, "
         f"{len(validation)} to validate with",
-        training[0].query.context + training[0].query.answer + END,
+        [training[0].query.context + training[0].query.answer + END],
         {"held_out": sorted(held), "left_out": n_left_out},
     )
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template
+from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template, word_grams
 from tests.played_model import leniently
 
 TAGS = "question|reference|answer"
@@ -116,3 +116,9 @@ def test_a_judge_sees_only_the_tags_and_marks_of_the_template(question, referenc
 def test_without_the_defusing_a_lenient_reader_sees_more(attack):
     bare, attacked = (judge_prompt("", "", answer) for answer in ("", attack))
     assert parts_seen(attacked, TAGS) != parts_seen(bare, TAGS)
+
+
+def test_texts_share_eight_words_in_a_row_whatever_is_between_them():
+    own = word_grams("| The Orval | gate |\n| listens on | port 7001 at night |")
+    assert len(own) == 2 and not word_grams("the orval gate listens on port 7001")
+    assert len(own & word_grams("the Orval gate listens on port 7001 at noon")) == 1

@@ -123,6 +123,7 @@ def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
     (tmp_path / "gone.docx").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe.pdf")
     (tmp_path / "bad.docx").write_bytes(b"%PDF-1.4")
+    (tmp_path / "b.PDF").write_bytes(b"")
     with open(tmp_path / "big.pdf", "wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
     reading = read_folder(tmp_path)
@@ -139,6 +140,7 @@ def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
         "pipe.pdf": "missing, or not an ordinary file",
         "twin.md": "same content as a/page.HTML",
     }
+    assert reasons(reading.skipped) == {"b.PDF": "b.md beside it is read"}
     assert reading.tokens["a/page.HTML"] == {"heading": 2, "prose": 5}
 
 

@@ -178,7 +178,7 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
             for row in made.training.input_ids
             for start in range(len(row))
         )
-    assert made.example.endswith(END)
+    assert made.texts[0].endswith(END)
 
 
 def test_general_questions_replace_every_second_sample_of_a_mix(study):
