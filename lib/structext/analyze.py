@@ -15,23 +15,21 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lib.analyze import tables
-from lib.analyze.agreement import LONGEST_CELL, Item, Sheet, correlations, item_name
+from lib.analyze.agreement import LONGEST_CELL, Item, Sheet, item_name
 from lib.analyze.metrics import LEAST_ROUGE, rouge_l
 from lib.analyze.plots import draw_forest, panels, styled
 from lib.analyze.stats import cluster_interval
-from lib.analyze.tables import by_group, estimate, in_words, percent
+from lib.analyze.tables import by_group, estimate
 from lib.core.arms import ALL, is_trained
 from lib.core.records import Answer, Rejected, Verdict
 from lib.core.store import (
     artifact_path,
     data_path,
-    figures_path,
     load,
     made_by,
     package_file,
-    write_text,
 )
-from lib.structext.names import BLIND, LANGUAGES, TASKS, V1, Sample
+from lib.structext.names import BLIND, LANGUAGES, TASKS, Sample
 from lib.structext.prompts import FEW_SHOT, OFFICIAL, SETTINGS, Prompted, as_queries
 from lib.structext.samples import SUITES
 from lib.structext.score import METRICS, NO_ROW, TASK, Scored, as_reply, score, scored
@@ -53,31 +51,6 @@ LABELS = {
     JUDGE: "Correct according to the judge (%)",
     "difference_points": "Real-Test compared with Test, ROUGE-L, 0 below 0.75 (points)",
 }
-COLUMNS = (ALL, *LANGUAGES, *dict.fromkeys(TASKS.values()))
-# the papers' table -> file, suite and metric
-_TABLES = {
-    "v1, Table 1": (package_file("structext/published/v1-table1.csv"), "v1", JUDGE),
-    "v1, Table 2": (package_file("structext/published/v1-table2.csv"), "v1-hard", JUDGE),
-    "v1, Table 9": (package_file("structext/published/v1-table9.csv"), "v1", "rouge_l"),
-    "v2, Table 3": (package_file("structext/published/v2-table3.csv"), "test", SCORE),
-    "v2, Table 4": (package_file("structext/published/v2-table4.csv"), "test-hard", SCORE),
-    "v2, Table 6": (package_file("structext/published/v2-table6.csv"), "test-hard", ""),
-}
-_NAMES = {  # of columns and prompts, in small letters -> ours
-    **{name.lower(): name for name in COLUMNS},
-    **{"statistic": "Statistics", "cot": "self-cot", "1-shot": "few-shot-1"},
-    **{"2-shot": "few-shot-2", "rule hint": "hint", "rule-hint": "hint", "w/ hint": "hint"},
-}
-_METRICS = {  # column of v2's Table 6 -> ours
-    "rouge-l": SCORE,
-    "gpt-4o": JUDGE,
-    "gpt-4o-mini": f"{JUDGE} (GPT-4o-mini)",
-    "exact match": "exact",
-}
-# Suite -> n, mean and 95% interval over texts of the best constants (`learned`) on our suite
-# in faithful mode, which has the official generator's faults; seed 42. A test measures them again.
-FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920), "test-hard": (2088, 0.21820, 0.20093, 0.23653)}
-_FLOOR = ["model", "column", "n", "mean", "low", "high"]
 MEANS = ["input", "instruction", "answer", "nodes"]  # of v1's Table 3: characters, nodes
 
 
@@ -238,19 +211,6 @@ def show(study: str, name: str, table: pd.DataFrame) -> pd.DataFrame:
     return tables.show(study, name, table, shown(table))
 
 
-def write_answer(study: str, scores: pd.DataFrame, floors: pd.DataFrame) -> str:
-    """Write report.md: each arm's score by suite, and its distance from constant answers."""
-    rows = scores.merge(floors, on=["suite", "arm"], suffixes=("", "_both"))
-    told = [
-        f"{in_words(row.arm)} on {row.suite}: ROUGE-L {percent(row.rouge_score, row.low, row.high)}"
-        f" (% of {row.n} questions), {estimate(*row[-3:], sign='+')} points over constant answers."
-        for row in rows.itertuples()
-    ]
-    text = "\n".join([*told, "Only an interval above 0 points shows that a model reads.\n"])
-    write_text(figures_path(study, "report.md"), text)
-    return text
-
-
 def learned(training: Iterable[Sample]) -> Constants:
     """Return the best constant answer of each task and depth in `training`.
 
@@ -407,13 +367,6 @@ def both_scores(rows: pd.DataFrame) -> pd.DataFrame:
     return summary(own, by).merge(theirs, on=by, how="left")[[*by, *columns]]
 
 
-def failures(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the first reply that scores 0 of every arm, language and state, but for BLIND."""
-    wrong = rows[(rows.rouge_score == 0) & ~rows.left_out & (rows.arm != BLIND)]
-    first = wrong.groupby(["arm", "language", "state"], observed=True).head(1)
-    return first[["arm", "prompt", "task", "state", "question", "answer", "reply"]].fillna("")
-
-
 def draw_groups(
     table: pd.DataFrame, by: str, measure: str = "rouge_score"
 ) -> tuple[Figure, pd.DataFrame]:
@@ -458,28 +411,6 @@ def draw_heat(
     return figure, plotted
 
 
-# --- The papers' result tables. They asked other models, with other prompts, about samples of the
-# official generator with its faults, at temperature 0.95: rows share a scale, not an experiment.
-
-
-def paper_scores() -> pd.DataFrame:
-    """Return each printed score: where, suite, metric, model, prompt, column, percent.
-
-    Prompts and columns have the names of ours. People have the prompt "base".
-    """
-    parts = []
-    for where, (path, suite, metric) in _TABLES.items():
-        table = pd.read_csv(path)
-        kind = "column" if "prompt" in table else "prompt" if metric else "metric"
-        keys = [name for name in ("model", "prompt") if name in table]
-        cells = table.melt(keys, var_name=kind, value_name="percent")
-        given = {"column": ALL, "prompt": "base", "metric": metric, "where": where, "suite": suite}
-        parts.append(cells.assign(**{k: v for k, v in given.items() if k not in cells}).dropna())
-    cells = pd.concat(parts, ignore_index=True).replace({"metric": _METRICS})
-    names = cells[["prompt", "column"]].apply(lambda each: each.str.lower().replace(_NAMES))
-    return cells.assign(**names)
-
-
 def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
     """Return v1's Table 3 with the means of our samples, `_ours`.
 
@@ -493,43 +424,3 @@ def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
     most = 0.2 * both[MEANS].mask((both[MEANS] < 50) & [True, True, True, False], 50)
     gaps = (both[MEANS] - both[[f"{name}_ours" for name in MEANS]].to_numpy()).abs()
     return both.assign(is_met=(gaps <= most).all(axis=1))
-
-
-def beside_paper(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return published scores, then a run's, as fractions by language, kind of task and ALL.
-
-    A row is a model with a prompt on a suite, in the metric of the published table. `rows` are from
-    `rows_of`; low and high are the 95% interval of ALL over texts.
-    """
-    keys, parts = ["suite", "metric", "source", "model", "prompt", "where"], []
-    for (suite, metric), cells in paper_scores().groupby(["suite", "metric"], sort=False):
-        floors = [(BLIND, ALL, *FLOORS[suite])] if metric == SCORE else []
-        sources = {
-            "paper": cells.assign(mean=cells.percent / 100, n=FLOORS.get(suite, (None,))[0]),
-            "floor of the paper's suite": pd.DataFrame(floors, columns=_FLOOR),
-        }
-        if metric in rows:
-            own = rows[rows.suite.isin(V1 if suite == "v1" else (suite,))]
-            sources["this run"] = _ours(own, metric)
-        parts += [
-            part.assign(source=source, suite=suite, metric=metric)
-            for source, part in sources.items()
-        ]
-    cells = pd.concat(parts, ignore_index=True).astype({"mean": float, "low": float, "high": float})
-    cells[keys] = cells[keys].fillna("").astype(str)
-    ends = cells[cells.column == ALL].set_index(keys)[["n", "low", "high"]].astype({"n": "Int64"})
-    means = cells.pivot(index=keys, columns="column", values="mean")
-    return ends.join(means[[*COLUMNS]]).reset_index()
-
-
-def _ours(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    columns = (rows.language.astype(str), rows.task.astype(str).map(TASKS), ALL)
-    every = pd.concat([rows.assign(column=names) for names in columns])
-    table = by_group(every, ["arm", "prompt", "column"], metric, "text")
-    return table.rename(columns={"arm": "model"})
-
-
-def paper_agreement() -> pd.DataFrame:
-    """Return Pearson's r of metrics with human judgments over the models of v2's Table 6."""
-    means = pd.read_csv(_TABLES["v2, Table 6"][0]).rename(columns={"model": "arm", **_METRICS})
-    return correlations(means.set_index("arm"), [HUMAN]).query("over == 'arms'")

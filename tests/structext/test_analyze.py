@@ -7,7 +7,7 @@ import pytest
 
 from lib.analyze.agreement import Sheet
 from lib.core.store import artifact_path, data_path, save, write_json, write_text
-from lib.structext import analyze
+from lib.structext import analyze, papers
 from lib.structext.analyze import ANSWERED, JUDGE, LEFT_OUT
 from lib.structext.score import NO_ROW
 from tests.structext.replied import ask, by_number, of_arms, replies_of, right, silent, wrong
@@ -40,7 +40,7 @@ def tables() -> str:
         "shots": analyze.shots(rows),
         "real": analyze.real_and_test(at),
         "official": analyze.both_scores(rows),
-        "agreement": analyze.paper_agreement(),
+        "agreement": papers.paper_agreement(),
     }
     text = [
         f"# {name}\n{table.to_csv(index=False, float_format='%.6g')}"
@@ -120,15 +120,6 @@ def test_the_best_constant_is_found_by_the_papers_score():
     places = [("xml.0", 1), ("xml.2", 2), ("xml.2", 5), ("csv.0", 1)]
     found = [analyze.constant(cell(*place, "")[0], constants) for place in places]
     assert found == ["a b c d e", "False", "False", ""]
-
-
-def test_failures_are_verbatim_and_escaped_where_shown():
-    asked, left_out = ask(), ask(depth=2)
-    evil = "<script>alert(1)</script> | $x$\nand more"
-    table = analyze.failures(of_arms(asked, left_out, base=lambda one: evil))
-    # one per language, none left out
-    assert len(table) == 3 and set(table.reply) == {evil}
-    assert "&lt;script&gt;" in table.to_html()
 
 
 def test_people_are_one_arm_and_models_are_beside_them_on_the_same_questions():

@@ -13,18 +13,15 @@ from lib.core.arms import ALL
 from lib.core.store import REPOSITORY, package_file
 from lib.run.config import load_study, notebook_path
 from lib.structext.analyze import (
-    FLOORS,
-    beside_paper,
     beside_readers,
     constant,
     learned,
     lengths,
-    paper_agreement,
-    paper_scores,
     shown,
     to_answer,
 )
 from lib.structext.names import BLIND, LANGUAGES, MODES, TASKS, V1
+from lib.structext.papers import FLOORS, beside_paper, paper_agreement, paper_scores
 from lib.structext.prompts import SIMPLE, asked_in, training_samples
 from lib.structext.samples import SUITES
 from lib.structext.samples import suite as generated
