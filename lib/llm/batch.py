@@ -144,10 +144,11 @@ class Batches(Run):
     def _ended(self, batch: Sent, wanted: Waiting, lost: set[str], state: Any, found: dict) -> str:
         # Forgets a batch, except what only other runs want; returns its errors.
         is_batch, name = self.calls.mode == "batch", f"batch {batch.id} ({state['status']})"
-        if lost and is_batch:
+        missing = self._open(wanted) if state["status"] == "cancelled" else lost
+        if missing and is_batch:
             self.stop(
-                f"{len(lost):,} of {len(batch.keys):,} lines of {name} are neither a reply nor an "
-                'error: run the same command later, or set mode to "direct" to give them up and '
+                f"{len(missing):,} of {len(batch.keys):,} lines of {name} are neither a reply nor "
+                'an error: run the same command later, or set mode to "direct" to give them up and '
                 "send them again at the full price"
             )
         if self.stopped:  # also by a full disk
@@ -160,9 +161,4 @@ class Batches(Run):
         errors = " ".join([*told(dig(state, "errors"), ("code", "message")), *sorted(faults)])
         n = len(self._open(wanted))
         self.say(f"{name}: {n:,} of {len(wanted):,} without reply; {printable(errors[:200])}")
-        if state["status"] == "cancelled" and n and is_batch:
-            self.stop(
-                f"{name} has no reply to {n} requests: run the same command again to send them in "
-                'a batch, or set mode to "direct" to send them at the full price'
-            )
         return errors

@@ -79,19 +79,18 @@ def client(at: Endpoint) -> openai.AsyncOpenAI:
 
 async def trouble(at: Endpoint, models: Iterable[str] = ()) -> str:
     """Return why no call of `models` can succeed, as the endpoint's list of models tells, or ""."""
-    said = ""
     async with client(at) as one:
         _AGAIN.set(lambda *_: False)
         got = await one.get("/models", cast_to=httpx2.Response)
+    read, reason = got.extensions["read"], ""
     listed = re.findall(r'"id": ?"(?:[^"]*/)?([^"/]+)"', got.text)
     for name in {model.rpartition("/")[2] for model in models} - {*listed}:
         for close in get_close_matches(name, listed, 1, 0.8):  # others can be unlisted
-            said = f"the endpoint has no model {name!r}: did you mean {close!r}?"
-    read = got.extensions["read"]
+            reason = f"the endpoint has no model {name!r}: did you mean {close!r}?"
     if isinstance(read, Fault) and read.status != 404:  # 404: it has no list
-        reason = read.reason * bool(re.search("a web page|connection", read.reason))
-        said = read.stops.format(model="") or reason or said
-    return at.scrubbed(said)
+        told = read.reason if re.search("a web page|connection", read.reason) else reason
+        reason = read.stops.format(model="") or told
+    return at.scrubbed(reason)
 
 
 def reason_of(error: Exception) -> str:
@@ -126,13 +125,12 @@ class Run:
 
     def plan(self, waiting: Waiting, n_requests: int) -> str:
         """Return a line on calls, the route they take, and dollars."""
-        is_batch, limit = self.calls.mode == "batch", self.calls.max_cost_usd
-        most = self.worst(waiting, is_batch)
-        stops = f"stops before {dollars(limit)} over all runs" if limit else "no limit"
+        is_batch = self.calls.mode == "batch"
+        most = self.worst(waiting, is_batch) if self.price else None
         return (
             f"{self.model}: {n_requests:,} calls, {n_requests - len(waiting):,} cached, "
             f"{len(waiting):,} to send ({'in batches' if is_batch else 'directly'}); at most "
-            f"{dollars(most if self.price else None)} (lib/llm/prices.csv); {stops}"
+            f"{dollars(most)} (lib/llm/prices.csv)"
         )
 
     def worst(self, requests: Waiting, batch: bool = False) -> float:
@@ -189,8 +187,7 @@ class Run:
         async def ask_one(key: str, request: Request) -> None:
             async with room:
                 try:
-                    while not self.stopped and not await self._is_done(key, request):
-                        pass
+                    await self._ask_one(key, request)
                 except Exception as error:  # reported; other calls' replies are kept
                     self.stop(reason_of(error))
                 self.bar.update()
@@ -203,13 +200,13 @@ class Run:
         if n := sum(len(rows) for rows, *_ in self.unwritten):
             self.stopped += f"; {n} replies of calls in flight could not be written and are lost"
 
-    async def _is_done(self, key: str, request: Request) -> bool:
+    async def _ask_one(self, key: str, request: Request) -> None:
         worst, body = self.worst({key: request}), self.body(request)
-        while reason := self.out_of_money(worst):
-            if not self.held:
-                self.stop(reason)
-                return True
+        while (reason := self.out_of_money(worst)) and self.held:
             await asyncio.sleep(0.1)
+        self.stop(reason)
+        if self.stopped:
+            return
         self.held[key] = worst
         _AGAIN.set(partial(self._is_again, worst))
         try:
@@ -223,19 +220,18 @@ class Run:
         read = got.extensions["read"]
         if isinstance(read, Reply):
             self.keep({key: request}, {key: read})
-            return True
+            return
         name = read.unsupported(body)
         if name and not {name, *self.dropped} >= LIMITS:  # one of the limits is always sent
             self.say(f"the endpoint refuses {name}, which is not sent")
             self.dropped.add(name)
-            return False
-        if not self.stopped:
+            await self._ask_one(key, request)
+        elif not self.stopped:
             reason, is_filtered = self.at.scrubbed(read.reason), read.status == FILTERED
             self.failed[key] = Reply("", reason, "filtered" * is_filtered)
             self.calls.tally.failed += not is_filtered
             self.calls.tally.unserved += read.tries > 1
             self.stop(self.calls.failing(reason))
-        return True
 
     def _is_again(self, worst: float, fault: Fault, n_tries: int) -> bool:
         # Counts a try that may be charged.
@@ -264,22 +260,20 @@ class Run:
     def keep(self, requests: Waiting, found: Mapping[str, Reply], batch: bool = False) -> None:
         """Count replies and store them, with their raw text and cost."""
         now, usd, rows = datetime.now(UTC).isoformat(timespec="milliseconds"), 0.0, []
-        for key, request in requests.items():
-            usd += self._counted(request, found[key], batch)
-            text = self.at.without_key(found[key].raw)
-            rows.append((key, request.key(self.model), self.model, request.body, text, now))
-        self.book(usd, rows)
-
-    def _counted(self, request: Request, reply: Reply, batch: bool) -> float:
         tally = self.calls.tally
-        if is_shortened(reply, request):
-            tally.shortened += 1
-            self.say("only a part of a longer prompt was read: raise the context window")
-        n_in = reply.usage[0] or most_tokens(request)
-        n_out = reply.usage[1] or max(request.max_tokens, upper_bound(reply.text))
-        tally.new += 1
-        tally.unserved = 0
-        tally.prompt_tokens += n_in
-        tally.completion_tokens += n_out
+        for key, request in requests.items():
+            reply = found[key]
+            n_in = reply.usage[0] or most_tokens(request)
+            n_out = reply.usage[1] or max(request.max_tokens, upper_bound(reply.text))
+            usd += cost_usd(self.price, n_in, n_out, batch)
+            if is_shortened(reply, request):
+                tally.shortened += 1
+                self.say("only a part of a longer prompt was read: raise the context window")
+            tally.new += 1
+            tally.unserved = 0
+            tally.prompt_tokens += n_in
+            tally.completion_tokens += n_out
+            raw = self.at.without_key(reply.raw)
+            rows.append((key, request.key(self.model), self.model, request.body, raw, now))
+        self.book(usd, rows)
         self.stop(self.calls.failing())
-        return cost_usd(self.price, n_in, n_out, batch)
