@@ -136,14 +136,18 @@ class Batches(Run):
                 if dig(state, name):
                     data = (await self.client.files.content(str(state[name]))).content
             for line in decoded(data, "latin-1").split("\n"):
-                read, key = read_wire(200, line), re.search(r'"custom_id": ?"(\w+)"', line)
-                if key and (isinstance(read, Reply) or key[1] not in found and read.status >= 300):
-                    found[key[1]] = read
+                read, keys = read_wire(200, line), re.findall(r'"custom_id": ?"(\w+)"', line)
+                is_named = isinstance(read, Reply) or read.status >= 300
+                if is_named and len(keys) == 1 and not isinstance(found.get(keys[0]), Reply):
+                    found[keys[0]] = read
         return found
 
     def _ended(self, batch: Sent, wanted: Waiting, lost: set[str], state: Any, found: dict) -> str:
         # Forgets a batch, except what only other runs want; returns its errors.
-        is_batch, name = self.calls.mode == "batch", f"batch {batch.id} ({state['status']})"
+        is_batch, name = (
+            self.calls.mode == "batch",
+            f"batch {batch.id or batch.digest} ({state['status']})",
+        )
         missing = self._open(wanted) if state["status"] == "cancelled" else lost
         if missing and is_batch:
             self.stop(

@@ -54,7 +54,7 @@ def read_wire(status: int, text: str, max_tokens: int = 0) -> Reply | Fault:
     except (ValueError, RecursionError):
         found = reply = is_error = None
     if status < 206 and not is_error:  # 206: a part
-        raw = text if reply is found else json.dumps(reply)
+        raw = text if reply in (None, found) else json.dumps(reply)
         return _reply(reply, raw, max_tokens)
     return _fault(status, found or {"error": _looks(text)})
 
@@ -78,7 +78,7 @@ def fault_of(error: Exception) -> Fault:
     if re.search("Connector|ConnectionTimeout|Proxy", name):
         reason = f"no connection to the endpoint or proxy ({name}): start the server, or check "
         return Fault(f"{reason}OPENAI_BASE_URL, the network and HTTPS_PROXY", 503)
-    reason = f"no complete reply in time, or a broken connection ({type(error).__name__})"
+    reason = f"no complete reply in time, or no text in it ({type(error).__name__})"
     return Fault(reason, 200)
 
 

@@ -162,7 +162,10 @@ def test_a_line_of_another_form_is_read(ask, form):
         assert times_paid(server) == {1} and not calls.tally.lost
 
 
-@pytest.mark.parametrize("lost", [None, b'{"custom_id": "cut', b"<html>"])
+TWO = b'[{"custom_id": "a"}, {"custom_id": "b", "body": {"choices": [{"text": "x"}]}}]'
+
+
+@pytest.mark.parametrize("lost", [None, b'{"custom_id": "cut', b"<html>", TWO])
 def test_a_batch_whose_lines_are_missing_is_kept_until_they_are_there_or_given_up(ask, lost):
     is_whole = []
     with Server() as server:
