@@ -121,12 +121,6 @@ async def _drop(writer, head, body, share=0.0):
     return False
 
 
-async def _double(writer, head, body):
-    other = body.replace(b'"content": "', b'"content": "a reply to nobody ')
-    await _sent(writer, head + body, Answer(other).head() + other)
-    return True
-
-
 async def _slow(writer, head, body, n=10, wait=0.01):
     await _sent(writer, *(head[at : at + n] for at in range(0, len(head), n)), wait=wait)
     await _sent(writer, body)
@@ -143,18 +137,11 @@ async def _chunked(writer, head, body):
     return True
 
 
-async def _garbage(writer, head, body):
-    await _sent(writer, b"\x16\x03\x01 this is not HTTP\r\n\r\n")
-    return False
-
-
 SENDS: dict[str, tuple[Send, dict[str, str]]] = {
     "chunked": (_chunked, {"transfer-encoding": "chunked"}),
     "slow-header": (_slow, {}),
-    "double": (_double, {}),
     "drop": (_drop, {}),
     "drop-inside": (partial(_drop, share=0.7), {}),
-    "garbage": (_garbage, {}),
     "trickle": (_trickle, {}),
     "never": (partial(_slow, wait=86_400), {}),
 }

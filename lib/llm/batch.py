@@ -59,7 +59,7 @@ class Batches(Run):
         return {
             key: request
             for key, request in waiting.items()
-            if key not in self.failed and not self.cache.has(key)
+            if key not in self.failed and not self.cache.raw(request.key(self.model), key)
         }
 
     def _line(self, key: str, request: Request) -> str:
@@ -111,6 +111,7 @@ class Batches(Run):
                     f"replies are still to come from batch {batch.id}: set mode to "
                     '"batch" to wait for it, or cancel it at the provider'
                 )
+                return ""
             await asyncio.sleep(POLL_SECONDS)
         return ""
 
@@ -144,12 +145,9 @@ class Batches(Run):
 
     def _ended(self, batch: Sent, wanted: Waiting, lost: set[str], state: Any, found: dict) -> str:
         # Forgets a batch, except what only other runs want; returns its errors.
-        is_batch, name = (
-            self.calls.mode == "batch",
-            f"batch {batch.id or batch.digest} ({state['status']})",
-        )
+        name = f"batch {batch.id or batch.digest} ({state['status']})"
         missing = self._open(wanted) if state["status"] == "cancelled" else lost
-        if missing and is_batch:
+        if missing and self.calls.mode == "batch":
             self.stop(
                 f"{len(missing):,} of {len(batch.keys):,} lines of {name} are neither a reply nor "
                 'an error: run the same command later, or set mode to "direct" to give them up and '

@@ -93,10 +93,6 @@ class Cache:
         )
         return rows[0][0] if rows else ""
 
-    def has(self, key: str) -> bool:
-        """True if there is a reply with this key."""
-        return bool(self._do("select 1 from replies where key = ?", key))
-
     def put(self, rows: Iterable[Sequence], stage: str = "", usd: float = 0.0) -> None:
         """Store replies (key, key for any endpoint, model, request, raw, ISO time) and their cost.
 

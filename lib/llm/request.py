@@ -124,7 +124,7 @@ class Endpoint:
     def scrubbed(self, text: str) -> str:
         """Return a server's error message without key, base URL and host."""
         parts = urlsplit(self.url)
-        for secret in (self.url, parts.netloc, parts.hostname or parts.netloc):
+        for secret in filter(None, (self.url, parts.netloc, parts.hostname)):
             text = text.replace(secret, "[endpoint]")
         text = text.replace(self.key, "[key]")
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key

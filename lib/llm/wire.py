@@ -160,9 +160,7 @@ def _reply(found: Any, text: str, max_tokens: int) -> Reply | Fault:
     if refusal := " ".join(told(message, ("refusal",))):
         kind, reason = _KINDS["refusal"]
     elif not kind and not answer.strip():
-        has_thoughts = content.strip() or re.search(_TABLE["has_thoughts"], text)
-        kind = "empty"
-        reason = "an empty reply" + " after the model's thoughts" * bool(has_thoughts)
+        kind, reason = "empty", "an empty reply, or one of thoughts alone"
     elif not kind and 0 < max_tokens == usage[1]:
         kind, reason = "cut", "cut at the length limit, which it does not say"
     name = printable(_text(dig(found, "model")))[:300] or "a model without a name"
