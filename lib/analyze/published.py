@@ -160,17 +160,9 @@ def table3_with_paper(ours: pd.DataFrame) -> pd.DataFrame:
     paper = published_cells(3).rename(columns={"what": "task", "value": "mean"}).assign(n=None)
     of_base = paper[paper.arm == BASE].set_index("task")["mean"]
     paper["difference"] = (paper["mean"] - paper.task.map(of_base)).where(paper.arm != BASE)
-    run = pd.DataFrame(
-        {
-            "arm": ours.arm,
-            "task": ours.task.map(in_words),
-            "n": ours.n,
-            "mean": 100 * ours.accuracy,
-            "error": 100 * ours.stderr,
-            "difference": ours.difference_points,
-            "difference_error": ours.se_points,
-        }
-    )
+    run = ours.rename(columns={"difference_points": "difference", "se_points": "difference_error"})
+    run["task"] = run.task.map(in_words)
+    run[["mean", "error"]] = 100 * run[["accuracy", "stderr"]]
     both = _stacked(paper, run)
     both["kind"] = both.task.map(_KINDS).fillna(both.task)
     numbers = ["n", "mean", "error", "difference", "difference_error"]
