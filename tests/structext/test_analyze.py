@@ -3,6 +3,7 @@
 from pathlib import Path
 from zlib import crc32
 
+import pandas as pd
 import pytest
 
 from lib.analyze.agreement import Sheet
@@ -133,8 +134,11 @@ def test_people_are_one_arm_and_models_are_beside_them_on_the_same_questions():
     none = dict.fromkeys([*labels][:2], "-")
     sheets = [Sheet("person (people)", True, labels), Sheet("person (people-2)", True, none)]
     sheets += [Sheet("reading", False, none), Sheet("other", True, {"item-gone": "x"})]
-    table = analyze.summary(analyze.beside_readers(rows, asked, items, sheets), ["arm"])
-    table = table.set_index("arm")
+    both = analyze.beside_readers(rows, asked, items, sheets)
+    table = analyze.summary(both, ["arm"]).set_index("arm")
+    printed = papers.beside_paper(pd.concat([rows, both[both.arm == "human"]]))
+    ours = printed[(printed.model == "human") & (printed.source == "this run")]
+    assert [*ours.metric] == ["rouge_score", "judge", "bleu", "exact"] and ours.n.eq(8).all()
     assert table.n.to_dict() == {"base": 6, "human": 8, "reading": 2}
     assert table.rouge_score.tolist() == pytest.approx([0, 6 / 8, 0])
     assert analyze.beside_readers(rows, asked, items, []).empty

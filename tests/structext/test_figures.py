@@ -1,7 +1,11 @@
 """figures: they show what the tables say, also where there is little."""
 
+import nbformat
+import pandas as pd
 import pytest
 
+from lib.core.store import result_path
+from lib.run.config import notebook_path
 from lib.structext.analyze import draw_groups, draw_heat, heat, real_and_test, summary, with_all
 from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
 
@@ -46,3 +50,17 @@ def test_heat_has_a_panel_for_each_arm_asked_and_nothing_for_a_cell_left_out():
     texts = [text.get_text() for text in figure.axes[0].texts]
     numbers = sum(int(text.split("n = ")[1]) for text in texts if "n = " in text)
     assert numbers == len(ASKED) and figure.axes[0].get_ylabel() == "Input"
+
+
+def test_scores_by_number_of_shots_begin_without_any(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    few = [one for n in (1, 2) for one in ask(setting="few-shot", n_shots=n)]
+    rows = of_arms([*ask(), *few], base=by_number(*[wrong] * 6, right), tuned=right)
+    cells = {one.id: one.source for one in nbformat.read(notebook_path("06_structext"), 4).cells}
+    names = {"rows": rows, "study": "s", "display": lambda _: None}
+    for name in ("imports", "imports-structext", "shots-figure"):
+        exec(cells[name], names)
+    table = pd.read_csv(result_path("s", "shots_scores.csv"))
+    table = table.pivot(index="arm", columns="shots", values="score").round()
+    assert table.loc["base"].to_dict() == {0: 0, 1: 100, 2: 100}
+    assert table.loc["tuned"].eq(100).all()
