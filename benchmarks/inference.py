@@ -28,7 +28,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.annotate.questions import annotate
 from lib.core.records import Query, listed
-from lib.infer.generate import generate_greedy, in_batches, load
+from lib.infer.generate import continuations, in_batches, load
 from lib.infer.loglik import after_question, token_scores
 from lib.infer.prompts import STOPS, before_stop, encoded, prompt_for
 from lib.lab.bases import new_llama, train_tokenizer
@@ -140,7 +140,7 @@ def texts_of(
     stops: tuple[str, ...] = (),
 ) -> list[str]:
     """Return the greedy continuations of one batch as texts."""
-    rows = generate_greedy(model, tokenizer, prompts, [budget] * len(prompts), stops)
+    rows = continuations(model, tokenizer, prompts, [budget] * len(prompts), stops)
     return tokenizer.batch_decode([row.tokens for row in rows], skip_special_tokens=True)
 
 

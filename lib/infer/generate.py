@@ -1,16 +1,16 @@
-"""Answers of a local model: greedy (paper, 4.3), the same in any batches, or drawn; KV cache."""
+"""Answers of a local model: greedy (paper, 4.3), the same in any batches, or drawn."""
 
 import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import groupby, takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 import transformers.utils
-from torch.nn.functional import pad
 from tqdm import tqdm
 
 # Slow to import, and not needed here: scipy (losses of object detection), datasets (Trainer).
@@ -18,12 +18,9 @@ transformers.utils.is_scipy_available = transformers.utils.is_datasets_available
 from transformers import (  # noqa: E402
     AutoModelForCausalLM,
     AutoTokenizer,
-    DynamicCache,
-    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from transformers.cache_utils import DynamicLayer  # noqa: E402
 
 from lib.core.records import Answer, Query  # noqa: E402
 from lib.infer.prompts import (  # noqa: E402
@@ -36,7 +33,8 @@ from lib.infer.prompts import (  # noqa: E402
     prompt_of,
 )
 
-RESERVE = 64  # tokens that the KV cache allocates ahead
+GREEDY = GenerationConfig()
+LONG = 512  # tokens of prompts for which a cache of fixed length is faster on a CPU
 Loaded = tuple[PreTrainedModel, PreTrainedTokenizerBase]
 
 
@@ -109,9 +107,7 @@ def _answer_batch(
         stops = ends = ()
     prompts = encoded(tokenizer, batch)
     budgets = list(map(config.budget, batch))
-    asked = model, tokenizer, prompts, budgets, (*stops, *ends)
-    is_drawn = config.temperature > 0 or config.num_beams > 1
-    written = _generate_drawn(*asked, config) if is_drawn else generate_greedy(*asked)
+    written = continuations(model, tokenizer, prompts, budgets, (*stops, *ends), config)
     texts = tokenizer.batch_decode([row.tokens for row in written], skip_special_tokens=True)
     return [
         Answer(
@@ -147,138 +143,61 @@ def _resumed(partial: Path) -> dict[str, Answer]:
     return {row.query_id: row for row in rows}
 
 
-@dataclass
-class Continuation:
+class Continuation(NamedTuple):
     """The tokens that a model wrote after one prompt, without the end token."""
 
-    tokens: list[int] = field(default_factory=list)
-    truncated: bool = False  # ended by its budget, not by the model or a stop
+    tokens: list[int]
+    truncated: bool  # ended by its budget, not by the model or a stop
 
 
 @torch.inference_mode()
-def generate_greedy(
+def continuations(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     prompts: list[list[int]],
     budgets: list[int],
     stops: tuple[str, ...] = (),
+    config: GenerationConfig = GREEDY,
 ) -> list[Continuation]:
-    """The greedy continuation of each prompt, up to EOS, a stop or its budget of tokens.
+    """What the model writes after each prompt, up to EOS, a stop or its budget of tokens.
 
-    A row leaves the batch when it ends. The batch's shape shifts a float32 logit by about 1e-5.
+    The batch's shape shifts a float32 logit by about 1e-5.
     """
-    # 1) Left-pad the prompts, so that every row's next token is in the last column.
     batch = tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")
-    input_ids, mask = batch["input_ids"].to(model.device), batch["attention_mask"].to(model.device)
-    positions = (mask.cumsum(-1) - 1).clamp(min=0)  # (B, T)
-    states = kv_cache(model.config)
-    ends, written = _end_tokens(model, tokenizer), [Continuation() for _ in prompts]
-
-    def goes_on(row: int, token: int) -> bool:
-        if token in ends:
-            return False
-        own = written[row]
-        own.tokens.append(token)
-        if stops:
-            text = tokenizer.decode(own.tokens, skip_special_tokens=True).lstrip()
-            if any(stop in text for stop in stops):
-                return False
-        own.truncated = len(own.tokens) == budgets[row]
-        return not own.truncated
-
-    rows = list(range(len(prompts)))  # the prompts that are still in the batch
-    while rows:
-        # 2) One forward pass: the complete prompts first, then one new token per row.
-        logits = model(
-            input_ids,
-            attention_mask=mask,
-            position_ids=positions,
-            past_key_values=states,
-            use_cache=True,
-            logits_to_keep=1,
-        ).logits[:, -1]
-        tokens = logits.argmax(-1)  # (B,)
-        # 3) Append each row's token; drop the rows that ended, from the cache too.
-        going = list(map(goes_on, rows, tokens.tolist()))
-        if not all(going):
-            rows = [row for row, is_going in zip(rows, going, strict=True) if is_going]
-            index = torch.tensor(going, device=model.device).nonzero()[:, 0]
-            tokens, mask, positions = tokens[index], mask[index], positions[index]
-            states.batch_select_indices(index)
-        # 4) The new tokens are the next input; everything before them is in the cache.
-        input_ids, positions = tokens[:, None], positions[:, -1:] + 1
-        mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
-    return written
-
-
-def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> set[int]:
-    # Instruct models end a turn with their own token, which only the generation settings name.
+    start = batch["input_ids"].shape[1]
     eos = model.generation_config.eos_token_id
-    return {tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos])}
+    # Instruct models end a turn with their own token, which only the generation settings name.
+    ends = {tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos])}
 
+    def is_stopped(own: list[int]) -> bool:
+        text = tokenizer.decode(own, skip_special_tokens=True).lstrip() if stops else ""
+        return any(stop in text for stop in stops)
 
-@torch.inference_mode()
-def _generate_drawn(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    prompts: list[list[int]],
-    budgets: list[int],
-    stops: tuple[str, ...],
-    config: GenerationConfig,
-) -> list[Continuation]:
-    batch = tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")
-    drawn = {"temperature": config.temperature, "top_p": config.top_p, "top_k": config.top_k}
+    def is_over(input_ids: torch.Tensor, scores: object, **_: object) -> torch.Tensor:
+        rows, beams = input_ids[:, start:].tolist(), len(input_ids) // len(budgets)
+        over = [len(own) >= budgets[at // beams] or is_stopped(own) for at, own in enumerate(rows)]
+        return torch.tensor(over, device=input_ids.device)
+
+    more: dict[str, object] = {"do_sample": config.temperature > 0, "num_beams": config.num_beams}
+    more["repetition_penalty"] = 1.0  # whatever the model's own settings are
+    if config.temperature:
+        more |= {name: getattr(config, name) for name in ("temperature", "top_p", "top_k")}
+    # The default copies all keys and values for every token, this one computes with unused places.
+    if start >= LONG and model.device.type == "cpu" and config.num_beams == 1:
+        more["cache_implementation"] = "static"
     torch.manual_seed(config.seed)  # for each batch, so that a resumed run draws the same
     tokens = model.generate(
         **batch.to(model.device),
-        **(drawn if config.temperature else {}),
-        do_sample=config.temperature > 0,
-        num_beams=config.num_beams,
+        **more,
         max_new_tokens=max(budgets),
-        stop_strings=list(stops) or None,
-        tokenizer=tokenizer,
+        stopping_criteria=[is_over],
+        eos_token_id=list(ends),
         pad_token_id=tokenizer.pad_token_id,
-    )[:, batch["input_ids"].shape[1] :].tolist()
-    ends, written = _end_tokens(model, tokenizer), []
+    )[:, start:].tolist()
+    written = []
     for row, budget in zip(tokens, budgets, strict=True):
         own = list(takewhile(lambda token: token not in ends, row))[:budget]
-        text = tokenizer.decode(own, skip_special_tokens=True).lstrip()
-        is_open = len(own) == budget and not any(stop in text for stop in stops)
-        written.append(Continuation(own, is_open))
+        stopped = (own[:n] for n in range(1, len(own) + 1) if is_stopped(own[:n]))
+        own = next(stopped, own)  # what follows is padding
+        written.append(Continuation(own, len(own) == budget and not is_stopped(own)))
     return written
-
-
-def kv_cache(config: PreTrainedConfig) -> DynamicCache:
-    """An empty KV cache with plain layers preallocated, sliding windows as they are."""
-    # transformers' own copies all keys and values for every token: after prompts of 1,024 tokens,
-    # that took three quarters of a small model's decoding time.
-    states = DynamicCache(config=config)
-    states.layers = [
-        PreallocatedLayer() if type(layer) is DynamicLayer else layer for layer in states.layers
-    ]
-    return states
-
-
-class PreallocatedLayer(DynamicLayer):
-    """Keys and values (B, H, T, D) that are the first T columns of two longer buffers."""
-
-    buffers: tuple[torch.Tensor, ...] = ()
-
-    def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append the states (B, H, t, D) of `t` tokens; return all keys and all values."""
-        new = (key_states, value_states)
-        start = self.get_seq_length()
-        end = start + key_states.shape[-2]
-        if not self.buffers or self.buffers[0].shape[-2] < end:
-            self.buffers = tuple(pad(states, (0, 0, 0, RESERVE)) for states in super().update(*new))
-        for buffer, states in zip(self.buffers, new, strict=True):
-            buffer[:, :, start:end] = states
-        self.keys, self.values = (buffer[:, :, :end] for buffer in self.buffers)
-        return self.keys, self.values
-
-    def batch_select_indices(self, indices: torch.Tensor) -> None:
-        """Keep the rows `indices` of the batch, in that order."""
-        super().batch_select_indices(indices)
-        self.buffers = ()

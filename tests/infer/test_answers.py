@@ -5,7 +5,7 @@ import random
 import pytest
 
 from lib.core.store import BadInput
-from lib.infer.generate import answer, generate_greedy, load
+from lib.infer.generate import answer, continuations, load
 from lib.infer.prompts import GenerationConfig, encoded, prompt_for
 from lib.tasks.answering import remove_partial, source_of
 from tests.rows import query as make_query
@@ -94,9 +94,9 @@ def test_a_run_resumes_after_the_last_complete_line_of_a_killed_one(folder, tmp_
 def test_an_end_of_turn_that_only_the_model_knows_ends_an_answer(folder):
     model, tokenizer = load(str(folder))
     prompts = encoded(tokenizer, QUERIES[:1])
-    (row,) = generate_greedy(model, tokenizer, prompts, [24])
+    (row,) = continuations(model, tokenizer, prompts, [24])
     model.generation_config.eos_token_id = [tokenizer.eos_token_id, row.tokens[2]]
-    assert generate_greedy(model, tokenizer, prompts, [24])[0].tokens == row.tokens[:2]
+    assert continuations(model, tokenizer, prompts, [24])[0].tokens == row.tokens[:2]
 
 
 def test_an_answer_to_a_ready_made_prompt_keeps_blank_lines_and_ends_with_its_tag(loaded):

@@ -1,4 +1,4 @@
-"""Decoding and KV cache: token by token what transformers' own give, for each family of models."""
+"""Decoding in batches: token by token what each prompt gets alone, for each family of models."""
 
 import random
 
@@ -10,7 +10,8 @@ from transformers import (
     PreTrainedModel,
 )
 
-from lib.infer.generate import generate_greedy
+from lib.infer import generate
+from lib.infer.generate import continuations
 from lib.infer.loglik import Sequence, likelihood, token_scores
 from lib.lab.bases import train_tokenizer
 
@@ -58,9 +59,13 @@ def prompts() -> list[list[int]]:
     ]
 
 
-def test_a_ragged_batch_continues_as_each_prompt_does_alone_by_generate(model, prompts):
+@pytest.mark.parametrize("long", [0, 512])  # tokens from which the cache has a fixed length
+def test_a_ragged_batch_continues_as_each_prompt_does_alone_by_generate(
+    model, prompts, long, monkeypatch
+):
+    monkeypatch.setattr(generate, "LONG", long)
     budgets = [12, 3, 20, 7, 20, 1]
-    found = generate_greedy(model, TOKENIZER, prompts, budgets)
+    found = continuations(model, TOKENIZER, prompts, budgets)
     for prompt, budget, row in zip(prompts, budgets, found, strict=True):
         alone = model.generate(
             torch.tensor([prompt]),
