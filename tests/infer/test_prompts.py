@@ -3,9 +3,8 @@
 import pytest
 from tokenizers import processors
 
-from lib.infer.prompts import chat_prompt_for, encoded, prompt_for
+from lib.infer.prompts import chat_prompt_for, encoded
 from lib.lab.bases import train_tokenizer
-from lib.train.corpus import pack
 from tests.rows import query as make_query
 
 LLAMA_3 = (
@@ -35,13 +34,6 @@ def test_a_plain_prompt_has_the_bos_that_the_tokenizer_writes_and_no_eos(single,
         assert prompt.count(made.bos_token_id) == n_bos
         assert prompt[:n_bos] == [made.bos_token_id] * n_bos
         assert made.eos_token_id not in prompt
-
-
-def test_a_prompt_begins_as_a_training_block_does():
-    made = tokenizer()
-    (prompt,) = encoded(made, [QUERY])
-    block = pack([prompt_for(QUERY.question)], made, 64, "document").input_ids[0]
-    assert block[: len(prompt)] == prompt
 
 
 @pytest.mark.parametrize("chat_template", [None, LLAMA_3])
