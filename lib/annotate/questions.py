@@ -22,19 +22,25 @@ MAX_SENTENCES = 3  # of a natural source reference
 # A word points for sure where it has no noun of its own: the table below, not below 160 bar
 _PARTS = r"(?:section|paragraph|table|list|figure|example|option|step|row|column|page|text)s?"
 _PLACE = (
-    r"\b(?:this|these|here|aforementioned|(?:the|as) (?:above|below|following|follows))\b(?!\.\w)"
+    r"\b(?:this|these|here|aforementioned|(?:the|as) (?:above|below|following|follows))\b(?!\.\w|-(?!mentioned|named))"
     rf"|\b(?:{_PARTS} (?:above|below)|(?:previous|preceding|following|earlier) {_PARTS})\b(?! \d)"
     r"|\b(?:above|below)(?=\W*\Z|[,;:)]| (?:is|are|for)\b)"
     r"|\b(?:we|our|my|me)\b(?!-)|\b(?:can|did|do|may|must|should) I\b(?!/)"
 )
 _POINTER = re.compile(_PLACE)
-# these may stand for what the question names: a name, a number, code, "the pump … it"
+# these may stand for what the question names: a name, a number, code, "the pump … it", and what
+# does something to its own: "does etcd store its keys"
 _PRONOUN = (
     r"(?:its?|itself|they|them|theirs?|he|she|his|hers?|us|those(?! that| wh)"
     r"|the (?:former|latter))\b"
 )
+_ACTIVE = (
+    rf"\b(?:do|does|did|can|may|must|should|will) (?!(?:{_PRONOUN}|the|an?|one)\b)[\w-]+ \w+ "
+    r"(?:.{0,120} )?(?:its|their)\b"
+)
 _UNNAMED = re.compile(
-    rf"(?!.*(?:\w \W?[A-Z]|[\d`\"“]|\b(?:the|an?) .{{0,120}}\b(?:it|they)\b)).*\b{_PRONOUN}"
+    rf"(?!.*(?:\w \W?[A-Z]|[\d`\"“]|\b(?:the|an?) .{{0,120}}\b(?:it|they)\b|{_ACTIVE}))"
+    rf".*\b{_PRONOUN}"
 )
 _CONTAINER = re.compile(
     r"\b(?:in|from|of|per|see|by) (?:the|a|an) (?:[\w-]+ )?(?:table|list|figure|bullet|row|"
