@@ -22,7 +22,8 @@ MAX_SENTENCES = 3  # of a natural source reference
 # A word points for sure where it has no noun of its own: the table below, not below 160 bar
 _PARTS = r"(?:section|paragraph|table|list|figure|example|option|step|row|column|page|text)s?"
 _PLACE = (
-    r"\b(?:this|these|here|aforementioned|(?:the|as) (?:above|below|following|follows))\b(?!\.\w|-(?!mentioned|named))"
+    r"\b(?:this|these|here|aforementioned|(?:the|as) (?:above|below|following|follows))\b"
+    r"(?!\.\w|-(?!mentioned|named))"
     rf"|\b(?:{_PARTS} (?:above|below)|(?:previous|preceding|following|earlier) {_PARTS})\b(?! \d)"
     r"|\b(?:above|below)(?=\W*\Z|[,;:)]| (?:is|are|for)\b)"
     r"|\b(?:we|our|my|me)\b(?!-)|\b(?:can|did|do|may|must|should) I\b(?!/)"

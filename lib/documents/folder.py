@@ -55,14 +55,13 @@ _RUNNING = 30  # characters of a paragraph or item; less is a label or a cell
 
 @dataclass(frozen=True)
 class Reading:
-    """The files of a folder; `skipped` are other types, hidden entries and links to folders.
+    """The files of a folder; `rejected` are also other types, hidden entries, links to folders.
 
     `tokens` are about how many tokens (4 bytes each) a document has in each kind of block, by id.
     """
 
     documents: list[Document] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
-    skipped: list[Rejected] = field(default_factory=list)
     tokens: dict[str, Counter[str]] = field(default_factory=dict)
 
 
@@ -73,7 +72,7 @@ def read_folder(folder: Path) -> Reading:
     what was found, if the folder is missing or no file in it is usable.
     """
     files, skipped = list_files(folder)
-    reading, seen = Reading(skipped=skipped), {}
+    reading, seen = Reading(), {}
     with Worker() as worker:
         for path in files:
             name, begin = _name(path, folder), time.monotonic()
@@ -89,9 +88,10 @@ def read_folder(folder: Path) -> Reading:
                 reading.tokens[name] = tokens
             if (seconds := time.monotonic() - begin) > SLOW:
                 tell(f"{name}: {seconds:.0f} s to read", file=sys.stderr)
+    reading.rejected.extend(skipped)
     if not reading.documents:
         raise BadInput(
-            f"no usable document in {folder}: {_summary([*reading.rejected, *skipped])}. "
+            f"no usable document in {folder}: {_summary(reading.rejected)}. "
             f"Put {listed(SUFFIXES, 'or')} files with text there"
         )
     return reading
@@ -118,17 +118,16 @@ def list_files(
         what = "is not a folder" if folder.exists() else "does not exist"
         raise BadInput(f"{folder} {what}: name a folder that contains {kinds} files")
     files, skipped = [], []
-    for place, folders, names in os.walk(folder):
-        for path in [Path(place, name) for name in [*folders, *names]]:
-            if reason := _reason_to_skip(path, folder, endings):
-                skipped.append(_rejected(_name(path, folder), reason))
-            elif path.name in names:
-                files.append(path)
-        folders[:] = [name for name in folders if not name.startswith(".")]
-    skipped.sort(key=lambda row: row.rejected_text)
+    for path in sorted(folder.rglob("*")):
+        if any(one.startswith(".") for one in path.relative_to(folder).parts[:-1]):
+            continue
+        if reason := _reason_to_skip(path, folder, endings):
+            skipped.append(_rejected(_name(path, folder), reason))
+        elif not path.is_dir():
+            files.append(path)
     if not files:
         raise BadInput(f"no {kinds} file in {folder}: {_summary(skipped)}. Put some there")
-    return sorted(files), skipped
+    return files, skipped
 
 
 def read_bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:

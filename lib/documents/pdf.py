@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import pairwise, product
+from itertools import pairwise
 from math import inf
 from statistics import median
 from typing import NamedTuple
@@ -160,17 +160,20 @@ def _pages(raw: bytes) -> list[Page]:
 
 
 def _page(original) -> Page:
-    seen = set()
+    places = defaultdict(list)  # of a letter, by line
 
     def is_first(one: dict) -> bool:  # bold type may be a letter printed twice, nearly in place
         if one["object_type"] != "char" or not one["text"].strip():
             return True
-        step = max(one["size"], 1) / 12
-        x, y = int(one["x0"] / step), int(one["top"] / step / 2)
-        near = product([one["text"]], [step], (x, x - 1, x + 1), (y, y - 1, y + 1))
-        is_new = seen.isdisjoint(near)
-        seen.add((one["text"], step, x, y))
-        return is_new
+        text, step = one["text"], max(one["size"], 1) / 3
+        row = int(one["top"] / step)
+        around = [x for y in (row - 1, row, row + 1) for x in places[text, step, y]]
+        places[text, step, row].append(one["x0"])
+        apart = [abs(one["x0"] - x) for x in around]
+        near = min(apart, default=inf) / max(one["width"], 0.1)
+        if 0.4 < near < 0.8:
+            one["text"] += missing("letter printed twice")
+        return near > 0.4
 
     page = original.filter(is_first)
     found = page.extract_words(x_tolerance_ratio=0.15, extra_attrs=["fontname", "size", "upright"])

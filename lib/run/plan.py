@@ -71,7 +71,7 @@ def look_at(folder: Path, model: str = MODEL) -> str:
     Raises BadInput if no file in `folder` is usable.
     """
     reading, price = read_folder(folder), price_of(model)
-    left_out = [*reading.rejected, *reading.skipped]
+    left_out = reading.rejected
     n_files = len(reading.documents) + len(left_out)
     lines = [f"{len(reading.documents)} of {n_files} files in {shown(folder)} are documents."]
     lines += [f"  left out: {row.rejected_text}: {row.reason}" for row in left_out[:_MAX_FILES]]

@@ -111,3 +111,23 @@ def test_changes_are_read_as_accepted_and_hidden_text_is_not_read():
 def test_a_hostile_file_is_refused_with_a_reason(raw, reason):
     with pytest.raises(BadInput, match=reason):
         docx.read(raw)
+
+
+def test_a_sublist_after_a_plain_paragraph_is_doubted():
+    second = NUMBERING.replace(
+        "</w:numbering>", '<w:num w:numId="2"><w:abstractNumId w:val="5"/></w:num>'
+    )
+    deeper = '<w:ind w:left="720"/>'
+    body = (
+        numbered("Open the lid."),
+        paragraph("With care."),
+        numbered("Seal A")
+        .replace('numId w:val="1"', 'numId w:val="2"')
+        .replace("</w:pPr>", deeper + "</w:pPr>"),
+        numbered("Close the lid."),
+    )
+    found = docx.read(
+        made("".join(body), **PARTS | {"word/numbering.xml": f"{second}</w:numbering>"})
+    )
+    assert found.doubt == "1 × list whose levels are unsure"
+    assert found.markdown[slice(*found.doubted[0])] == "3. Seal A"

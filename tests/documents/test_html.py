@@ -84,3 +84,11 @@ def test_a_hostile_page_is_refused_with_a_reason(page, reason):
 def test_a_span_without_end_makes_no_endless_table():
     page = "<table><tr><th colspan=999999999>a</th></tr><tr><td rowspan=99999>b</td></tr></table>"
     assert len(html.read(page.encode()).markdown) < 100
+
+
+def test_a_title_inside_a_table_is_doubted():
+    rows = "<tr><th>a<th>b<th>c<tr><td>1<td>2<td>3<tr><td{}>Spares<tr><td>4<td>5<td>6"
+    doubts = [
+        html.read(f"<table>{rows.format(x)}</table>".encode()).doubt for x in (" colspan=3", "")
+    ]
+    assert doubts == ["1 × title inside a table", ""]

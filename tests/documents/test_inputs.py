@@ -51,7 +51,7 @@ READ = {
     ),
 }
 REFUSED = {
-    "docx_gridspan.docx": "a cell of 1,000,000,000 columns",
+    "docx_gridspan.docx": "needs more than 2 GB of memory",
     "html_nested_tables.html": "nested more than 200 deep",
     "pdf_two_columns.pdf": "1 × table whose cells are unsure",
     "xlsx_far_cell.xlsx": "remove what is far out",

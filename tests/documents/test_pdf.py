@@ -164,3 +164,13 @@ ENCRYPTED = (
 def test_a_file_that_cannot_be_read_is_refused_with_a_reason(raw, reason):
     with pytest.raises(BadInput, match=reason):
         pdf.read(raw)
+
+
+@pytest.mark.parametrize("shift", [0.5, 1, 1.5, 2, 3])
+@pytest.mark.parametrize("size", [9, 12])
+def test_a_letter_with_a_shadow_is_read_once_or_doubted(shift, size):
+    title = "Statement of the pump P1"
+    body = [(60 + by, 90 + by / 2, size, 1, title) for by in (0, shift)]
+    result = pdf.read(made([*body, *prose(140, WORDS)]))
+    assert title in result.markdown or "× letter printed twice" in result.doubt
+    assert result.markdown.endswith(f"{WORDS}\n") and len(result.doubted) <= 1
