@@ -132,6 +132,7 @@ def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
     ]
     assert reading.documents[0].text == "# Valve\n\nIt opens at 3 bar.\n"
     assert reasons(reading.rejected) == {
+        "b.PDF": "b.md beside it is read",
         "bad.docx": "not a DOCX file, or cut off (File is not a zip file)",
         "big.pdf": "50.0 MB, over the limit of 50: split it",
         "gone.docx": "missing, or not an ordinary file",
@@ -139,7 +140,6 @@ def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
         "pipe.pdf": "missing, or not an ordinary file",
         "twin.md": "same content as a/page.HTML",
     }
-    assert reasons(reading.skipped) == {"b.PDF": "b.md beside it is read"}
     assert reading.tokens["a/page.HTML"] == {"heading": 2, "prose": 5}
 
 
