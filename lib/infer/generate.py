@@ -183,7 +183,9 @@ def continuations(
     if config.temperature:
         more |= {name: getattr(config, name) for name in ("temperature", "top_p", "top_k")}
     # The default copies all keys and values for every token, this one computes with unused places.
-    if start >= LONG and model.device.type == "cpu" and config.num_beams == 1:
+    # It has the weights' type, which keys of a model in mixed-precision training have not.
+    is_mixed = hasattr(model, "_original_forward")
+    if start >= LONG and model.device.type == "cpu" and config.num_beams == 1 and not is_mixed:
         more["cache_implementation"] = "static"
     torch.manual_seed(config.seed)  # for each batch, so that a resumed run draws the same
     tokens = model.generate(

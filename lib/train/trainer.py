@@ -51,7 +51,7 @@ from lib.train.distributed import deepspeed_config, launch
 COMPLETE = "complete"  # written last into a checkpoint; missing if saving was interrupted
 FINGERPRINT, LOG = "fingerprint.json", "log.jsonl"
 ADAPTER = "adapter"  # in a model's folder, whose weights are the base's with the adapter's added
-# while a model trains, as in the study structext-tuned at its end
+# of answers while a model trains
 REPLY = GenerationConfig(max_new_tokens_in_context=256, batch_size=8)
 _LIBRARIES = ("torch", "transformers", "accelerate")
 

@@ -44,10 +44,13 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
         sheet = tmp_path / "data" / STUDY / "labels" / "questions.csv"
         text = sheet.read_text(encoding="utf-8")
         assert "Net sales: Pumps | 2024 = $391,035" in text, "a person sees where the answer is"
+        text = text.replace("reader: ?", "reader: person")
         sheet.write_text(text.replace(',""\n', ',"right"\n'), encoding="utf-8")
         run_cells("05_judge", **task, arms=arms, judge=MODEL)
         other = tmp_path / "other.csv"
-        other.write_text(text.replace(',""\n', ',"wrong level"\n'), encoding="utf-8")
+        other.write_text(
+            text.replace("person", "other").replace(',""\n', ',"wrong level"\n'), encoding="utf-8"
+        )
         run_cells(
             "06_tablequest",
             **tables,
