@@ -45,11 +45,12 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
         text = sheet.read_text(encoding="utf-8")
         assert "Net sales: Pumps | 2024 = $391,035" in text, "a person sees where the answer is"
         text = text.replace("reader: ?", "reader: person")
-        sheet.write_text(text.replace(',""\n', ',"right"\n'), encoding="utf-8")
+        sheet.write_text(text.replace(',"",""\n', ',"right",""\n'), encoding="utf-8")
         run_cells("05_judge", **task, arms=arms, judge=MODEL)
         other = tmp_path / "other.csv"
         other.write_text(
-            text.replace("person", "other").replace(',""\n', ',"wrong level"\n'), encoding="utf-8"
+            text.replace("person", "other").replace(',"",""\n', ',"wrong level",""\n'),
+            encoding="utf-8",
         )
         run_cells(
             "06_tablequest",
@@ -65,7 +66,8 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     results = {name: table(figures / "tables" / f"tablequest_{name}.csv") for name in FILES}
     assert all(results.values())
     checked = [
-        [row[name] for name in ("level", "person", "other", "equal")] for row in results["check"]
+        [row[name] for name in ("level", "person (questions)", "other", "equal")]
+        for row in results["check"]
     ]
     assert checked == [[level, "1", "0", "0"] for level in levels]
     assert {row["grade"] for row in results["grades"]} == {"3.0"}
