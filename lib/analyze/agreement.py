@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from lib.analyze.metrics import LEAST_ROUGE, word_scores
-from lib.analyze.tables import as_csv, by_group
+from lib.analyze.tables import as_csv, by_group, unguarded
 from lib.core.arms import ALL, sorted_arms
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
 from lib.core.store import REPOSITORY, BadInput, data_path, shown, write_text
@@ -26,7 +26,7 @@ ANSWERS = ("correct", "incorrect", "unsure")  # the labels of a sheet
 # is the answer where it is said to be, does it match, does the level fit
 TABLE_QUESTIONS = ("right", "not there", "no match", "wrong level")
 PERSON = "person"  # the reader of a sheet whose header says so
-_READER, _UNKNOWN = "reader:", "reader: ?"  # in a sheet's header: who filled it in
+_READER = re.compile(r"reader:(.*)", re.I)  # in a sheet's header: who filled it in
 LEAST_ARMS = 3  # for a coefficient over their means: two points always lie on a line
 COEFFICIENTS = ("agreement", "kappa", "ac1")
 _KEYS = ["query_id", "arm"]
@@ -111,24 +111,37 @@ def sheets_of(
 ) -> list[Sheet]:
     """Return the sheets with labels: `readings` (files), and the study's labels/<name>*.csv.
 
-    The first `n` of the study's are written with all of `sample`; rows with a label stay.
+    The first `n` of the study's are written with all of `sample`; rows with a label stay. Raises
+    BadInput as `read_sheet` does, and for two sheets of one name.
     """
     paths = [data_path(study, "labels", f"{name}{f'-{k}' * (k > 1)}.csv") for k in range(1, n + 1)]
     for path in paths:
         _complete(path, sample, choices)
     own = sorted({*paths, *data_path(study, "labels").glob(f"{name}*.csv")})
-    found = [read_sheet(path, choices) for path in [*(REPOSITORY / one for one in readings), *own]]
-    return [sheet for sheet in found if sheet.labels]
+    files: dict[str, Path] = {}
+    found = []
+    for path in [*(REPOSITORY / one for one in readings), *own]:
+        sheet = read_sheet(path, choices)
+        if sheet.name in files:
+            raise BadInput(
+                f"{shown(files[sheet.name])} and {shown(path)} are both called {sheet.name!r}: "
+                "rename one, or leave it out of readings"
+            )
+        files[sheet.name] = path
+        found += [sheet] * bool(sheet.labels)
+    return found
 
 
 def _complete(path: Path, sample: list[Item], choices: tuple) -> None:
-    is_filled = bool(read_sheet(path, choices).labels)
-    sheet = _read(path) if is_filled else pd.DataFrame({"item": []})
+    sheet = _read(path) if path.exists() else pd.DataFrame({"item": []})
+    readers = [name for name in sheet if _READER.fullmatch(name)] or ["reader: ?"]
+    if not read_sheet(path, choices).labels:
+        sheet = sheet[["item"]].head(0)
+    there = set(sheet["item"])
     rows = [{"item": one.item} | one.texts | {"label": ""} for one in sample]
-    there, header = set(sheet["item"]), {} if is_filled else {_UNKNOWN: ""}
     added = [{k: _cell(v) for k, v in row.items()} for row in rows if row["item"] not in there]
     if added:
-        sheet = pd.concat([sheet, pd.DataFrame(added).assign(**header)])
+        sheet = pd.concat([sheet, pd.DataFrame(added).assign(**dict.fromkeys(readers, ""))])
         text = as_csv(sheet, quoting=csv.QUOTE_ALL)
         write_text(path, "\ufeff" + text)  # Excel needs the byte order mark
 
@@ -159,7 +172,7 @@ def read_sheet(path: Path, choices: tuple = ANSWERS) -> Sheet:
             raise BadInput(
                 f"{shown(path)}, {item} is labelled {labels[item]} and {label}: keep one of the two"
             )
-    readers = [name.removeprefix(_READER).strip() for name in sheet if name.startswith(_READER)]
+    readers = [found[1].strip().lower() for name in sheet if (found := _READER.fullmatch(name))]
     is_person = readers == [PERSON]
     return Sheet(f"{PERSON} ({path.stem})" if is_person else path.stem, is_person, labels)
 
@@ -168,8 +181,10 @@ def _read(path: Path) -> pd.DataFrame:
     text = path.read_text(encoding="utf-8-sig", errors="replace")  # any encoding has the labels
     separator = max(",;\t", key=text.split("\n", 1)[0].count)
     lines = csv.DictReader(io.StringIO(text), delimiter=separator, restval="")
-    sheet = pd.DataFrame(lines, columns=lines.fieldnames, dtype=str).map(str.strip)
-    return sheet.rename(columns=lambda name: name.strip().lower())
+    sheet = pd.DataFrame(lines, columns=lines.fieldnames, dtype=str)
+    sheet = sheet.map(lambda cell: unguarded(cell.strip()))
+    names = (name.strip() for name in sheet)
+    return sheet.set_axis([name if _READER.match(name) else name.lower() for name in names], axis=1)
 
 
 def labels_digest(folder: Path) -> str:
@@ -199,21 +214,26 @@ def verdicts_of(items: Iterable[Item], sheet: Sheet) -> list[Verdict]:
     ]
 
 
-def weights(items: Iterable[Item], sheet: Sheet) -> dict[tuple[str, str], float]:
-    """Map each labelled answer to the number that it represents: its stratum's size / labels."""
-    labelled = [one for one in items if one.item in sheet.labels]
-    sizes, n = (Counter(one.stratum for one in part) for part in (items, labelled))
-    return {(one.query_id, one.arm): sizes[one.stratum] / n[one.stratum] for one in labelled}
+def weights(items: Iterable[Item], keys: Iterable[tuple[str, str]]) -> list[float]:
+    """Return the number of `items` that each (query_id, arm) of `keys` represents.
+
+    It is the size of its stratum, divided by the keys in this stratum.
+    """
+    strata = {(one.query_id, one.arm): one.stratum for one in items}
+    own = [strata[key] for key in keys]
+    sizes, n = Counter(strata.values()), Counter(own)
+    return [sizes[stratum] / n[stratum] for stratum in own]
 
 
 def paired_verdicts(
     queries: Iterable[Query],
     verdicts: Mapping[str, Iterable[Verdict]],
-    weights: Mapping[str, Mapping[tuple[str, str], float]] | None = None,
+    items: Iterable[Item] = (),
+    readers: Collection[str] = (),
 ) -> pd.DataFrame:
     """Return one row per answer and pair of judges that both judged it; `verdicts` is by judge.
 
-    `weights` maps a sheet's reader to (query_id, arm) to the answers that a sampled one represents.
+    With a sheet's reader (one of `readers`), a row has its weight as a sample of `items`.
     """
     queries = pd.DataFrame(map(vars, queries), columns=["query_id", "document_id", "structure"])
     names = [*_KEYS, "first", "first_reason", "second", "second_reason"]
@@ -225,8 +245,8 @@ def paired_verdicts(
     for pair in combinations(judged, 2):
         first, second = (judged[judge] for judge in pair)
         both = first.merge(second, on=_KEYS, validate="one_to_one").set_axis(names, axis=1)
-        known = next((weights[judge] for judge in pair if judge in (weights or {})), {})
-        weight = [known.get(key, 1.0) for key in zip(both.query_id, both.arm, strict=True)]
+        keys = [*zip(both.query_id, both.arm, strict=True)]
+        weight = 1.0 if {*pair}.isdisjoint(readers) else weights(items, keys)
         both = both.assign(first_judge=pair[0], second_judge=pair[1], weight=weight)
         parts.append(both.merge(queries, on="query_id"))
     return pd.concat(parts, ignore_index=True)
@@ -328,7 +348,8 @@ def measured(
 def correlations(rows: pd.DataFrame, judges: Iterable[str]) -> pd.DataFrame:
     """Return Pearson's r of each measure in `measured` with each of `judges`.
 
-    Over answers that the judge scored, and over their means by arm, of at least LEAST_ARMS.
+    Over answers that the judge scored, and over their means by arm, of at least LEAST_ARMS; n are
+    those with the measure.
     """
     parts = []
     for judge in judges:
@@ -336,7 +357,8 @@ def correlations(rows: pd.DataFrame, judges: Iterable[str]) -> pd.DataFrame:
         for over, table in {"answers": known, "arms": known.groupby("arm").mean()}.items():
             r = table.drop(columns=judge).corrwith(table[judge], min_periods=LEAST_ARMS)
             part = r.rename_axis("measure").reset_index(name="pearson")
-            parts.append(part.assign(judge=judge, over=over, n=len(table)))
+            n = part.measure.map(table.notna().sum())
+            parts.append(part.assign(judge=judge, over=over, n=n))
     return pd.concat(parts)
 
 

@@ -347,6 +347,11 @@ def _harmless(cell: object) -> object:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
+def unguarded(text: str) -> str:
+    """Return a cell's text without the quote that `as_csv` writes before a formula."""
+    return text[1:] if text[:1] == "'" and _FORMULA.match(text[1:]) else text
+
+
 def show(
     study: str, name: str, numbers: pd.DataFrame, formatted: pd.DataFrame | None = None
 ) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lib.analyze.agreement import (
     COEFFICIENTS,
     PERSON,
+    Item,
     Sheet,
     agreement,
     clustered_coefficients,
@@ -134,12 +135,13 @@ def test_any_text_is_written_and_no_cell_starts_a_formula(tmp_path_factory, text
 
 
 def test_only_a_header_makes_a_person_of_a_reader_and_labels_stay(items, folder):
-    sheets_of("s", "answers", items[:3], n=3)
+    sheets_of("s", "answers", items[:2], n=3)
     first, second, third = (folder / f"answers{end}.csv" for end in ("", "-2", "-3"))
+    third.write_text(third.read_text().replace("reader: ?", "Reader: person "))
+    sheets_of("s", "answers", items[:3], n=3)  # who reads is known before the first label
     for path in (first, second):
         path.write_text(path.read_text().replace('"","', '"correct","', 1))
-    text = third.read_text().replace('"","', '"unsure","')
-    third.write_text(text.replace("reader: ?", "Reader: person "))
+    third.write_text(third.read_text().replace('"","', '"unsure","'))
     before = [path.read_bytes() for path in (first, second, third)]
     found = sheets_of("s", "answers", items[:3], n=3)
     assert [path.read_bytes() for path in (first, second, third)] == before
@@ -150,16 +152,21 @@ def test_only_a_header_makes_a_person_of_a_reader_and_labels_stay(items, folder)
     ]
     sheets_of("s", "answers", items[:5], n=3)
     header, *lines = cells_of(third)
-    assert "reader: person" in header and len(lines) == 5
+    assert "Reader: person" in header and len(lines) == 5
     assert [line[header.index("label")] for line in lines] == ["unsure"] * 3 + [""] * 2
 
 
-def test_a_sheet_to_answer_takes_any_text(folder):
+def test_a_sheet_to_answer_takes_any_text_and_keeps_it_when_it_grows(items, folder):
     folder.mkdir(parents=True)
-    text = 'item,text,label\na,"x, y","A->b\n=c"\nb,z,\n'
-    (folder / "people-9.csv").write_text(text)
-    (sheet,) = sheets_of("s", "people", [], (), n=0)
-    assert sheet == ("people-9", False, {"a": "A->b\n=c"})
+    path = folder / "people.csv"
+    path.write_text('item,text,label,Reader: Ann\na,"x, y","A->b\n=c"\nb,z,\nc,z,- 1\n')
+    for size in (0, 2, 4):
+        (sheet,) = sheets_of("s", "people", items[:size], ())
+        assert sheet == ("people", False, {"a": "A->b\n=c", "c": "- 1"})
+    header, *lines = cells_of(path)
+    assert header[3] == "Reader: Ann" and lines[2][2] == "'- 1" and len(lines) == 7
+    with pytest.raises(BadInput, match="people.csv are both called 'people': rename one"):
+        sheets_of("s", "people", [], (), readings=[str(path)])
 
 
 SHEET = "item,question,label\nitem-a,Which?,correct\nitem-b,Which?,\nitem-c,Which?,INCORRECT \n"
@@ -210,7 +217,7 @@ def test_a_label_is_a_verdict_that_stands_for_its_stratum(items):
     sheet = Sheet("answers", False, labels)
     assert [row.verdict for row in verdicts_of(items, sheet)] == ["unscored", "correct"]
     # of 14 questions on prose and of 13 on tables, the scorer finds no answer of the base right
-    assert [*weights(items, sheet).values()] == [14, 13]
+    assert weights(items, [("q0", "base"), ("q2", "base"), ("q3", "base")]) == [7, 13, 7]
 
 
 def test_the_published_example_of_two_raters_and_three_categories():
@@ -250,18 +257,25 @@ def test_unscored_is_counted_and_shown_and_is_in_no_coefficient():
     assert table.scored["tabular"] == 0 and np.isnan(table.agreement["tabular"])
 
 
-def test_every_pair_of_judges_has_its_arms_and_a_labelled_answer_its_weight():
+def test_every_pair_of_judges_has_its_arms_and_an_answer_on_a_sheet_its_weight():
     judges = {
         "rules": verdicts("rules", "cccci") + verdicts("rules", "iiiii", "base"),
         "m": verdicts("m", "ccccc") + verdicts("m", "cccc", "base"),
         PERSON: verdicts(PERSON, "ci"),
+        "reading": verdicts("reading", "ccc")[::2],
     }
-    table = agreement(paired_verdicts(QUERIES, judges, {PERSON: {("q0", "dapt"): 3.0}}))
+    strata = "cicc"  # of which a sheet has one or two
+    items = [Item("", f"q{n}", "dapt", "natural", one, "", {}) for n, one in enumerate(strata)]
+    rows = paired_verdicts(QUERIES, judges, items, [PERSON, "reading"])
+    table = agreement(rows)
     table = table[table.structure == "all"].set_index(["first_judge", "second_judge", "arm"])
     assert table.n.loc["rules", "m"].to_dict() == {"all": 9, "base": 4, "dapt": 5}
     assert table.agreed["rules", "m", "base"] == 0
     person = table.loc["rules", PERSON, "all"]
     assert (person.agreed, person.scored, person.agreement) == (1, 2, 0.75)  # 3 of 3 + 1
+    found = rows.groupby(["first_judge", "second_judge"]).weight.agg(list)
+    assert found["rules", "m"] == [1] * 9 and found["rules", PERSON] == [3, 1]
+    assert found["m", "reading"] == [1.5, 1.5] and found[PERSON, "reading"] == [3]
 
 
 def test_flips_are_counted_over_pairs_that_were_asked_and_scored_in_both_orders():
@@ -295,3 +309,4 @@ def test_metrics_correlate_with_the_judge_who_agrees_with_them():
     assert table.n["same", "exact_match"].to_dict() == {"answers": 12, "arms": 3}
     assert np.isnan(table.pearson["same", "bleu", "arms"]), "arms do not differ"
     assert table.n["other", "same"].to_dict() == {"answers": 6, "arms": 3}
+    assert table.n["same", "other"].to_dict() == {"answers": 6, "arms": 3}  # of 12

@@ -98,7 +98,7 @@ def test_a_reading_is_one_more_judge_by_its_name_and_is_only_read(run, tmp_path)
     assert result_path("s", "metrics_judged.png").stat().st_size > 5000
 
 
-def test_table_2_by_judge_and_pairs_of_questions_drawn_by_lot(run):
+def test_table_2_by_judge_and_pairs_of_questions_drawn_by_lot(run, capsys):
     run_cells("06_analyze", study="s", arms=ARMS, judges=["scorer", "m"])
     table = pd.read_csv(result_path("s", "table2_judges.csv")).set_index(["judge", "structure"])
     assert table.correct.loc[[("scorer", "all"), ("m", "all")]].tolist() == [3, 3, 6, 6]
@@ -107,3 +107,11 @@ def test_table_2_by_judge_and_pairs_of_questions_drawn_by_lot(run):
     compared = load("s", "preferences", Preference, judge="scorer", first="base", second="dapt")
     asked = {row.query_id for row in compared}
     assert len(asked) == 5 and len(compared) == 10 and asked != {f"q{n}" for n in range(5)}
+    right = [
+        Answer(query_id=f"q{n}", arm="base", answer=f"{n}", n_tokens=1, truncated=False)
+        for n in range(11)
+    ]  # q11 has no row
+    save("s", "answers", right, arm="base")
+    run_cells("pairs", study="s")
+    printed = "0 of 11 scored preferences change with the order; 11 are unscored, 2 were not asked"
+    assert printed in capsys.readouterr().out
