@@ -220,11 +220,19 @@ def _first(asked: Asked) -> Solved:
 def _is_broken(asked: Asked) -> Solved:
     try:
         (_read_xml if asked.language == "xml" else _read_objects)(asked)
-    except (ValueError, yaml.YAMLError, ElementTree.ParseError) as error:
-        line = int(re.findall(r"line (\d+)", str(error))[-1])
-        left = [*asked.text.split("\n")[line - 1 :], "the end of the text"]
-        return "True", [f"what does not fit is {left[0].strip()}"]
+    except (json.JSONDecodeError, yaml.YAMLError, ElementTree.ParseError) as error:
+        return "True", [f"what does not fit is {_misfit(asked, str(error))}"]
     return "False", ["the text ends, and nothing is open"]
+
+
+def _misfit(asked: Asked, message: str) -> str:
+    places = re.findall(r"line (\d+),? column (\d+)", message)
+    if not places:
+        return "a character that is not allowed"
+    line, column = map(int, places[-1])
+    first, *others = [*asked.text.split("\n")[line - 1 :], ""]
+    is_left = any(others) or first[column - (asked.language != "xml") :]  # XML's begin at 0
+    return first.strip() if is_left else "the end of the text"
 
 
 def _path(asked: Asked) -> Solved:

@@ -16,7 +16,7 @@ import numpy as np
 
 from lib.core import arms
 from lib.core.records import Normalized, Query, Segment
-from lib.core.store import REPOSITORY, load, made_by
+from lib.core.store import REPOSITORY, load, made_by, read_lines
 from lib.infer.prompts import beginning, encode, encoded, is_chat, prompt_for
 
 if TYPE_CHECKING:  # slow to import, and only named here
@@ -211,15 +211,15 @@ def read_corpus(
 
 
 def _asked(files: Iterable[str | Path]) -> list[Query]:
-    texts = [(REPOSITORY / path).read_text(encoding="utf-8") for path in files]
+    lines = chain.from_iterable(read_lines(REPOSITORY / path) for path in files)
     return [
         Query.model_construct(
-            document_id="",
+            document_id=row["question"],
             question=row["question"],
             answer=row["answer"],
             context=prompt_for(row["question"], row["text"]) if row.get("text") else "",
         )
-        for row in map(json.loads, "".join(texts).splitlines())
+        for row in map(json.loads, filter(bytes.strip, lines))
     ]
 
 

@@ -253,7 +253,8 @@ def curve_of(
 ) -> list[TrainerCallback]:
     """The callback that scores and saves the answers to all questions after each of `epochs`.
 
-    Complete prompts are answered, those of the kind that the arm learns.
+    Complete prompts are answered, those of the kind that the arm learns. Raises BadInput if the
+    study asks none of them.
     """
     if not epochs:
         return []
@@ -262,6 +263,11 @@ def curve_of(
         learned = load_rows(study, "training", arm=split_arm(arm)[0])
         kinds = tuple({row.query_id[row.query_id.rindex(":") :] for row in learned})
         queries = [query for query in queries if query.query_id.endswith(kinds)]
+        if not queries:
+            raise BadInput(
+                f"arm {arm} learns prompts of {', '.join(kinds).replace(':', '')}, of which the "
+                "study asks none: add them to settings of 00_structext, or set eval_epochs: []"
+            )
 
     def score_answers(model: PreTrainedModel, epoch: int) -> None:
         if is_ready:

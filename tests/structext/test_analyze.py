@@ -1,16 +1,19 @@
 """analyze: each question in its denominator, clusters of texts, constants, and golden tables."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from zlib import crc32
 
 import pandas as pd
 import pytest
 
 from lib.analyze.agreement import Sheet
-from lib.core.store import artifact_path, data_path, save, write_json, write_text
+from lib.core.store import BadInput, artifact_path, data_path, save, write_json, write_text
 from lib.structext import analyze, papers
 from lib.structext.analyze import ANSWERED, JUDGE, LEFT_OUT
+from lib.structext.prompts import as_queries
 from lib.structext.score import NO_ROW
+from lib.train.trainer import curve_of
 from tests.structext.replied import ask, by_number, of_arms, replies_of, right, silent, wrong
 
 GOLDEN = Path(__file__).with_name("tables.csv")
@@ -88,6 +91,11 @@ def test_replies_after_steps_of_training_are_scored_beside_the_loss(tmp_path, mo
     assert table["mean"]["csv"].tolist() == [0, 0.5] and table["mean"]["loss"].tolist() == [2.5]
     assert table["mean"][["tree", "Node.Depth", "PathWalk"]].tolist() == [0, 1] * 3
     assert analyze.steps_of("s", asked, ["base"]).empty
+    save("s", "queries", as_queries(asked[:6]))
+    save("s", "training", as_queries(asked[6:]), arm="tuned-hint")
+    length = SimpleNamespace(updates_an_epoch=3, updates=6)
+    with pytest.raises(BadInput, match="tuned-hint learns prompts of procedure, of which the stu"):
+        curve_of("s", "tuned-hint", None, [1, 2], length)
 
 
 def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():

@@ -199,6 +199,9 @@ def test_a_procedure_ends_in_the_answer_and_names_what_the_solver_met(version):
     for one, query in zip(samples, learned, strict=True):
         assert query.answer.startswith("1. ") and "\n2. " in query.answer
         assert final_answer(query.answer + END, "procedure").text == one.answer.strip()
+    xml = next(one for one in samples if one.task == "xml.2")
+    cut = xml.model_copy(update={"reference": "<A>\n <B>\n </B>\n a", "answer": "True"})
+    assert "does not fit is the end of the text" in lessons([cut], "rule-hint", ())[0].answer
     wrong = samples[0].model_copy(update={"answer": "no"})
     assert not lessons([wrong], "rule-hint", ())
     shown = lessons(samples[:1], "2-shot", list(generate(per_task=9, version=version)))

@@ -1,6 +1,7 @@
 """What an arm is trained on: both hold out the same segments, every token is predicted once."""
 
 import copy
+import gzip
 import json
 from pathlib import Path
 
@@ -181,7 +182,7 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
     assert made.texts[0].endswith(END)
 
 
-def test_general_questions_replace_every_second_sample_of_a_mix(study):
+def test_general_questions_replace_every_second_sample_of_a_mix(study, root):
     plain, mixed = (
         texts(corpus=corpus, block_size=99, validation_fraction=0).training
         for corpus in ("replies", "replies+data/general/replay.jsonl")
@@ -191,6 +192,11 @@ def test_general_questions_replace_every_second_sample_of_a_mix(study):
         for labels in (plain.labels, mixed.labels)
     ]
     assert ends == [8, 4]
+    lines = [{"question": f"Who is\u2028{name}?", "answer": "I"} for name in "abcd"]
+    text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    (root / "own.jsonl.gz").write_bytes(gzip.compress(text.encode()))
+    held = texts(corpus=f"replies+{root}/own.jsonl.gz", validation_fraction=0.5).facts["held_out"]
+    assert len(held) == 4 and 0 < sum("Who is" in one for one in held) < 4  # each is a text
     with pytest.raises(ValueError, match="not 'raw'"):
         texts(corpus="replies+raw")
 
