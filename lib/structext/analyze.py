@@ -32,7 +32,7 @@ from lib.core.store import (
 from lib.structext.names import BLIND, LANGUAGES, TASKS, Sample
 from lib.structext.prompts import FEW_SHOT, OFFICIAL, SETTINGS, Prompted, as_queries
 from lib.structext.samples import SUITES
-from lib.structext.score import METRICS, NO_ROW, TASK, Scored, as_reply, score, scored
+from lib.structext.score import NO_ROW, TASK, Scored, as_reply, score, scored
 from lib.tasks.task import final_answers
 
 HUMAN = "human"  # the arm of sheets that people filled in
@@ -45,7 +45,7 @@ INTERVALS = {  # what is drawn -> the columns of its interval
 }
 COUNTED = ("left_out", "failed", "no_answer", "truncated")
 Constants = dict[tuple[str, int], str]  # (task, depth) -> answer
-SCORE = METRICS[0]
+SCORE = "rouge_score"
 LABELS = {
     SCORE: "ROUGE-L, 0 below 0.75 (%)",
     JUDGE: "Correct according to the judge (%)",
@@ -190,8 +190,9 @@ def heat(rows: pd.DataFrame) -> pd.DataFrame:
     by = ["suite", "arm", "depth", "width"]
     table = summary(rows, by)
     for name in ("task", "language"):
-        means = by_group(rows, [*by, name], "rouge_score", "text").groupby(by)["mean"]
-        table = table.merge(means.std().rename(f"sd_{name}s"), on=by)
+        means = rows.groupby([*by, name], observed=True).rouge_score.mean()
+        spread = means.groupby(by, observed=True).std()
+        table = table.merge(spread.rename(f"sd_{name}s"), on=by)
     return table
 
 
@@ -411,6 +412,13 @@ def draw_heat(
     return figure, plotted
 
 
+def printed(where: str) -> pd.DataFrame:
+    """Return a table of the papers, such as "v1, Table 3"."""
+    return pd.read_csv(
+        package_file(f"structext/published/{where.replace(', Table ', '-table')}.csv")
+    )
+
+
 def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
     """Return v1's Table 3 with the means of our samples, `_ours`.
 
@@ -419,8 +427,7 @@ def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
     table = _about(asked)
     means = table.assign(instruction=table.question.str.len(), answer=table.answer.str.len())
     means = means.groupby(["suite", "task"], observed=True)[MEANS].mean().reset_index()
-    printed = pd.read_csv(package_file("structext/published/v1-table3.csv"))
-    both = printed.merge(means, on=["suite", "task"], suffixes=("", "_ours"))
+    both = printed("v1, Table 3").merge(means, on=["suite", "task"], suffixes=("", "_ours"))
     most = 0.2 * both[MEANS].mask((both[MEANS] < 50) & [True, True, True, False], 50)
     gaps = (both[MEANS] - both[[f"{name}_ours" for name in MEANS]].to_numpy()).abs()
     return both.assign(is_met=(gaps <= most).all(axis=1))

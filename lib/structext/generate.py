@@ -1,11 +1,12 @@
 """Writers of texts in eight languages over an abstract tree, and finders of the tasks' answers."""
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import islice, pairwise
 from random import Random
 from typing import NamedTuple
+
+import pandas as pd
 
 from lib.structext.names import COLORS, MEN, NO_BOLD, NO_IMAGE, WOMEN, Names
 
@@ -111,11 +112,9 @@ class Tables:
         men = iter(names.people(MEN, len(keys) - n_women, n_women))
         for one in self.people:
             one["name"] = next(women if one["gender"] == GENDERS[0] else men)
-        rows = [{name: name for name in BIO + WORK}, *self.people]
-        self.text = "\n\n".join(
-            "\n".join(",".join(str(row[name]) for name in columns) for row in rows)
-            for columns in (BIO, WORK)
-        )
+        rows = pd.DataFrame(self.people)
+        tables = (rows.to_csv(columns=each, index=False) for each in (BIO, WORK))
+        self.text = "\n".join(tables).rstrip()
 
 
 def _drawn(setting: Setting, key: str) -> Person:
@@ -234,9 +233,9 @@ def _node_path(document: Edges, rng: Random) -> Item:
 
 
 class Nested:
-    """Nested nodes: node i has the attributes keys/values[starts[i]:starts[i + 1]].
+    """Nested nodes: owners[i] is the node that has the attribute keys[i] with values[i].
 
-    There are 1 to `most` of them, in June 2024 also none. Subclasses write a node with all
+    A node has 1 to `most` of them, in June 2024 also none. Subclasses write a node with all
     below it.
     """
 
@@ -244,15 +243,15 @@ class Nested:
 
     def __init__(self, setting: Setting, avoided: Collection[str] = ()) -> None:
         self.setting, self.tree = setting, setting.tree
-        span, n_nodes = range(not setting.is_june, setting.most + 1), len(self.tree.parent)
-        counts = setting.rng.choices(span, k=n_nodes)
+        span = range(not setting.is_june, setting.most + 1)
+        counts = setting.rng.choices(span, k=len(self.tree.parent))
         if not any(counts):
             counts[0] = 1  # one question needs an attribute in the text
-        self.starts = list(accumulate(counts, initial=0))
-        self.keys = setting.names.keys(self.starts[-1])
-        self.values = setting.names.values(self.starts[-1], avoided)
-        pairs = [self.pair(*both) for both in zip(self.keys, self.values, strict=True)]
-        self.pairs = [pairs[start:end] for start, end in pairwise(self.starts)]
+        self.owners = [node for node, count in enumerate(counts) for _ in range(count)]
+        self.keys = setting.names.keys(len(self.owners))
+        self.values = setting.names.values(len(self.owners), avoided)
+        pairs = map(self.pair, self.keys, self.values)
+        self.pairs = [[*islice(pairs, count)] for count in counts]
         self.text = self.broken(())
 
     def broken(self, nodes: Collection[int]) -> str:
@@ -263,10 +262,6 @@ class Nested:
     def below(self, node: int, broken: Collection[int]) -> list[str]:
         """Return each child of a node as it is written."""
         return [self.written(child, broken) for child in self.tree.children[node]]
-
-    def owner(self, attribute: int) -> int:
-        """Return the node that has the attribute keys[attribute]."""
-        return bisect_right(self.starts, attribute) - 1
 
 
 class Objects(Nested):
@@ -375,14 +370,14 @@ def _syntax(document: Nested, rng: Random) -> Item:
 
 def _path(document: Objects, rng: Random) -> Item:
     attribute = rng.randrange(len(document.keys))
-    nodes = trail(document.tree.parent, document.owner(attribute))[1:]
+    nodes = trail(document.tree.parent, document.owners[attribute])[1:]
     steps = "".join(f'["subs"][{document.tree.rank[node]}]' for node in nodes)
     return Item({"value": document.values[attribute]}, f'obj{steps}["{document.keys[attribute]}"]')
 
 
 def _tag(document: Tags, rng: Random) -> Item:
     attribute = rng.randrange(len(document.values))
-    return Item({"value": document.values[attribute]}, document.ids[document.owner(attribute)])
+    return Item({"value": document.values[attribute]}, document.ids[document.owners[attribute]])
 
 
 # --- LaTeX, Markdown and Org: nested sections with bold text and images
@@ -399,19 +394,16 @@ class Parts:
         tree, rng, names = setting.tree, setting.rng, setting.names
         self.setting, self.mark = setting, mark
         draws = [[rng.random() for _ in range(4)] for _ in tree.parent]
-        marked = [[draw[kind] < MARK_SHARE for draw in draws] for kind in (0, 1)]
-        texts = [iter(names.bold(sum(marked[0]))), iter(names.images(sum(marked[1])))]
+        texts = iter(names.bold(len(draws))), iter(names.images(len(draws)))
         self.bold, self.images = (
-            [next(text) if is_marked else "" for is_marked in each]
-            for text, each in zip(texts, marked, strict=True)
+            [next(text) if draw[kind] < MARK_SHARE else "" for draw in draws]
+            for kind, text in enumerate(texts)
         )
         words, body = names.texts(len(draws)), names.body(setting.most - 1)
         self.heads = []
         for node, title in enumerate(names.headings(len(draws))):
-            marks = [
-                pattern.format(text) if text else ""
-                for pattern, text in ((bold, self.bold[node]), (image, self.images[node]))
-            ]
+            pairs = (bold, self.bold[node]), (image, self.images[node])
+            marks = [text and pattern.format(text) for pattern, text in pairs]
             paragraph = self._paragraph([words[node], *body], marks, draws[node][2:])
             self.heads.append(f"{self._heading(tree.depth[node], title)}\n{paragraph}")
         self.text = "\n".join(self.heads)

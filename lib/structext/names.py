@@ -78,6 +78,7 @@ def _filled(templates: dict[str, list[str]], task: str) -> str:
     return text
 
 
+PATTERNS: dict[str, list[str]] = _WORDING["patterns"]  # of questions, by language
 HINTS = {task: _filled(_WORDING["hints"], task) for task in TASKS}
 PROCEDURES = {task: _filled(_WORDING["procedures"], task) for task in TASKS}
 QUESTIONS = {

@@ -9,19 +9,18 @@ import pandas as pd
 from lib.analyze.agreement import correlations
 from lib.analyze.tables import by_group
 from lib.core.arms import ALL
-from lib.core.store import package_file
-from lib.structext.analyze import HUMAN, JUDGE, SCORE
+from lib.structext.analyze import HUMAN, JUDGE, SCORE, printed
 from lib.structext.names import BLIND, LANGUAGES, TASKS, V1
 
 COLUMNS = (ALL, *LANGUAGES, *dict.fromkeys(TASKS.values()))
-# the papers' table -> file, suite and metric
+# the papers' table -> suite and metric
 _TABLES = {
-    "v1, Table 1": (package_file("structext/published/v1-table1.csv"), "v1", JUDGE),
-    "v1, Table 2": (package_file("structext/published/v1-table2.csv"), "v1-hard", JUDGE),
-    "v1, Table 9": (package_file("structext/published/v1-table9.csv"), "v1", "rouge_l"),
-    "v2, Table 3": (package_file("structext/published/v2-table3.csv"), "test", SCORE),
-    "v2, Table 4": (package_file("structext/published/v2-table4.csv"), "test-hard", SCORE),
-    "v2, Table 6": (package_file("structext/published/v2-table6.csv"), "test-hard", ""),
+    "v1, Table 1": ("v1", JUDGE),
+    "v1, Table 2": ("v1-hard", JUDGE),
+    "v1, Table 9": ("v1", "rouge_l"),
+    "v2, Table 3": ("test", SCORE),
+    "v2, Table 4": ("test-hard", SCORE),
+    "v2, Table 6": ("test-hard", ""),
 }
 _NAMES = {  # of columns and prompts, in small letters -> ours
     **{name.lower(): name for name in COLUMNS},
@@ -46,8 +45,8 @@ def paper_scores() -> pd.DataFrame:
     Prompts and columns have the names of ours. People have the prompt "base".
     """
     parts = []
-    for where, (path, suite, metric) in _TABLES.items():
-        table = pd.read_csv(path)
+    for where, (suite, metric) in _TABLES.items():
+        table = printed(where)
         kind = "column" if "prompt" in table else "prompt" if metric else "metric"
         keys = [name for name in ("model", "prompt") if name in table]
         cells = table.melt(keys, var_name=kind, value_name="percent")
@@ -94,5 +93,5 @@ def _ours(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def paper_agreement() -> pd.DataFrame:
     """Return Pearson's r of metrics with human judgments over the models of v2's Table 6."""
-    means = pd.read_csv(_TABLES["v2, Table 6"][0]).rename(columns={"model": "arm", **_METRICS})
+    means = printed("v2, Table 6").rename(columns={"model": "arm", **_METRICS})
     return correlations(means.set_index("arm"), [HUMAN]).query("over == 'arms'")

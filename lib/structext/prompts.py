@@ -8,7 +8,6 @@ in them that could pass for a part of the prompt is split (lib.core.prompts).
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,7 @@ from lib.core.prompts import BREAK_MARK, escape_prompt_markup, prompt_template
 from lib.core.records import Query, Record
 from lib.core.store import output_root, require_known
 from lib.structext.names import HINTS, V1, Sample
-from lib.structext.samples import JUNE, SUITES, generate, load_official, split, suite
+from lib.structext.samples import JUNE, SUITES, generate, load_official, ranked, split, suite
 from lib.structext.solve import procedure
 
 FEW_SHOT = ("few-shot", "simple-few-shot")
@@ -151,12 +150,7 @@ def lessons(samples: Sequence[Sample], form: str, pool: Sequence[Sample]) -> lis
 
 def some_of(samples: Sequence[Sample], per_task: int) -> list[Sample]:
     """Return the first `per_task` of each task, depth and width, in order; all if 0."""
-    counts, kept = Counter(), []
-    for sample in samples:
-        counts[sample.cell] += 1
-        if not per_task or counts[sample.cell] <= per_task:
-            kept.append(sample)
-    return kept
+    return [sample for rank, sample in ranked(samples) if not per_task or rank < per_task]
 
 
 def prompts_for(

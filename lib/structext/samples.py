@@ -11,7 +11,7 @@ notebooks/structext/README.md.
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -114,12 +114,18 @@ def split(samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
 
     All questions on a text fall on the same side if `samples` includes them all.
     """
-    counts: Counter = Counter()
     train, test = [], []
-    for sample in samples:
-        (test if counts[sample.cell] * SPLIT[1] % sum(SPLIT) < SPLIT[1] else train).append(sample)
-        counts[sample.cell] += 1
+    for rank, sample in ranked(samples):
+        (test if rank * SPLIT[1] % sum(SPLIT) < SPLIT[1] else train).append(sample)
     return train, test
+
+
+def ranked(samples: Iterable[Sample]) -> Iterator[tuple[int, Sample]]:
+    """Yield each sample after its rank, from 0, in its task, depth and width."""
+    counts: Counter = Counter()
+    for sample in samples:
+        yield counts[sample.cell], sample
+        counts[sample.cell] += 1
 
 
 def _texts(first: Text) -> Iterator[Text]:

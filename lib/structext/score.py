@@ -13,7 +13,6 @@ from lib.structext.prompts import REASONING, Prompted
 from lib.structext.solve import answers_of
 from lib.tasks.task import Final, Room, Rows, Shown, Task
 
-METRICS = ("rouge_score", "bleu", "exact")
 # the official code loses rows: an empty response raises ValueError, a long text RecursionError
 RECURSION_LIMIT = 1000  # CPython's default, under which the official scorer runs
 FRAMES = 12  # on that scorer's stack before the recursion begins, approximately

@@ -17,7 +17,7 @@ import pandas as pd
 import yaml
 
 from lib.core.store import BadInput
-from lib.structext.names import NO_BOLD, NO_IMAGE, PROCEDURES, Sample
+from lib.structext.names import NO_BOLD, NO_IMAGE, PATTERNS, PROCEDURES, Sample
 
 KEY = "primeKey"
 LEVELS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph")  # LaTeX article
@@ -35,18 +35,16 @@ Headings = list[tuple[int, int]]  # (level from 1, number of the line)
 Solved = tuple  # the answer, then what its reader met on the way, in the order of PROCEDURES
 
 
-class Asked:
+class Asked(NamedTuple):
     """A question that was understood: its language, text and match, whose groups are its items."""
 
-    def __init__(self, language: str, text: str, found: re.Match) -> None:
-        self.language, self.text, self.found = language, text.strip("\r\n"), found
-
-    def __getitem__(self, name: str | int) -> str:
-        return self.found[name]
+    language: str
+    text: str
+    found: re.Match
 
 
 def solve(language: str, question: str, reference: str) -> str:
-    """Answer `question` about `reference`, a text in `language` (a key of QUESTIONS).
+    """Answer `question` about `reference`, a text in `language` (a key of READERS).
 
     Raises BadInput for an unknown wording and for a text that does not answer the question.
     """
@@ -56,7 +54,7 @@ def solve(language: str, question: str, reference: str) -> str:
 def _solved(language: str, question: str, reference: str) -> Solved:
     _, read, found = _understood(language, question)
     try:
-        return read(Asked(language, reference, found))
+        return read(Asked(language, reference.strip("\r\n"), found))
     except Exception as error:  # whatever a parser raises on an odd text
         raise BadInput(
             f"the {language} text does not answer {question[:120]!r} "
@@ -90,13 +88,12 @@ def procedure(sample: Sample) -> str:
 
 def _understood(language: str, question: str) -> tuple[int, Callable, re.Match]:
     asked = " ".join(question.split())
-    for index, (read, *patterns) in enumerate(QUESTIONS.get(language, ())):
-        for pattern in patterns:
-            if found := re.search(pattern, asked):
-                return index, read, found
+    for index, pattern in enumerate(PATTERNS.get(language, ())):
+        if found := re.search(pattern, asked):
+            return index, READERS[language][index], found
     raise BadInput(
         f"no known question about {language}: {asked[:120]!r}; choose a language of "
-        f"{', '.join(QUESTIONS)} and a wording in lib/structext/solve.py"
+        f"{', '.join(PATTERNS)} and a wording in lib/structext/questions.yaml"
     )
 
 
@@ -112,8 +109,8 @@ def _people(text: str) -> pd.DataFrame:
 
 
 def _cell(asked: Asked) -> Solved:
-    row = _people(asked.text).set_index(KEY).loc[asked["key"]]
-    return row[asked["field"]], map(" ".join, row.items())
+    row = _people(asked.text).set_index(KEY).loc[asked.found["key"]]
+    return row[asked.found["field"]], map(" ".join, row.items())
 
 
 def _count(column: str) -> Callable[[Asked], Solved]:
@@ -195,10 +192,10 @@ def _read_xml(asked: Asked) -> ElementTree.Element:
 
 
 def _excerpt(asked: Asked, one: Object) -> str:
-    dash = None
+    start = one.start
     if "with the dash" in asked.found.string:
-        dash = re.search(r"-[ ]+$", asked.text[max(0, one.start - 8) : one.start])
-    return (dash[0] if dash else "") + asked.text[one.start : one.end]
+        start = re.search(r"(- +)?\Z", asked.text[:start]).start()
+    return asked.text[start : one.end]
 
 
 def _ids(objects: Iterable[Object]) -> list[str]:
@@ -208,7 +205,7 @@ def _ids(objects: Iterable[Object]) -> list[str]:
 def _object(asked: Asked) -> Solved:
     objects = _read_objects(asked)
     ids = _ids(objects)
-    place = ids.index(asked["id"])
+    place = ids.index(asked.found["id"])
     return _excerpt(asked, objects[place]), ids[: place + 1]
 
 
@@ -242,7 +239,7 @@ def _path(asked: Asked) -> Solved:
         for key, value in one.fields.items()
     ]
     # an id only if no other field has the value; official YAML values end in a comma
-    wanted = [(asked["value"] + end, is_id) for is_id in (False, True) for end in ("", ",")]
+    wanted = [(asked.found["value"] + end, is_id) for is_id in (False, True) for end in ("", ",")]
     path = next(path for each in wanted for *this, path in held if (*this,) == each)
     return path, re.findall(r"\[(\d+)\]", path)
 
@@ -255,7 +252,7 @@ def _leaves(asked: Asked) -> Solved:
 def _content(asked: Asked) -> Solved:
     _read_xml(asked)
     # no element has the name of one around it
-    tag = re.escape(asked["tag"])
+    tag = re.escape(asked.found["tag"])
     found = re.search(rf"(<{tag}(?:\s[^>]*?)?/?>)(?:(?<!/>)(.*?)</{tag}\s*>)?", asked.text, re.S)
     return (found[2] or "").strip(), [found[1]]
 
@@ -265,7 +262,7 @@ def _with_value(asked: Asked) -> Solved:
         (tag.tag, [name])
         for tag in _read_xml(asked).iter()
         for name, value in tag.attrib.items()
-        if value == asked["value"]
+        if value == asked.found["value"]
     )
 
 
@@ -348,7 +345,7 @@ _IMAGES = {
 
 
 def _bold(asked: Asked) -> Solved:
-    none = OFFICIAL_NONE["bold"] if asked[0].startswith("Extract") else NO_BOLD
+    none = OFFICIAL_NONE["bold"] if asked.found[0].startswith("Extract") else NO_BOLD
     marks = [*filter(None, re.findall(_BOLD[asked.language], asked.text))]
     return "\n".join(marks) or none, marks
 
@@ -357,74 +354,17 @@ def _images(asked: Asked) -> Solved:
     text = asked.text
     if asked.language == "org" and "Write their names" in asked.found.string:
         text = re.sub(r"\[\[(?!file:)", "", text)
-    none = OFFICIAL_NONE[asked[1]] if asked[0].startswith("Extract") else NO_IMAGE
+    none = OFFICIAL_NONE[asked.found["kind"]] if asked.found[0].startswith("Extract") else NO_IMAGE
     marks = re.findall(_IMAGES[asked.language], text)
     return "\n".join(marks) or none, marks
 
 
-_BROKEN = (
-    _is_broken,
-    "any structural error in this|have a structural error|wrong with the structure of this",
-)
-_OBJECTS = [
-    (_object, r"object (?:with|has the) id (?P<id>.+?)\? (?:The|Copy|Give)"),
-    (_first, "first object's id of subs|id of the first object in"),
-    _BROKEN,
-    (
-        _path,
-        r'(?:access|leads to the) value "(?P<value>.*)"\? (?:Answer|Write)',
-        r'is the value "(?P<value>.*)" reached\?',
-    ),
-    (_leaves, "most deeply nested objects|no objects in their subs|objects are nested deepest"),
-]
-_DOCUMENT = [
-    (_bold, "Extract all bold texts|Which texts are bold"),
-    (
-        _section,
-        r"content of \d+th (?:sub)*section|stands under .+\? Copy it|What does \d+th .+ say\? ",
-    ),
-    (_images, "Extract all included (image|figure) files|Which image files are included"),
-]
-# In the order of the tasks: a reader, and patterns of the official wording and of ours
-QUESTIONS = {
-    "csv": [
-        (
-            _cell,
-            r"What is the (?P<field>.+?) (?:of|in) (?:the )?record (?:with primeKey|whose primeKey "
-            r"is) (?P<key>.+?)\??$",
-        ),
-        (_count("salary"), r"salary (?:more than|above) (?P<limit>\d+)\?"),
-        (_count("gender"), r"How many people are (?P<gender>\S+?)\?"),
-        (
-            _count("height"),
-            r"(?:who work in|whose location is) (?P<place>.+) are taller than (?P<limit>\d+)\?",
-        ),
-    ],
-    "tree": [
-        (_depth, "What is the height of the root"),
-        (
-            _depth,
-            r"depth of (?:the )?node (?P<node>.+?)(?:\? |, where)",
-        ),
-        (
-            _way,
-            r"from the root (?:node )?to the node (?P<node>.+?)(?:\. Answer|\? Write)",
-        ),
-    ],
+_OBJECTS = (_object, _first, _is_broken, _path, _leaves)
+# In the order of the tasks; the wordings that each reads are `patterns` in questions.yaml
+READERS = {
+    "csv": (_cell, _count("salary"), _count("gender"), _count("height")),
+    "tree": (_depth, _depth, _way),
     "json": _OBJECTS,
     "yaml": _OBJECTS,
-    "xml": [
-        (
-            _content,
-            r"content of (?:the )?tag (?P<tag>\S+)\? ",
-            r"does the tag (?P<tag>\S+) hold\?",
-        ),
-        (
-            _with_value,
-            r"tag with attribute of value (?P<value>.+)\?$",
-            r'has an attribute with the value "(?P<value>.+)"\? Answer',
-            r"has an attribute of value (?P<value>.+)\?$",
-        ),
-        _BROKEN,
-    ],
-} | dict.fromkeys(HEADINGS, _DOCUMENT)
+    "xml": (_content, _with_value, _is_broken),
+} | dict.fromkeys(HEADINGS, (_bold, _section, _images))

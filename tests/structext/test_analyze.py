@@ -10,9 +10,7 @@ import pytest
 from lib.analyze.agreement import Sheet
 from lib.core.store import BadInput, artifact_path, data_path, save, write_json, write_text
 from lib.structext import analyze, papers
-from lib.structext.analyze import ANSWERED, JUDGE, LEFT_OUT
 from lib.structext.prompts import as_queries
-from lib.structext.score import NO_ROW
 from lib.train.trainer import curve_of
 from tests.structext.replied import ask, by_number, of_arms, replies_of, right, silent, wrong
 
@@ -23,20 +21,35 @@ def nothing(one) -> None:
     return None
 
 
+def long(one) -> str:
+    return "x" * 300
+
+
 def mixed(one) -> str | None:
-    return (right, wrong, silent, right, nothing)[crc32(one.query_id.encode()) % 5](one)
+    replies = (right, wrong, silent, right, nothing, long)
+    return replies[crc32(one.query_id.encode()) % len(replies)](one)
 
 
 def tables() -> str:
-    """Every table of a run with answers of all kinds, as text."""
+    """Every table of a run with answers of all kinds, and with people's and a reader's, as text."""
+    hard = ask("test-hard", depth=2, width=2)
     asked = [*ask(), *ask("real-test", is_real=True), *ask(setting="self-cot"), *ask("official")]
-    asked += [*ask("test-hard", depth=2, width=2), *ask(setting="few-shot", n_shots=2)]
+    asked += [*hard, *ask("v1-hard"), *ask(setting="few-shot", n_shots=2)]
     left_out = [*ask("test-hard"), *ask(setting="few-shot", n_shots=1)]
-    arms = {"base": mixed, "tuned": right}
-    rows = of_arms(asked, left_out, True, **arms)
+    rows = of_arms(asked, left_out, True, base=mixed, tuned=right)
     at = rows[rows.prompt == "base"]
+    answers = {one.query_id: one.sample.answer for one in hard}
+    items = analyze.to_answer(hard)
+    labels = {item.item: answers[item.query_id] for item in items}
+    none = dict.fromkeys([*labels][:2], "-")
+    sheets = [Sheet("person (people)", True, labels), Sheet("person (people-2)", True, none)]
+    sheets += [Sheet("reading", False, none), Sheet("other", True, {"item-gone": "x"})]
+    beside = analyze.beside_readers(at, hard, items, sheets)
+    human = beside[beside.arm == analyze.HUMAN]
     found = {
         "prompts": analyze.summary(rows, ["suite", "prompt", "arm"]),
+        "as shown": analyze.shown(analyze.summary(rows, ["suite", "prompt", "arm"])),
+        "states": rows.groupby(["arm", "state"], observed=True).size().reset_index(name="n"),
         "languages": analyze.summary(analyze.with_all(at), ["suite", "language", "arm"]),
         "heat": analyze.heat(at),
         "floor": analyze.by_depth(at),
@@ -45,6 +58,8 @@ def tables() -> str:
         "real": analyze.real_and_test(at),
         "official": analyze.both_scores(rows),
         "agreement": papers.paper_agreement(),
+        "people": analyze.summary(beside, ["suite", "arm"]),
+        "published": papers.beside_paper(pd.concat([rows, human])),
     }
     text = [
         f"# {name}\n{table.to_csv(index=False, float_format='%.6g')}"
@@ -54,27 +69,8 @@ def tables() -> str:
 
 
 def test_the_tables_of_a_run_do_not_change():
+    """A question without an answer counts 0; one without a row is unscored; left out is wrong."""
     assert tables() == GOLDEN.read_text(encoding="utf-8")
-
-
-def test_every_question_of_every_arm_keeps_its_row_and_says_why_it_has_no_answer():
-    asked, left_out = ask(), ask(depth=2)
-    reader = by_number(right, wrong, silent, nothing, lambda one: "x" * 300, right)
-    rows = of_arms(asked, left_out, reader=reader, silent=silent)
-    own = rows[rows.arm == "reader"]
-    assert list(own.query_id) == [one.query_id for one in (*asked, *left_out)]
-    states = [ANSWERED, ANSWERED, "there is no reply", NO_ROW, ANSWERED, ANSWERED]
-    assert list(own.state) == [*states, *[LEFT_OUT] * 6] and len(rows) == 24
-    correct = [True, *[False] * 4, True, *[False] * 6]
-    assert list(own.rouge_score > 0.75) == list(own.exact == 1) == correct
-    # a missing row is unscored, left out is wrong
-    assert own[JUDGE].isna().sum() == 1 and own[JUDGE].sum() == 2
-    assert list(own.truncated) == [False] * 4 + [True] + [False] * 7
-    (row,) = analyze.summary(own, ["suite", "arm"]).itertuples()
-    assert (row.n, row.left_out, row.failed, row.no_answer, row.judged) == (12, 6, 1, 1, 11)
-    assert (row.rouge_score, row.rouge_asked, row.judge) == pytest.approx((1 / 6, 1 / 3, 2 / 11))
-    text = analyze.shown(analyze.summary(own, ["arm"]))
-    assert text["judge [95%]"][0].startswith("18.2 [") and "judge_low" not in text
 
 
 def test_replies_after_steps_of_training_are_scored_beside_the_loss(tmp_path, monkeypatch):
@@ -131,27 +127,15 @@ def test_the_best_constant_is_found_by_the_papers_score():
     assert found == ["a b c d e", "False", "False", ""]
 
 
-def test_people_are_one_arm_and_models_are_beside_them_on_the_same_questions():
-    asked = [*ask("test-hard"), *ask(depth=2)]
-    rows = of_arms(asked, base=wrong)
-    items = analyze.to_answer(asked[:6])
-    right_of = {one.query_id: one.sample.answer for one in asked}
-    labels = {item.item: right_of[item.query_id] for item in items}
-    assert [[*item.texts] for item in items] == [["text", "question"]] * 6
-    assert not any(item.texts["text"] == right_of[item.query_id] for item in items)
-    none = dict.fromkeys([*labels][:2], "-")
-    sheets = [Sheet("person (people)", True, labels), Sheet("person (people-2)", True, none)]
-    sheets += [Sheet("reading", False, none), Sheet("other", True, {"item-gone": "x"})]
-    both = analyze.beside_readers(rows, asked, items, sheets)
-    table = analyze.summary(both, ["arm"]).set_index("arm")
-    printed = papers.beside_paper(pd.concat([rows, both[both.arm == "human"]]))
-    ours = printed[(printed.model == "human") & (printed.source == "this run")]
-    assert [*ours.metric] == ["rouge_score", "judge", "bleu", "exact"] and ours.n.eq(8).all()
-    assert table.n.to_dict() == {"base": 6, "human": 8, "reading": 2}
-    assert table.rouge_score.tolist() == pytest.approx([0, 6 / 8, 0])
-    assert analyze.beside_readers(rows, asked, items, []).empty
+def test_a_sheet_to_answer_has_no_answer_and_no_text_longer_than_a_cell():
+    asked = ask("test-hard")
     long = asked[0].sample.model_copy(update={"reference": "x" * 40_000})
-    assert analyze.to_answer([asked[0].model_copy(update={"sample": long})]) == []
+    items = analyze.to_answer([*asked, asked[0].model_copy(update={"sample": long})])
+    texts = [(one.sample.reference, one.sample.question) for one in asked]
+    assert [(*item.texts.values(), *item.texts) for item in items] == [
+        (*both, "text", "question") for both in texts
+    ]
+    assert analyze.beside_readers(of_arms(asked, base=wrong), asked, items, []).empty
 
 
 if __name__ == "__main__":  # after a change that is meant

@@ -17,16 +17,15 @@ from lib.structext.analyze import (
     constant,
     learned,
     lengths,
-    shown,
     to_answer,
 )
 from lib.structext.names import BLIND, LANGUAGES, MODES, TASKS, V1
-from lib.structext.papers import FLOORS, beside_paper, paper_agreement, paper_scores
+from lib.structext.papers import FLOORS, paper_agreement, paper_scores
 from lib.structext.prompts import SIMPLE, asked_in, training_samples
 from lib.structext.samples import SUITES
 from lib.structext.samples import suite as generated
 from lib.structext.score import LEAST_ROUGE, score
-from tests.structext.replied import ask, by_number, of_arms, right, wrong
+from tests.structext.replied import of_arms, right
 
 README = REPOSITORY / "notebooks" / "structext" / "README.md"
 SUMS = {  # file -> numbers and their sum, by awk over the tables as they were copied
@@ -127,24 +126,6 @@ def test_the_page_says_what_differs_from_each_paper():
     for row, says in rows.items():
         (line,) = (line for line in page.split("\n") if line.startswith(f"| {row} |"))
         assert says in line.split(" | ", 3)[3]
-
-
-def test_ours_are_beside_the_papers_by_language_and_kind():
-    asked = [*ask(), *ask("v1-simple"), *ask("v1-hard", depth=2)]
-    table = beside_paper(of_arms(asked, base=by_number(right, wrong), tuned=right))
-    paper = table[table.source == "paper"].set_index(["where", "model", "prompt"])
-    assert len(paper) == 25 + 26 + 25 + 24 + 49 + 72
-    row = paper.loc[("v1, Table 1", "GPT4", "few-shot-2")]
-    assert (row.tree, row.Statistics, row[ALL]) == pytest.approx((0.542, 0.75, 0.827))
-    ours = table[table.source == "this run"].set_index(["suite", "metric", "model"])
-    assert list(ours.index.unique("suite")) == ["v1", "v1-hard", "test"]
-    base = ours.loc[("test", "rouge_score", "base")]
-    assert (base.n, base.csv, base.TextRetrieval, base.tree) == pytest.approx((6, 0.5, 0.5, 0))
-    assert base[ALL] == pytest.approx(1 / 6) and base.low < base[ALL] < base.high
-    assert ours.loc[("v1", "rouge_l", "tuned"), ["n", ALL]].tolist() == pytest.approx([12, 1])
-    assert "27.5 [26.0, 28.9]" in set(
-        shown(table)[f"{ALL} [95%]"]
-    )  # the floor of the paper's suite
 
 
 def test_the_shipped_readings_are_a_models_and_answer_questions_of_the_hard_test():
