@@ -412,13 +412,6 @@ def draw_heat(
     return figure, plotted
 
 
-def printed(where: str) -> pd.DataFrame:
-    """Return a table of the papers, such as "v1, Table 3"."""
-    return pd.read_csv(
-        package_file(f"structext/published/{where.replace(', Table ', '-table')}.csv")
-    )
-
-
 def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
     """Return v1's Table 3 with the means of our samples, `_ours`.
 
@@ -427,7 +420,8 @@ def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
     table = _about(asked)
     means = table.assign(instruction=table.question.str.len(), answer=table.answer.str.len())
     means = means.groupby(["suite", "task"], observed=True)[MEANS].mean().reset_index()
-    both = printed("v1, Table 3").merge(means, on=["suite", "task"], suffixes=("", "_ours"))
+    printed = pd.read_csv(package_file("structext/published/v1-table3.csv"))
+    both = printed.merge(means, on=["suite", "task"], suffixes=("", "_ours"))
     most = 0.2 * both[MEANS].mask((both[MEANS] < 50) & [True, True, True, False], 50)
     gaps = (both[MEANS] - both[[f"{name}_ours" for name in MEANS]].to_numpy()).abs()
     return both.assign(is_met=(gaps <= most).all(axis=1))

@@ -9,30 +9,11 @@ import pandas as pd
 from lib.analyze.agreement import correlations
 from lib.analyze.tables import by_group
 from lib.core.arms import ALL
-from lib.structext.analyze import HUMAN, JUDGE, SCORE, printed
+from lib.core.store import package_file
+from lib.structext.analyze import HUMAN, SCORE
 from lib.structext.names import BLIND, LANGUAGES, TASKS, V1
 
 COLUMNS = (ALL, *LANGUAGES, *dict.fromkeys(TASKS.values()))
-# the papers' table -> suite and metric
-_TABLES = {
-    "v1, Table 1": ("v1", JUDGE),
-    "v1, Table 2": ("v1-hard", JUDGE),
-    "v1, Table 9": ("v1", "rouge_l"),
-    "v2, Table 3": ("test", SCORE),
-    "v2, Table 4": ("test-hard", SCORE),
-    "v2, Table 6": ("test-hard", ""),
-}
-_NAMES = {  # of columns and prompts, in small letters -> ours
-    **{name.lower(): name for name in COLUMNS},
-    **{"statistic": "Statistics", "cot": "self-cot", "1-shot": "few-shot-1"},
-    **{"2-shot": "few-shot-2", "rule hint": "hint", "rule-hint": "hint", "w/ hint": "hint"},
-}
-_METRICS = {  # column of v2's Table 6 -> ours
-    "rouge-l": SCORE,
-    "gpt-4o": JUDGE,
-    "gpt-4o-mini": f"{JUDGE} (GPT-4o-mini)",
-    "exact match": "exact",
-}
 # Suite -> n, mean and 95% interval over texts of the best constants (`learned`) on our suite
 # in faithful mode, which has the official generator's faults; seed 42. A test measures them again.
 FLOORS = {"test": (3712, 0.27459, 0.26045, 0.28920), "test-hard": (2088, 0.21820, 0.20093, 0.23653)}
@@ -44,17 +25,7 @@ def paper_scores() -> pd.DataFrame:
 
     Prompts and columns have the names of ours. People have the prompt "base".
     """
-    parts = []
-    for where, (suite, metric) in _TABLES.items():
-        table = printed(where)
-        kind = "column" if "prompt" in table else "prompt" if metric else "metric"
-        keys = [name for name in ("model", "prompt") if name in table]
-        cells = table.melt(keys, var_name=kind, value_name="percent")
-        given = {"column": ALL, "prompt": "base", "metric": metric, "where": where, "suite": suite}
-        parts.append(cells.assign(**{k: v for k, v in given.items() if k not in cells}).dropna())
-    cells = pd.concat(parts, ignore_index=True).replace({"metric": _METRICS})
-    names = cells[["prompt", "column"]].apply(lambda each: each.str.lower().replace(_NAMES))
-    return cells.assign(**names)
+    return pd.read_csv(package_file("structext/published/scores.csv"))
 
 
 def beside_paper(rows: pd.DataFrame) -> pd.DataFrame:
@@ -93,5 +64,6 @@ def _ours(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def paper_agreement() -> pd.DataFrame:
     """Return Pearson's r of metrics with human judgments over the models of v2's Table 6."""
-    means = printed("v2, Table 6").rename(columns={"model": "arm", **_METRICS})
-    return correlations(means.set_index("arm"), [HUMAN]).query("over == 'arms'")
+    table = paper_scores().query("where == 'v2, Table 6'")
+    means = table.pivot(index="model", columns="metric", values="percent").rename_axis("arm")
+    return correlations(means, [HUMAN]).query("over == 'arms'")
