@@ -14,13 +14,13 @@ from snakemake.logging import LogEvent, logger
 sys.path.insert(0, str(workflow.basedir))
 from lib.core.arms import BASE, corpus_inputs
 from lib.core.digest import notebook_digest
-from lib.core.store import artifact_path
-from lib.core.store import REPOSITORY, output_root
+from lib.core.store import PROMPTS, REPOSITORY, artifact_path, output_root
 from lib.core.process import be_parent, die_with_parent
 from lib.documents.folder import list_files
 from lib.llm.calls import settings_of
 from lib.core.stages import SYSTEMS
-from lib.run.config import load_study, notebook_path, parameters_of
+from lib.run.config import load_study
+from lib.run.parameters import notebook_path, parameters_of
 from lib.run.provenance import contents, forget_changed
 
 if workflow.is_main_process:
@@ -45,8 +45,9 @@ os.environ.setdefault("PYTHONPATH", str(REPOSITORY))
 workdir: str(output_root())
 
 study = load_study(config.get("study", "lab"), config.get("documents", ""))
-os.environ["STUDY_DISCLAIMER"] = study.disclaimer  # stands on every page
-os.environ["STUDY_LOOK"] = look = json.dumps(study.look)  # of tables and figures
+look = json.dumps(study.look)  # of tables and figures
+os.environ |= {PROMPTS: study.prompts, "STUDY_LOOK": look, "STUDY_DISCLAIMER": study.disclaimer,
+               "STUDY_PYTHON": sys.executable}
 # Of trainings: no part of a rule, because what is logged changes no weight.
 LOGGING = ("logging_steps", "report_to")
 os.environ["STUDY_LOGGING"] = json.dumps({
@@ -63,7 +64,6 @@ cores = study.threads or workflow.cores or 1  # of a stage that can use all; see
 own_cores = cores if Path("/dev/nvidia0").exists() else 1  # of stages that run side by side
 # papermill with these parameters, then nbconvert, then the stage's record.
 # No path of this machine is part of a rule, or a study that was moved would run again.
-os.environ["STUDY_PYTHON"] = sys.executable
 RUN = ('exec "$STUDY_PYTHON" -m lib.run.notebook '
        "{params.notebook} --name {params.name} -y {params.given:q}")
 

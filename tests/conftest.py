@@ -23,7 +23,8 @@ from lib.core.store import REPOSITORY
 from lib.lab.records import WRITERS
 from lib.llm import calls
 from lib.run import config
-from lib.run.config import load_study, notebook_path
+from lib.run.config import load_study
+from lib.run.parameters import notebook_path
 from lib.run.study import announce
 from tests.tasks.code_structure import CODE, write
 
@@ -116,9 +117,11 @@ DOES = {
         '    write_text(artifact_path(study, "answers", arm=arm), f"{text}{model}\\n")',
     ],
     "05_judge": [
+        "from lib.core.prompts import prompt_template",
         "for arm in arms:\n"
         '    text = require_artifact(study, "answers", arm=arm).read_text()\n'
-        '    write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)'
+        '    text += prompt_template("judge").render()\n'
+        '    write_text(artifact_path(study, "verdicts", judge=judge, arm=arm), text)',
     ],
     "06_analyze": [
         "import zlib\nfrom lib.core.values import tokens",
@@ -213,6 +216,7 @@ def new_house(root: Path) -> House:
     for name in ("Snakefile", "pyproject.toml", "notebooks/graph.smk", "notebooks/arms.smk"):
         shutil.copy(REPOSITORY / name, root / name)
     (root / "studies" / "tiny.yaml").write_text(STUDY)
+    (root / "prompts" / "judge.md").write_text("Judge.")
     house = House(root)
     for name in DECLARED:
         house.write_notebook(name)

@@ -9,7 +9,7 @@ import yaml
 
 from lib.core.stages import ARTIFACTS, writers_of
 from lib.core.store import REPOSITORY
-from lib.run.config import notebook_path
+from lib.run.parameters import notebook_path
 from tests.conftest import run_cells
 
 PAGES = [

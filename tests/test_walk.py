@@ -6,9 +6,9 @@ from pathlib import Path
 from lib.core.digest import reached
 from lib.core.stages import SYSTEMS
 from lib.core.store import REPOSITORY
-from lib.run.config import notebook_path, parameters_of
+from lib.run.parameters import notebook_path, parameters_of
 
-N_MODULES = 39
+N_MODULES = 40
 STARTS = ("study", "notebook", "provenance")  # of lib.run, with Snakemake between them
 STEP = re.compile(r"^\d\. \*\*(\w+)\*\*((?:.|\n   )+)", re.M)
 

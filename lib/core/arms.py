@@ -58,13 +58,10 @@ def split_arm(name: str) -> tuple[str, int]:
 
 
 def arm_label(name: str) -> str:
-    """Return what a person reads for an arm: "raw text, seed 2" for dapt@2, "raw text, open book"
-    for open-dapt; others as they are."""
+    """Return what a person reads for an arm: "raw text, seed 2" for dapt@2; others as they are."""
     arm, _, number = name.partition("@")
-    labels = _LABELS | LOOK.get("labels", {})
-    label = labels.get(arm) or labels.get(arm.removeprefix("open-"), arm)
-    is_open = arm.startswith("open-") and label != arm
-    return label + ", open book" * is_open + (f", seed {number}" if number else "")
+    label = (_LABELS | LOOK.get("labels", {})).get(arm, arm)
+    return f"{label}, seed {number}" if number else label
 
 
 def is_trained(name: str) -> bool:

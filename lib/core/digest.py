@@ -6,9 +6,9 @@ import json
 from functools import cache
 from pathlib import Path
 
-from lib.core.store import REPOSITORY, BadInput
+from lib.core.store import REPOSITORY, BadInput, package_file, prompt_file
 
-_FOLDERS = {"prompt_template": ("prompts", ".md"), "package_file": ("lib", "")}  # folder, extension
+_FILES = {"prompt_template": prompt_file, "package_file": package_file}  # by the function called
 
 
 def notebook_digest(notebook: Path, more: tuple[str, ...] = ()) -> str:
@@ -48,15 +48,14 @@ def _parts(path: Path) -> tuple[str, frozenset[str]]:
         elif (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id in _FOLDERS
+            and node.func.id in _FILES
         ):
-            folder, ending = _FOLDERS[node.func.id]
             if not isinstance(name := getattr(node.args[0], "value", None), str):
                 raise BadInput(
                     f"{path}, line {node.lineno}: `{ast.unparse(node)}` names its file by an "
                     "expression: write the name as a literal"
                 )
-            content.update((REPOSITORY / folder / f"{name}{ending}").read_bytes())
+            content.update(_FILES[node.func.id](name).read_bytes())
         if isinstance(body := getattr(node, "body", None), list):
             body[:] = [line for line in body if not _is_text(line)]
     content.update(ast.dump(tree).encode())

@@ -1,4 +1,4 @@
-"""Templates in prompts/*.md, markup that text may not have there, JSON and words of replies."""
+"""Templates of prompts, markup that text may not have there, JSON and words of replies."""
 
 import html
 import re
@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 import jinja2
 import json_repair
 
-from lib.core.store import REPOSITORY
+from lib.core.store import prompt_file
 
 BREAK_MARK = "¦"  # the character inserted; visible, and part of none of the patterns
 
@@ -59,12 +59,12 @@ _MARKUP = re.compile(  # link targets and HTML tags
 
 
 def prompt_template(name: str) -> jinja2.Template:
-    """Return the template prompts/<name>.md; rendering it without a value for a slot is an error.
+    """Return the template of `prompt_file`; rendering it without a value for a slot is an error.
 
     Give `name` as a literal, as in `prompt_template("judge").render(question=…)`: lib.core.digest
     reads it, so that a changed prompt re-runs the stages that use it.
     """
-    return _template((REPOSITORY / "prompts" / f"{name}.md").read_text(encoding="utf-8"))
+    return _template(prompt_file(name).read_text(encoding="utf-8"))
 
 
 @cache  # compiling takes as long as a small model's answer

@@ -21,6 +21,7 @@ from lib.core.records import Record
 from lib.core.stages import ARTIFACTS, writers_of
 
 REPOSITORY = Path(lib.__file__).resolve().parent.parent
+PROMPTS = "STUDY_PROMPTS"  # names a study's own folder of prompts
 WRITTEN = "STUDY_WRITTEN"  # names a file that collects the paths which a stage writes
 OF_PAPERS = ("table", "paper_", "published", "heat")  # how names of results begin that papers have
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode: controls, formats, surrogates, line ends
@@ -58,8 +59,8 @@ def require_known(what: str, names: Iterable[str], legal: Iterable[str]) -> None
 
 
 def model_named(key: str, model: str) -> str:
-    """The `model` that a study's `key` names. Raises BadStudy for none, and for rules."""
-    if model in ("", "rules") or (key, model) == ("augmenter", "facts"):
+    """The `model` that a study's `key` names. Raises BadStudy for none."""
+    if not model or (key, model) == ("augmenter", "facts"):
         raise BadStudy(
             f"{key}: {model!r} names no model: set annotator, normalizer and judge to models, such "
             "as gpt-4.1"
@@ -87,6 +88,12 @@ def package_file(name: str) -> Path:
     Give `name` as a literal: lib.core.digest reads it, so that a changed file re-runs stages.
     """
     return REPOSITORY / "lib" / name
+
+
+def prompt_file(name: str) -> Path:
+    """The file of a prompt: in the study's own folder, or if that lacks it in prompts/."""
+    own = REPOSITORY / (os.environ.get(PROMPTS) or "prompts") / f"{name}.md"
+    return own if own.is_file() else REPOSITORY / "prompts" / f"{name}.md"
 
 
 def output_root() -> Path:

@@ -1,13 +1,10 @@
-"""Study files (studies/<name>.yaml) and notebooks' parameters, checked before anything runs."""
+"""Study files (studies/<name>.yaml), checked before anything runs."""
 
-import ast
-import json
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import yaml
 from pydantic import (
@@ -17,7 +14,6 @@ from pydantic import (
     Field,
     NonNegativeInt,
     PositiveInt,
-    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -46,6 +42,7 @@ from lib.core.store import (
 )
 from lib.documents.folder import SUFFIXES, list_files
 from lib.llm.calls import SETTINGS, settings_of
+from lib.run.parameters import check, notebook_path, parameters_of
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
 # YAML and quotes it for a shell with repr(), which corrupts some folder names.
@@ -56,82 +53,15 @@ FOR_SHOW = (
     "runs, and nothing else."
 )
 LABORATORY = "laboratory"
-_BY_ARM = ("mode", "model_of")  # may differ between arms of one execution
-_OWN = ("base_model", "endpoint_model", *_BY_ARM)  # each makes an arm that is not trained
+_MODE = "mode"  # of 04_infer; may differ between arms of one execution
+_OWN = ("base_model", "endpoint_model", _MODE)  # each makes an arm that is not trained
 _WORLD = ("seed", "n_private", "n_public", "renderings")  # of 00_lab, which draw its records
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
-_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _NO_MODELS = (None, "", "facts", "scorer")
-_STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _WRITERS = {"annotator": "01_annotate", "normalizer": "02_normalize", "augmenter": "02_normalize"}
-_Model = Annotated[str, Field(min_length=1)]
 _Files = Annotated[list[str], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)]
 # Names of studies and arms become file names and parts of commands.
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-
-
-class Parameter(NamedTuple):
-    """One line of a notebook's parameters cell: `name: annotation = default`."""
-
-    annotation: str
-    default: object
-
-
-def notebook_path(stage: str) -> Path:
-    """Return the notebook called `stage`, in notebooks/ or a folder below.
-
-    Raises BadStudy if there is none.
-    """
-    paths = sorted((REPOSITORY / "notebooks").glob(f"**/{stage}.ipynb"))
-    if not paths:
-        raise BadStudy(f"notebook {stage}.ipynb is missing: restore it (git checkout -- notebooks)")
-    return paths[0]
-
-
-@cache
-def parameters_of(notebook: Path) -> dict[str, Parameter]:
-    """Return the parameters that `notebook` declares, in order, without running it.
-
-    Its "int or None" is int | None, which papermill's reader misses. Raises BadStudy unless exactly
-    one cell is tagged `parameters` and consists of lines `name: type = literal`.
-    """
-    try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        (cell,) = (cell for cell in cells if "parameters" in cell["metadata"].get("tags", []))
-        return {
-            line.target.id: Parameter(
-                ast.unparse(line.annotation).strip("'").replace(" or ", " | "),
-                ast.literal_eval(line.value),
-            )
-            for line in ast.parse("".join(cell["source"])).body
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, SyntaxError) as error:
-        raise BadStudy(
-            f"{notebook.name}: exactly one cell must be tagged `parameters`, with lines "
-            f"`name: type = literal` ({error}); correct or restore it"
-        ) from error
-
-
-def check(notebook: Path, given: dict[str, object]) -> None:
-    """Raise BadStudy for a parameter that `notebook` does not declare, or a value of another type.
-
-    The message gives the legal names or the expected type.
-    """
-    declared = parameters_of(notebook)
-    for name, value in given.items():
-        where = f"notebook {notebook.stem}, parameter {name}"
-        if name not in declared:
-            raise BadStudy(f"{where}: unknown; {choices(name, declared)}")
-        annotation = declared[name].annotation
-        try:
-            kind = TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
-            kind.validate_python(value)
-        except ValidationError as error:
-            is_text = isinstance(value, str) and "float" in annotation
-            hint = ", but text: in YAML write 5.0e-6, not 5e-6" * is_text
-            raise BadStudy(f"{where}: {value!r} is not {annotation}{hint}") from error
-        if isinstance(value, int | float) and value < 0 <= (declared[name].default or 0):
-            raise BadStudy(f"{where}: {value!r} is below zero")
 
 
 class StudyFile(BaseModel):
@@ -145,6 +75,7 @@ class StudyFile(BaseModel):
     notebooks: dict[str, dict] = {}
     folder: str = ""  # of documents, below the repository or the user's own
     replies: _Files = []  # of models: exported files, imported before the study starts
+    prompts: str = ""  # a folder of its own prompts; what it lacks is read from prompts/
     llm: dict = {}  # of calls to models (lib.llm.calls.Calls); `stages` has those of single stages
     seeds: list[NonNegativeInt] = []  # one training of each arm, or one base, for each
     disclaimer: str = ""  # why its numbers mean little: printed, and the report's answer
@@ -162,6 +93,12 @@ class StudyFile(BaseModel):
         require_known("extras:", self.extras, self.pipeline.extras)
         for key in ("labels", "colors"):
             require_known(f"{key}:", getattr(self, key), (*self.arms, *STRUCTURES, ALL))
+        if self.prompts:
+            own, shipped = (
+                [str(one.relative_to(root)) for one in root.rglob("*.md")]
+                for root in (REPOSITORY / self.prompts, REPOSITORY / "prompts")
+            )
+            require_known(f"prompts, {self.prompts}:", own or ["nothing there"], sorted(shipped))
         own = self.llm.get("stages", {})
         require_known("llm, stages:", own, legal)
         try:
@@ -190,6 +127,11 @@ class StudyFile(BaseModel):
         """Return the notebooks of this study, in order."""
         return (*self.pipeline.stages, *self.extras)
 
+    @property
+    def others(self) -> set[str]:
+        """Return the other studies of which this one runs a stage."""
+        return {*getattr(self, "labs", ())} - {self.name}
+
     def own(self, stage: str, run: str = "") -> dict[str, object]:
         """Return the parameters of `stage` that the study's file sets."""
         return self.notebooks.get(stage, {})
@@ -206,9 +148,11 @@ class StudyFile(BaseModel):
         for stage in self.stages:
             for run in self.arms_of(stage):
                 given = self.given(stage, run)
+                others = getattr(self, "other_judges", ()) if stage == "05_judge" else ()
                 for key in STAGES[stage].calls.split():
-                    if (model := given.get(key)) not in _NO_MODELS:
-                        yield stage, key, model, given
+                    for model in (given.get(key), *others):
+                        if model not in _NO_MODELS:
+                            yield stage, key, model, given
 
     def defaults(self, stage: str) -> dict[str, object]:
         """Return the parameters of `stage`, with the file's values before the notebook's own."""
@@ -223,7 +167,7 @@ class Study(StudyFile):
     annotator: str = ""
     normalizer: str = ""
     augmenter: str = ""  # of an arm that learns wordings or questions
-    judge: _Model = "scorer"
+    judge: Annotated[str, Field(min_length=1)] = "scorer"
     other_judges: list[str] = []  # their verdicts are compared with those of `judge`
     one_process_for_all_arms: bool = False  # answers and judges them in turn: for small models
     arms: dict[_Name, dict[str, dict]]
@@ -255,8 +199,6 @@ class Study(StudyFile):
 
     @model_validator(mode="after")
     def _legal(self) -> "Study":
-        if "rules" in (self.judge, *self.other_judges):
-            raise ValueError("judge: rules is now called scorer: write judge: scorer")
         folders = [judge.replace("/", "--") for judge in (self.judge, *self.other_judges)]
         if len(set(folders)) < len(folders):
             raise ValueError(
@@ -267,7 +209,7 @@ class Study(StudyFile):
                 f"arms, {arm}:", own, [stage for stage in self.stages if STAGES[stage].per]
             )
             for stage in own:
-                if self._runs_once(stage) and {*own[stage]} - {*_BY_ARM}:
+                if self._runs_once(stage) and {*own[stage]} - {_MODE}:
                     raise ValueError(
                         f"arms, {arm}, {stage}: all arms have the same parameters; "
                         "set one_process_for_all_arms to false, or move them to notebooks"
@@ -284,10 +226,6 @@ class Study(StudyFile):
         return self.one_process_for_all_arms and STAGES[stage].per in _TOGETHER
 
     def _check_arm(self, arm: str, infer: dict) -> None:
-        if not self.one_process_for_all_arms and infer.get("model_of"):
-            raise ValueError(
-                f"arms, {arm}, 04_infer: model_of needs one_process_for_all_arms: true"
-            )
         trains = self.pipeline.trains
         if not is_trained(arm) and arm != BASE and not {*_OWN} & {*infer}:
             raise ValueError(
@@ -346,11 +284,6 @@ class Study(StudyFile):
         """Return the studies whose 00_lab must run for this study's documents or base model."""
         return sorted({self.name if self.kind == "lab" else "", self.made_by} - {""})
 
-    @property
-    def others(self) -> set[str]:
-        """Return the other studies of which this one runs a stage."""
-        return {*self.labs} - {self.name}
-
     def arms_of(self, stage: str) -> list[str]:
         """Return the arms that `stage` runs for, each on its own, or [""] if it runs once."""
         per = STAGES[stage].per
@@ -373,11 +306,9 @@ class Study(StudyFile):
         own = {"tasks": "lab" if self.made_by else "hub"} if stage == "retention" else {}
         arm = self.arms.get(run.partition("@")[0], {})
         own |= super().own(stage) | arm.get(stage, {})
-        if self.one_process_for_all_arms and not run:
-            differing = {name for arm in self.arms.values() for name in arm.get(stage, {})}
-            for name in differing & {*_BY_ARM}:
-                each = {arm: self.defaults(stage) | self.own(stage, arm) for arm in self.runs}
-                own[name] = {arm: each[arm][name] for arm in self.runs}
+        if not run and any(_MODE in arm.get(stage, {}) for arm in self.arms.values()):
+            each = {arm: self.defaults(stage) | self.own(stage, arm) for arm in self.runs}
+            own[_MODE] = {arm: each[arm][_MODE] for arm in self.runs}
         return own
 
     def wired(self, stage: str, run: str = "") -> dict[str, object]:
@@ -410,7 +341,6 @@ class ExposureStudy(StudyFile):
     arms: list[str] = [RAW]
     seeds: list[NonNegativeInt] = Field([1], min_length=1)
     full_seeds: PositiveInt | None = None  # later bases train on raw text alone
-    others: set[str] = set()  # studies of which this one runs a stage
 
     @model_validator(mode="after")
     def _legal(self) -> "ExposureStudy":

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from lib.core.store import WRITTEN, tell
+from lib.core.store import PROMPTS, tell
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -28,18 +28,21 @@ def use_study(stage: str, names: MutableMapping[str, Any]) -> None:
     Of several runs, it is that of `arm`, of the first of `arms` or of `seed`.
     """
     injected = [cell for cell in names["In"] if cell.startswith("# Parameters")]
-    if injected and WRITTEN in os.environ:  # lib.run.notebook has checked them
+    if injected and PROMPTS in os.environ:  # the graph has checked them
         return
-    from lib.run.config import check, load_study, notebook_path, studies  # which takes a second
+    from lib.run.config import load_study, studies  # which takes a second
+    from lib.run.parameters import check, notebook_path
 
+    is_study = names["study"] in studies()
+    if is_study:
+        study = load_study(names["study"], needs_folder=False)
+        os.environ |= {"STUDY_LOOK": json.dumps(study.look), PROMPTS: study.prompts}
     if injected:  # papermill alone only warns
         lines = [ast.unparse(line).split(" = ", 1) for line in ast.parse(injected[0]).body]
         return check(notebook_path(stage), {name: ast.literal_eval(value) for name, value in lines})
-    if names["study"] not in studies():
+    if not is_study:
         tell(f"no file studies/{names['study']}.yaml: the values are those above")
         return
-    study = load_study(names["study"], needs_folder=False)
-    os.environ["STUDY_LOOK"] = json.dumps(study.look)  # of the figures that follow
     given = study.given(stage, _run(study.arms_of(stage), names))
     if not study.folder:  # of the user's own documents, which `make study` is told
         given.pop("folder", None)

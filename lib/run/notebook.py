@@ -25,7 +25,7 @@ from lib.core.store import (
     write_json,
 )
 from lib.report import write_page
-from lib.run.config import check, notebook_path, parameters_of
+from lib.run.parameters import check, notebook_path, parameters_of
 from lib.run.provenance import code_state, machine, now, states
 
 # A kernel must not go on writing if its runner is killed, nor ignore an interrupt between cells.

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,7 +15,7 @@ from lib.annotate.llm_annotator import Budget, chunk, token_budget
 from lib.core import prompts
 from lib.core.arms import QUESTIONS, WORDINGS
 from lib.core.records import STRUCTURES
-from lib.core.store import REPOSITORY, BadInput, BadStudy, model_source, shown, tell
+from lib.core.store import PROMPTS, REPOSITORY, BadInput, BadStudy, model_source, shown, tell
 from lib.documents.folder import Reading, read_folder
 from lib.documents.markdown import parse
 from lib.llm.calls import cost_usd, price_of
@@ -38,7 +37,6 @@ _PROMPTS = {  # by what is written, or by the parameter that names the model
 _WRITTEN = {"normalize": 1.2, WORDINGS: 3.8, QUESTIONS: 3.0}
 _PAIR, _ANSWER, _VERDICT = 92, 60, 60  # tokens; an answer is judged with its question
 _PAGE, _MOST = 3000, 0.5  # characters; share of the tokens in one file
-_MAX_FILES, _MAX_LINES, _MAX_WIDTH = 10, 5, 100  # files that are left out; of a passage
 _SLOTS = dict.fromkeys(
     "title text language segment document_kind context question reference answer criterion first "
     "second".split(),
@@ -58,35 +56,48 @@ _NOTE = (
     "large matrix products;\nH100 hours: at a published speed of an 8B model. Not estimated: "
     "answers, retention, exposures_run."
 )
-_NEXT = "next: make study STUDY=documents DOCUMENTS=path, with your models in its file"
-_NO_BASE = (
-    "studies/{}.yaml names no base_model: name one there, or give BASE=laboratory, to see its "
-    "hours."
+_NEXT = (
+    "next: name a base_model and your models in studies/{0}.yaml; make plan STUDY={0} "
+    "DOCUMENTS=path\ntells its memory and hours, make study STUDY={0} DOCUMENTS=path runs it"
 )
 
 
-def look_at(folder: Path, model: str = MODEL) -> str:
-    """Tokens by file, a passage of each structure, left-out files, and the price of `model`.
+def look_at(study: Study, model: str = "") -> str:
+    """Tokens by file, a passage of each structure, left-out files, prices, and each training.
 
-    Raises BadInput if no file in `folder` is usable.
+    With `model`, as if that wrote and judged everything, and nothing were trained. Raises BadInput
+    if no file is usable, or if the base model cannot be found or read.
     """
-    reading, price = read_folder(folder), price_of(model)
-    left_out = reading.rejected
-    n_files = len(reading.documents) + len(left_out)
-    lines = [f"{len(reading.documents)} of {n_files} files in {shown(folder)} are documents."]
-    lines += [f"  left out: {row.rejected_text}: {row.reason}" for row in left_out[:_MAX_FILES]]
-    lines += [f"  … {len(left_out) - _MAX_FILES} more"] * (len(left_out) > _MAX_FILES)
-    study = load_study("documents", str(folder))
-    models = dict.fromkeys((*_WRITERS, "judge"), model)
+    own = {"base_model": "", **dict.fromkeys((*_WRITERS, "judge"), model)}
+    missing = {key: MODEL for key in _WRITERS if not getattr(study, key)}
+    study = study.model_copy(update=own if model else missing)
+    os.environ[PROMPTS] = study.prompts
+    folder = REPOSITORY / study.folder
+    reading = read_folder(folder)
+    n, left_out, price = len(reading.documents), reading.rejected, costs(reading, study)
+    lines = [f"{n} of {n + len(left_out)} files in {shown(folder)} are documents."]
+    lines += _first([f"  left out: {row.rejected_text}: {row.reason}" for row in left_out], 10)
+    whole = dict.fromkeys(("calls", "sent", "written"), "{:,.0f}".format)
+    training = f"{trainings(reading, study).to_string()}\n{_NOTE}" if study.base_model else ""
     lines += [
         *("", *_files(reading), "", *_passages(reading)),
-        f"The arms {', '.join(study.arms)} would need:",
-        _formatted(costs(reading, study.model_copy(update=models))),
-        f"  prices of {model}: {price.source}, {price.as_of}"
-        if price
-        else f"  the price of {model} is unknown: add a row to lib/llm/prices.csv",
+        f"The arms {', '.join(study.arms)} need:",
+        price.to_string(formatters=whole, float_format="{:,.2f}".format, na_rep="unknown"),
+        _ESTIMATED,
+        *map(_source, filter(None, price.index.unique("model"))),
+        *("", training or _NEXT.format(study.name)),
     ]
     return "\n".join(lines)
+
+
+def _source(model: str) -> str:
+    if price := price_of(model):
+        return f"  prices of {model}: {price.source}, {price.as_of}"
+    return f"  the price of {model} is unknown: add a row to lib/llm/prices.csv"
+
+
+def _first(lines: list[str], n: int) -> list[str]:
+    return lines[:n] + [f"  … {len(lines) - n} more"] * (len(lines) > n)
 
 
 def _files(reading: Reading) -> list[str]:
@@ -109,10 +120,10 @@ def _files(reading: Reading) -> list[str]:
     lines += [
         f"  No document has a {one}: it cannot be compared." for one in total[total == 0].index
     ]
-    doubted = [f"{one.document_id}: {one.doubt}" for one in reading.documents if one.doubt]
+    doubted = [f"    {one.document_id}: {one.doubt}" for one in reading.documents if one.doubt]
     return lines + [
         f"  {len(doubted)} documents have parts in doubt; nothing is asked about these:",
-        *(f"    {line}" for line in [*doubted[:5], *["…"] * (len(doubted) > 5)]),
+        *_first(doubted, 5),
     ] * bool(doubted)
 
 
@@ -123,9 +134,8 @@ def _passages(reading: Reading) -> list[str]:
         if document := next(holding, None):
             block = next(each for each in parse(document.text) if each.kind == one.kind)
             text = document.text[block.start : block.end].splitlines()
-            text = text[:_MAX_LINES] + ["…"] * (len(text) > _MAX_LINES)
             lines.append(f"{one.label}, in {document.document_id}:")
-            lines += [*(f"  {line[:_MAX_WIDTH]}" for line in text), ""]
+            lines += [*_first([f"  {line[:100]}" for line in text], 5), ""]
     return lines
 
 
@@ -137,11 +147,6 @@ def _calls(study: Study) -> Iterator[tuple[str, str, str, int]]:
             names = ["judge_pairwise"] * 4  # two criteria in both orders
         for prompt in names:
             yield stage, prompt, model, len(given.get("arms", "1"))
-    yield from (
-        ("05_judge", "judge", model, len(study.runs))
-        for model in study.other_judges
-        if model != "scorer"
-    )
 
 
 def costs(reading: Reading, study: Study) -> pd.DataFrame:
@@ -178,34 +183,28 @@ def costs(reading: Reading, study: Study) -> pd.DataFrame:
     return table
 
 
-def _formatted(table: pd.DataFrame) -> str:
-    whole = dict.fromkeys(("calls", "sent", "written"), "{:,.0f}".format)
-    written = table.to_string(formatters=whole, float_format="{:,.2f}".format, na_rep="unknown")
-    return f"{written}\n{_ESTIMATED}"
+def trainings(reading: Reading, study: Study) -> pd.DataFrame:
+    """Memory, hours and tokens of each training of the base model.
 
-
-def plan_study(study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """`costs` of a study of documents; memory, hours and tokens of each training.
-
-    Raises BadInput if no document is usable, or if the base model cannot be found or read.
+    Raises BadInput if the base model cannot be found or read.
     """
     from transformers import AutoConfig
 
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it repeats each attempt
-    reading, rows = read_folder(REPOSITORY / study.folder), {}
     try:
-        model = study.base_model and AutoConfig.from_pretrained(model_source(study.base_model))
+        model = AutoConfig.from_pretrained(model_source(study.base_model))
     except OSError as error:
         reason = str(error).splitlines()[0]
         raise BadInput(f"{study.base_model} cannot be read: {reason}") from error
     count = counter(study.base_model)[0]
     n_tokens = sum(count(one.text) for one in reading.documents)
-    for run in study.trained if model else ():
+    rows = {}
+    for run in study.trained:
         given = study.defaults("03_train") | study.given("03_train", run)
         length = sum(_WRITTEN.get(part, 1) for part in study.corpus_of(run).split("+"))
         rows[run] = _training(model, given, n_tokens * length * (1 - given["validation_fraction"]))
     columns = ["memory per GPU", "hours here", "H100 hours", "tokens", "processes"]
-    return costs(reading, study), pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
 def _training(model, given: dict[str, Any], n_tokens: float) -> list[object]:
@@ -239,19 +238,6 @@ def _speed() -> float:
     return 8 * _SIZE**3 / (time.perf_counter() - start)
 
 
-def _planned(name: str, folder: str) -> str:
-    study = load_study(name, folder)
-    if study.kind != "documents":
-        if not study.expected_minutes:
-            raise BadStudy(f"{name} has no plan: no expected_minutes is in its file")
-        here = study.expected_minutes * _TWO_CORES / _speed()
-        return f"{name}: {study.expected_minutes:g} min on two cores; on this machine {here:,.0f}"
-    models = {key: MODEL for key in _WRITERS if not getattr(study, key)}
-    price, training = plan_study(study.model_copy(update=models))
-    hours = f"{training.to_string()}\n{_NOTE}" if study.base_model else _NO_BASE.format(name)
-    return f"{_formatted(price)}\n\n{hours}"
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run `python -m lib.run.plan [study] [--documents path] [--model id]`; without a study, look.
 
@@ -264,11 +250,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     name, folder = options.study, options.documents
     try:
-        if name:
-            text = _planned(name, folder)
+        if not name:
+            study = load_study("documents", folder or str(RECORDS / "held_out"))
+            text = look_at(study, options.model or MODEL)
+        elif (study := load_study(name, folder)).kind == "documents":
+            text = look_at(study)
+        elif minutes := study.expected_minutes:
+            here = minutes * _TWO_CORES / _speed()
+            text = f"{name}: {minutes:g} min on two cores; on this machine {here:,.0f}"
         else:
-            place = Path(folder or RECORDS / "held_out").expanduser()
-            text = f"{look_at(place, options.model or MODEL)}\n\n{_NEXT}"
+            raise BadStudy(f"{name} has no plan: no expected_minutes is in its file")
         tell(text)
     except BrokenPipeError:  # … | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

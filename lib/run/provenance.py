@@ -17,6 +17,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from lib.core.store import (
+    PROMPTS,
     REPOSITORY,
     data_path,
     output_root,
@@ -65,7 +66,7 @@ def write_run(study: str, stages: list[Path]) -> None:
 
     Each stage keeps its own commit and parameters. Raises FileNotFoundError if a record is missing.
     """
-    records = {}
+    records, inputs = {}, ("prompts", os.environ.get(PROMPTS) or "prompts", f"studies/{study}.yaml")
     for path in stages:
         owner = path.parts[-3]  # another study, if its laboratory made the base model
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -78,7 +79,7 @@ def write_run(study: str, stages: list[Path]) -> None:
             **code_state(),
             "seconds": round(sum(record["seconds"] for record in records.values()), 1),
             "stages": records,
-            "inputs": {name: contents(name) for name in ("prompts", f"studies/{study}.yaml")},
+            "inputs": {name: contents(name) for name in inputs},
             "versions": {
                 "python": platform.python_version(),
                 **{package.name: package.version for package in distributions()},

@@ -34,15 +34,8 @@ from lib.llm.cache import Cache, import_from
 from lib.llm.calls import calls_for, check_price, dollars
 from lib.llm.request import endpoint
 from lib.report import ending
-from lib.run.config import (
-    BASE_VARIABLE,
-    FOLDER_VARIABLE,
-    LABORATORY,
-    AnyStudy,
-    Study,
-    load_study,
-    notebook_path,
-)
+from lib.run.config import BASE_VARIABLE, FOLDER_VARIABLE, LABORATORY, AnyStudy, Study, load_study
+from lib.run.parameters import notebook_path
 from lib.run.provenance import git
 
 _SECONDS_TO_END = 40.0  # of stages that are interrupted
@@ -209,9 +202,9 @@ def _check_base(study: Study) -> None:
             f"studies/{study.name}.yaml"
         )
     if not study.base_model:
-        from lib.run.plan import look_at  # pandas takes 0.3 s
+        from lib.run.plan import MODEL, look_at  # pandas takes 0.3 s
 
-        tell(look_at(REPOSITORY / study.folder), end="\n\n")
+        tell(look_at(study, MODEL), end="\n\n")
         raise BadStudy(
             f"studies/{study.name}.yaml names no base_model, so the study stops after this look: "
             "name a base model there that you can train, or give "

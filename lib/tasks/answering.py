@@ -57,14 +57,13 @@ def sources_of(
     base_model: str,
     endpoint_model: str,
     mode: str | dict[str, str] = "model",
-    model_of: str | dict[str, str] = "",
     n_blocks: int = 3,
     answers_file: str = "",
 ) -> dict[str, Source]:
     """What answers for each arm. Raises ValueError for an unknown mode, no block or no file."""
     found = {}
     for arm in arms:
-        own, other = (one[arm] if isinstance(one, dict) else one for one in (mode, model_of))
+        own = mode[arm] if isinstance(mode, dict) else mode
         require_known("mode", [own], MODES)
         if own == RETRIEVED and n_blocks < 1:
             raise ValueError(f"n_blocks is {n_blocks}: mode retrieved needs 1 or more")
@@ -76,7 +75,7 @@ def sources_of(
         kind, name = "endpoint", endpoint_model
         if not name:
             kind = "local"
-            name = source_of(study, other or BASE if own in READING else arm, base_model)
+            name = source_of(study, BASE if own in READING else arm, base_model)
         retrieved = n_blocks if own == RETRIEVED else 0
         found[arm] = Source(kind, name, own in READING, retrieved)
     return found

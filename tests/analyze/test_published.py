@@ -24,7 +24,8 @@ from lib.core.arms import ALL, ARMS
 from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY
 from lib.judge.llm_judge import CRITERIA, Preference, compare_pairs
-from lib.run.config import load_study, notebook_path, parameters_of
+from lib.run.config import load_study
+from lib.run.parameters import notebook_path, parameters_of
 from tests.analyze.test_tables import query
 
 TABLE4 = paper_table4()[COLUMNS]

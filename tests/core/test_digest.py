@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lib.core import digest
+from lib.core import digest, store
 from lib.core.digest import module_digest, notebook_digest, reached
 from lib.core.stages import CHAIN
 from lib.core.store import REPOSITORY, BadInput
@@ -21,7 +21,8 @@ FILES = {
 @pytest.fixture
 def digested(tmp_path, monkeypatch):
     """Return a function: write FILES with changes, return the digest of a notebook over them."""
-    monkeypatch.setattr(digest, "REPOSITORY", tmp_path)
+    for module in (digest, store):
+        monkeypatch.setattr(module, "REPOSITORY", tmp_path)
 
     def write(remark: str = "text", **changed: str) -> str:
         for name, text in (FILES | changed).items():

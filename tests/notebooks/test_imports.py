@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from lib.core.store import REPOSITORY
-from lib.run.config import notebook_path
+from lib.run.parameters import notebook_path
 
 ANALYSES = (
     "00_documents",

@@ -9,7 +9,7 @@ import pytest
 
 from lib.core.stages import ARTIFACTS, writers_of
 from lib.core.store import REPOSITORY
-from lib.run.config import parameters_of
+from lib.run.parameters import parameters_of
 
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").rglob("*.ipynb"))
 MAX_CODE_CELLS = 12

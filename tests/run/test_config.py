@@ -12,7 +12,8 @@ from lib.core.stages import PIPELINES
 from lib.core.store import REPOSITORY, BadInput, BadStudy
 from lib.llm import calls
 from lib.run import config
-from lib.run.config import check, load_study, notebook_path, parameters_of, studies
+from lib.run.config import load_study, studies
+from lib.run.parameters import check, notebook_path, parameters_of
 from lib.run.study import run_study
 from tests.conftest import tiny_notebook
 
@@ -88,28 +89,42 @@ def test_keys_of_a_study_become_parameters_of_its_notebooks(
     assert {name: study.given(stage, run)[name] for name in expected} == expected
 
 
-def test_each_seed_is_an_arm_with_the_next_number(study_file):
-    study_file("kind: lab\nseeds: [42, 7, 8]\narms: {dapt-n: , dapt: , base: }")
+@pytest.mark.parametrize(
+    ("lines", "runs", "trained", "seeds"),
+    [  # keys of a laboratory's file; its runs, those that are trained, and their seeds
+        (
+            "seeds: [42, 7, 8]\narms: {dapt-n: , dapt: , base: }",
+            "base dapt-n dapt-n@2 dapt-n@3 dapt dapt@2 dapt@3",
+            "dapt-n dapt-n@2 dapt-n@3 dapt dapt@2 dapt@3",
+            [42, 7, 8] * 2,
+        ),
+        (
+            "seeds: [42, 7]\narms: {dapt: , dapt-n: {03_train: {seed: 5}}}",
+            "dapt dapt@2 dapt-n",
+            "dapt dapt@2 dapt-n",
+            [42, 7, 5],
+        ),
+        (
+            "arms: {dapt: , dapt-n: {04_infer: {mode: given}}}\nseeds: [1, 2]",
+            "dapt dapt@2 dapt-n dapt-n@2",
+            "dapt dapt@2",
+            [1, 2],
+        ),
+        # no text is learned, so none is rewritten
+        ("normalizer: ''\nnotebooks: {04_infer: {mode: given}}", "base dapt dapt-n", "", []),
+    ],
+)
+def test_an_arm_is_trained_once_a_seed_unless_it_has_its_own_or_given_answers(
+    study_file, lines, runs, trained, seeds
+):
+    study_file(f"kind: lab\n{lines}")
     study = load_study("own")
-    assert study.runs == ["base", "dapt-n", "dapt-n@2", "dapt-n@3", "dapt", "dapt@2", "dapt@3"]
-    assert study.trained == study.runs[1:] == study.arms_of("03_train")
+    assert study.runs == study.arms_of("05_judge") == runs.split()
+    assert study.trained == study.arms_of("03_train") == trained.split()
     assert study.given("statistics")["arms"] == study.given("06_analyze")["arms"] == study.runs
-
-
-def test_an_arm_with_a_seed_of_its_own_is_trained_once(study_file):
-    study_file("kind: lab\nseeds: [42, 7]\narms: {dapt: , dapt-n: {03_train: {seed: 5}}}")
-    study = load_study("own")
-    assert study.runs == ["dapt", "dapt@2", "dapt-n"]
-    assert [study.given("03_train", run)["seed"] for run in study.runs] == [42, 7, 5]
-
-
-def test_an_arm_whose_answers_are_given_is_not_trained_and_needs_no_rewrite(study_file):
-    study_file("kind: lab\narms: {dapt: , dapt-n: {04_infer: {mode: given}}}\nseeds: [1, 2]")
-    study = load_study("own")
-    assert study.trained == study.arms_of("03_train") == ["dapt", "dapt@2"]
-    assert study.arms_of("retention") == ["dapt"] and "dapt-n@2" in study.arms_of("05_judge")
-    study_file("kind: lab\nnormalizer: ''\nnotebooks: {04_infer: {mode: given}}")
-    assert load_study("own").trained == []
+    assert [study.given("03_train", run).get("seed", 42) for run in study.trained] == seeds
+    measured = [arm for arm in study.arms if arm in ("base", *study.trained)]
+    assert study.arms_of("retention") == measured
 
 
 def test_a_base_model_may_be_another_laboratorys(study_file):

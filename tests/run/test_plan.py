@@ -27,7 +27,8 @@ def test_a_look_shows_files_passages_what_is_left_out_and_dollars(tmp_path):
     )
     (tmp_path / "note.txt").write_text("The R-9 is blue.")
     (tmp_path / "old.doc").write_bytes(b"x")
-    text = plan.look_at(tmp_path)
+    study = config.load_study("documents", str(tmp_path))
+    text = plan.look_at(study, plan.MODEL)
     assert "2 of 3 files" in text and "left out: old.doc: save it as .docx" in text
     assert re.search(r"pump.md +8 +0 +8\d\d +unclear +2\n.*total +12 +0 +8\d\d +3\n", text, re.S)
     assert "has 100% of the tokens: most results" in text
@@ -38,7 +39,7 @@ def test_a_look_shows_files_passages_what_is_left_out_and_dollars(tmp_path):
     assert (
         0 < float(dollars["normalize"]) < float(dollars["judge"]) < float(dollars["judge_pairwise"])
     )
-    assert "the price of mine/7b is unknown" in plan.look_at(tmp_path, "mine/7b")
+    assert "the price of mine/7b is unknown" in plan.look_at(study, "mine/7b")
 
 
 def n_tokens(text: str) -> int:
@@ -122,13 +123,14 @@ def place(tmp_path, study_file, monkeypatch):
 
 def test_the_papers_study_is_planned_and_nothing_starts(place):
     study = config.load_study("paper", str(place / "files"))
-    price, training = plan.plan_study(study)
+    reading = read_folder(place / "files")
+    price, training = plan.costs(reading, study), plan.trainings(reading, study)
     assert [*price.index.unique(0)] == ["01_annotate", "02_normalize", "05_judge", "pairs", "total"]
     assert [*training.index] == ["dapt", "dapt-n"]
     assert (training["memory per GPU"] == "64.8 GB").all()  # lib/train/README.md: 65 in ZeRO-2
     twice = place / "files" / "twice.md"
     twice.write_text("".join(path.read_text("utf-8") for path in place.glob("files/*.md")), "utf-8")
-    longer = plan.plan_study(study)[1]
+    longer = plan.trainings(read_folder(place / "files"), study)
     for kind in ("H100 hours", "hours here"):
         hours = [float(one[kind]["dapt"].replace(",", "")) for one in (training, longer)]
         assert hours[1] == pytest.approx(2 * hours[0], rel=0.1)
@@ -137,7 +139,7 @@ def test_the_papers_study_is_planned_and_nothing_starts(place):
 
 def test_an_adapter_of_8b_parameters_is_planned_for_one_gpu_of_24_gb(place):
     study = config.load_study("one-gpu", str(place / "files"))
-    needed = plan.plan_study(study)[1]
+    needed = plan.trainings(read_folder(place / "files"), study)
     assert [*needed.index] == ["dapt", "dapt-q"]
     assert (needed["memory per GPU"] == "20.7 GB").all() and (needed["processes"] == 1).all()
 
@@ -147,19 +149,13 @@ def test_the_laboratory_is_planned(capsys):
     assert re.fullmatch(r"lab: 9 min .* on this machine [\d,]+\n", capsys.readouterr().out)
 
 
-def test_a_file_cannot_steer_the_terminal(tmp_path, capsys):
-    (tmp_path / "a\x1b[2J.md").write_text("# The \x1b]0;title\x07\n\nThe R-9 is \x9b2Jblue.")
-    assert plan.main(["--documents", str(tmp_path)]) == 0
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown := capsys.readouterr().out)
-    assert "a\\x1b[2J.md" in shown and "The R-9 is" in shown
-
-
 def test_what_cannot_be_planned_is_said(place, study_file, capsys):
+    study_file("kind: documents", "documents")
     assert plan.main(["--documents", str(place / "none")]) == 2
     assert "make look: " in (said := capsys.readouterr().err) and "name a folder" in said
     (place / "8b" / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(BadInput, match="8b cannot be read: "):
-        plan.plan_study(config.load_study("paper", str(place / "files")))
+        plan.look_at(config.load_study("paper", str(place / "files")))
     study_file("kind: structext\nbase_model: o/m", "paper")
     assert plan.main(["paper"]) == 2 and "paper has no plan" in capsys.readouterr().err
 

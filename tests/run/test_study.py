@@ -92,6 +92,20 @@ def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished):
     assert json.loads(record.read_text())["given"]["report_to"] == ["trackio"]
 
 
+def test_a_prompt_of_its_own_reruns_the_stages_that_send_it(finished):
+    append(finished.root / "studies" / "tiny.yaml", "prompts: own\n")
+    own = finished.root / "own"
+    own.mkdir()
+    shutil.copy(finished.root / "prompts" / "judge.md", own)
+    assert rerun(finished) == set()
+    (own / "judge.md").write_text("Judge kindly.")
+    assert rerun(finished) == {*(f"05_judge-{arm}" for arm in ARMS), "06_analyze"}
+    verdicts = finished.root / "data/tiny/verdicts/scorer/base.jsonl"
+    assert verdicts.read_text().endswith("\nJudge kindly.")
+    run = json.loads((finished.root / "data/tiny/run.json").read_text())
+    assert [*run["inputs"]] == ["prompts", "own", "studies/tiny.yaml"]
+
+
 def test_a_file_changed_by_hand_is_named_and_kept_and_its_stage_runs_again(finished):
     uninterrupted, data = table(finished), finished.root / "data" / "tiny"
     by_hand = finished.run("06_analyze", "-y", '{"study": "tiny"}', module="notebook")
@@ -257,12 +271,6 @@ def test_a_long_cell_says_every_half_minute_that_it_is_not_done(monkeypatch, cap
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first == "04_infer  0.0 min, scores of dapt 35%, 00:02 left"
     assert second == "04_infer  0.0 min"
-
-
-def test_a_parameter_that_the_notebook_lacks_is_refused(house):
-    status, printed, files = run_lab(house, '{"study": "a", "sed": 1}')
-    assert status == 1 and "parameter sed: unknown; choose among study, seed" in printed
-    assert not (house.root / "data").exists()
 
 
 def test_slurm_jobs_of_a_killed_run_are_named_and_keep_the_study_from_running(house):

@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from lib.run import provenance
 from lib.run.provenance import verify
 
 
@@ -28,14 +27,3 @@ def test_a_fresh_table_is_equal_within_or_beyond_the_spread(tmp_path, monkeypatc
         "exposures.csv": "not written by this run",
         "table2.csv": result,
     }
-
-
-def test_contents_follow_names_and_bytes_and_not_the_place(tmp_path, monkeypatch):
-    found = []
-    for place, name, text in (("a", "x", "1"), ("b ä", "x", "1"), ("c", "y", "1"), ("d", "x", "2")):
-        file = tmp_path / place / "texts" / name
-        file.parent.mkdir(parents=True)
-        file.write_text(text)
-        monkeypatch.setattr(provenance, "REPOSITORY", tmp_path / place)
-        found.append(provenance.contents("texts"))
-    assert found[0] == found[1] and len({*found, provenance.contents("nothing"), ""}) == 4

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lib.core.store import result_path
-from lib.run.config import notebook_path
+from lib.run.parameters import notebook_path
 from lib.structext.analyze import draw_groups, draw_heat, heat, real_and_test, summary, with_all
 from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
 

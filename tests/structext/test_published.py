@@ -11,7 +11,8 @@ from lib.analyze.agreement import read_sheet
 from lib.analyze.stats import share_interval
 from lib.core.arms import ALL
 from lib.core.store import REPOSITORY, package_file
-from lib.run.config import load_study, notebook_path
+from lib.run.config import load_study
+from lib.run.parameters import notebook_path
 from lib.structext.analyze import (
     beside_readers,
     constant,

@@ -148,8 +148,6 @@ def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the
         "s", ["base", "open"], "org/model", "", {"base": "model", "open": "open_book"}
     )
     assert sources["open"].name == "org/model" and sources["open"].is_open
-    with pytest.raises(BadInput, match="models/dapt/training.json is missing"):
-        sources_of("s", ["open-dapt"], "org/model", "", "open_book", "dapt")
     with pytest.raises(ValueError, match="'book' is unknown; choose among model, open_book"):
         sources_of("s", ["base"], "org/model", "", "book")
     with pytest.raises(ValueError, match="n_blocks is 0: mode retrieved needs 1 or more"):
