@@ -13,7 +13,7 @@ from lib.core.store import printable
 from lib.llm.cache import Sent
 from lib.llm.client import Run, reason_of
 from lib.llm.request import Reply, Request, Waiting
-from lib.llm.wire import Fault, decoded, dig, read_wire, told
+from lib.llm.wire import Fault, dig, read_wire, told
 
 POLL_SECONDS = 30.0  # between two looks at a batch
 MOST_BYTES = 200_000_000  # OpenAI's limit per file
@@ -35,32 +35,24 @@ class Batches(Run):
             for batch in self.cache.batches():  # of earlier runs
                 if waiting.keys() & batch.keys:
                     self.say(f"batch {batch.id} of an earlier run: waiting for its replies")
-                    await self._finish(batch, waiting)
+                    await self._finish(batch)
             if self.calls.mode == "batch":
-                await self._ask_in_batches(waiting)
+                # One is sent directly, to notice a wrong model now, not after a day.
+                await super().ask(dict(islice(waiting.items(), 1)))
+                await self._ask_in_batches([*waiting.items()])
         except openai.NotFoundError:
             self.stop('the endpoint has no Batch API: set mode to "direct"')
         except Exception as error:  # reported; a batch that was sent is found by the next run
             self.stop(f"what the endpoint says of a batch cannot be used: {reason_of(error)}")
-        await super().ask(self._open(waiting))
+        await super().ask(waiting)
 
-    async def _ask_in_batches(self, waiting: Waiting) -> None:
-        # One is sent directly, to notice a wrong model now, not after a day.
-        await super().ask(dict(islice(self._open(waiting).items(), 1)))
-        pool = [*self._open(waiting).items()]
+    async def _ask_in_batches(self, pool: list[tuple[str, Request]]) -> None:
         while pool and not self.stopped:
             part = dict(pool[: self.most])
             if await self._has_room(part):
                 del pool[: len(part)]
             else:  # money, file or queue are full
                 self.most = max(1, len(part) // 2)
-
-    def _open(self, waiting: Waiting) -> Waiting:
-        return {
-            key: request
-            for key, request in waiting.items()
-            if key not in self.failed and not self.cache.raw(request.key(self.model), key)
-        }
 
     def _line(self, key: str, request: Request) -> str:
         fields = {"custom_id": key, "method": "POST", "body": self.body(request)}
@@ -86,22 +78,22 @@ class Batches(Run):
         batch.id = created.id
         self.cache.keep_batch(batch)
         self.say(f"batch {batch.id}: {len(requests):,} requests sent")
-        return is_last or "token_limit_exceeded" not in await self._finish(batch, requests)
+        return is_last or "token_limit_exceeded" not in await self._finish(batch)
 
-    async def _finish(self, batch: Sent, waiting: Waiting) -> str:
+    async def _finish(self, batch: Sent) -> str:
         # Waits until each of its lines is a stored reply or a named error; returns its errors.
-        wanted, n_looks = {key: waiting[key] for key in batch.keys if key in waiting}, 0
+        wanted, n_looks = self.open.keys() & batch.keys, 0
         while not self.stopped:
             state = await self._state(batch)
             if (status := dig(state, "status")) in ("completed", "unknown", *_PARTLY):
                 n_looks += 1
                 found = await self._lines(state)
                 replies = {key: one for key, one in found.items() if isinstance(one, Reply)}
-                new = {key: one for key, one in self._open(wanted).items() if key in replies}
+                new = {key: self.open[key] for key in wanted & self.open.keys() & replies.keys()}
                 self.keep(new, replies, batch=True)
                 self.bar.update(len(new))
                 n_told = dig(state, "request_counts", "completed")
-                lost = self._open(wanted).keys() - found.keys()
+                lost = wanted & self.open.keys() - found.keys()
                 if status in _PARTLY and not (isinstance(n_told, int) and len(replies) < n_told):
                     lost = set()
                 if not lost or n_looks == _LOOKS:
@@ -136,31 +128,34 @@ class Batches(Run):
             with suppress(openai.NotFoundError):  # for a minute
                 if dig(state, name):
                     data = (await self.client.files.content(str(state[name]))).content
-            for line in decoded(data, "latin-1").split("\n"):
+            for line in data.decode(errors="replace").split("\n"):  # paid: one bad byte is kept
                 read, keys = read_wire(200, line), re.findall(r'"custom_id": ?"(\w+)"', line)
                 is_named = isinstance(read, Reply) or read.status >= 300
                 if is_named and len(keys) == 1 and not isinstance(found.get(keys[0]), Reply):
                     found[keys[0]] = read
         return found
 
-    def _ended(self, batch: Sent, wanted: Waiting, lost: set[str], state: Any, found: dict) -> str:
+    def _ended(self, batch: Sent, wanted: set, lost: set, state: Any, found: dict) -> str:
         # Forgets a batch, except what only other runs want; returns its errors.
-        name = f"batch {batch.id or batch.digest} ({state['status']})"
-        missing = self._open(wanted) if state["status"] == "cancelled" else lost
+        name, is_cancelled = f"batch {batch.id or batch.digest}", state["status"] == "cancelled"
+        missing = wanted & self.open.keys() if is_cancelled else lost
         if missing and self.calls.mode == "batch":
+            later = "" if is_cancelled else "run the same command later, or "
             self.stop(
-                f"{len(missing):,} of {len(batch.keys):,} lines of {name} are neither a reply nor "
-                'an error: run the same command later, or set mode to "direct" to give them up and '
-                "send them again at the full price"
+                f"{len(missing):,} of {len(batch.keys):,} lines of {name} ({state['status']}) are "
+                f"neither a reply nor an error: {later}set mode to "
+                '"direct" to send them again at the full price'
             )
         if self.stopped:  # also by a full disk
             return ""
         self.calls.tally.lost += len(lost)
-        self.book(self.worst({key: wanted[key] for key in lost}, batch=True))
+        self.book(self.worst({key: self.open[key] for key in lost}, batch=True))
         batch.keys = [key for key in batch.keys if key not in wanted]
         self.cache.keep_batch(batch)
         faults = {read.reason for read in found.values() if isinstance(read, Fault)}
         errors = " ".join([*told(dig(state, "errors"), ("code", "message")), *sorted(faults)])
-        n = len(self._open(wanted))
-        self.say(f"{name}: {n:,} of {len(wanted):,} without reply; {printable(errors[:200])}")
+        self.say(
+            f"{name} ({state['status']}): {len(wanted & self.open.keys()):,} of {len(wanted):,} "
+            f"without reply; {printable(errors[:200])}"
+        )
         return errors

@@ -54,8 +54,9 @@ class _Http(openai.DefaultAioHttpClient):
                     if len(body) > (_MOST_BYTES if is_again else 2**30):
                         break
             stream._content = bytes(body)
-            read = read_wire(stream.status_code, decoded(stream.content, stream.charset_encoding))
-            got = stream
+            is_strict = is_again and stream.is_success  # what is damaged is asked for again
+            text = decoded(stream.content, stream.charset_encoding) if is_strict else stream.text
+            read, got = read_wire(stream.status_code, text), stream
         except Exception as error:
             read = fault_of(error)
         if is_again and isinstance(read, Fault):
@@ -79,10 +80,12 @@ def client(at: Endpoint) -> openai.AsyncOpenAI:
 
 async def trouble(at: Endpoint, models: Iterable[str] = ()) -> str:
     """Return why no call of `models` can succeed, as the endpoint's list of models tells, or ""."""
+    if reason := at.proxy_trouble():
+        return reason
     async with client(at) as one:
         _AGAIN.set(lambda *_: False)
         got = await one.get("/models", cast_to=httpx2.Response)
-    read, reason = got.extensions["read"], ""
+    read = got.extensions["read"]
     listed = re.findall(r'"id": ?"(?:[^"]*/)?([^"/]+)"', got.text)
     for name in {model.rpartition("/")[2] for model in models} - {*listed}:
         for close in get_close_matches(name, listed, 1, 0.8):  # others can be unlisted
@@ -111,10 +114,13 @@ class Run:
     client: openai.AsyncOpenAI
     bar: tqdm
     task: Any
+    open: Waiting  # those without a reply or an error so far
 
     def __init__(self, at: Endpoint, model: str, calls: Calls, cache: Cache) -> None:
         self.at, self.model, self.calls, self.cache = at, model, calls, cache
         self.price = check_price(model, calls)
+        if reason := at.proxy_trouble():
+            raise Stopped(reason)
         self.held = dict[str, float]()  # dollars: the worst cases of calls in flight
         self.dropped, self.said = set[str](), set[str]()  # parameters; what was printed
         self.failed = dict[str, Reply]()
@@ -175,7 +181,7 @@ class Run:
 
     async def run(self, waiting: Waiting) -> None:
         """Ask with a client and a bar of its own."""
-        self.task = asyncio.current_task()
+        self.task, self.open = asyncio.current_task(), waiting
         with tqdm(desc=self.model, unit="call", mininterval=1.0, total=len(waiting)) as self.bar:
             async with client(self.at) as self.client:
                 await self.ask(waiting)
@@ -228,6 +234,7 @@ class Run:
             await self._ask_one(key, request)
         elif not self.stopped:
             reason, is_filtered = self.at.scrubbed(read.reason), read.status == FILTERED
+            del self.open[key]
             self.failed[key] = Reply("", reason, "filtered" * is_filtered)
             self.calls.tally.failed += not is_filtered
             self.calls.tally.unserved += read.tries > 1
@@ -262,6 +269,7 @@ class Run:
         now, usd, rows = datetime.now(UTC).isoformat(timespec="milliseconds"), 0.0, []
         tally = self.calls.tally
         for key, request in requests.items():
+            del self.open[key]
             reply = found[key]
             n_in = reply.usage[0] or most_tokens(request)
             n_out = reply.usage[1] or max(request.max_tokens, upper_bound(reply.text))

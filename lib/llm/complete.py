@@ -1,7 +1,7 @@
 """Replies to requests, in order: from the cache if they were paid for, else from the model."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from contextvars import copy_context
@@ -31,17 +31,18 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     found: dict[Request, tuple[Reply, str, Request]] = {}
     failed: dict[str, Reply] = {}
 
-    def look() -> Waiting:
-        for one in requests:
-            found[one] = _read(cache, one, model, at.url if at else "")
-        return {
-            key: following
-            for best, key, following in found.values()
-            if not best.model or at and best.kind in calls.retry
-        }
+    def look(asked: Iterable[Request]) -> list[Request]:
+        # Reads replies, and returns the requests that none or another is wanted for.
+        found.update((one, _read(cache, one, model, at.url if at else "")) for one in asked)
+        again = calls.retry if at else ()
+        return [one for one in asked if not found[one][0].model or found[one][0].kind in again]
 
-    with closing(Cache(calls.cache)) as cache, cache.turn() if look() else nullcontext():
-        left = look()  # another process may have asked
+    with (
+        closing(Cache(calls.cache)) as cache,
+        cache.turn() if (missing := look(requests)) else nullcontext(),
+    ):
+        missing = look(missing)  # another process may have asked
+        left: Waiting = {found[one][1]: found[one][2] for one in missing}
         cached = [one for one in requests if found[one][1] not in left]
         tally.asked += len(requests)
         tally.cached += len(cached)
@@ -59,7 +60,7 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
             tell(run.plan(left, len(requests)))
             _wait_for(run, left)
             stopped, failed = run.stopped, run.failed
-            look()
+            look(missing)
     replies = [
         best if best.model else failed.get(key, best)
         for best, key, _ in (found[one] for one in requests)

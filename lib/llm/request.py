@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
-from urllib.request import getproxies
+from urllib.request import getproxies, proxy_bypass
 
 from lib.core.store import REPOSITORY, BadStudy
 
@@ -129,6 +129,18 @@ class Endpoint:
         text = text.replace(self.key, "[key]")
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
+    def proxy_trouble(self) -> str:
+        """Return why the proxy for this endpoint cannot be used, or ""."""
+        parts, proxies = urlsplit(self.url), getproxies()
+        name = parts.scheme if proxies.get(parts.scheme) else "all"
+        is_other = re.match(r"(?!https?:)\w+:/", proxies.get(name, ""))
+        if not is_other or proxy_bypass(parts.netloc):
+            return ""
+        return (
+            f"{name.upper()}_PROXY is no http:// address, and other proxies are not used: set it "
+            "again or unset it, or name the endpoint's host in NO_PROXY"
+        )
+
 
 def endpoint() -> Endpoint | None:
     """Return the endpoint of OPENAI_API_KEY and OPENAI_BASE_URL; None without a key.
@@ -158,10 +170,4 @@ def endpoint() -> Endpoint | None:
             "OPENAI_BASE_URL is not an address such as http://localhost:8000/v1, "
             "without user name and password: set it again, or unset it"
         )
-    for name in ("http", "https", "all"):
-        if re.match(r"(?!https?:)\w+:/", getproxies().get(name, "")):
-            raise BadStudy(
-                f"{name.upper()}_PROXY is no http:// address, and other proxies are not used: "
-                "set it again, or unset it"
-            )
     return Endpoint(key, url)

@@ -91,26 +91,33 @@ def dig(value: Any, *path: object) -> Any:
     return None
 
 
-def told(value: object, names: Collection[str], is_named: bool = False) -> Iterator[str]:
+def told(value: object, names: Collection[str]) -> Iterator[str]:
     """Yield all texts and numbers under one of `names`."""
+    for name, node in _nodes(value):
+        if name in names and node and node is not True and not isinstance(node, dict | list):
+            yield _text(str(node))
+
+
+def _nodes(value: object, name: str = "") -> Iterator[tuple[str, Any]]:
+    # All parts of a JSON value, each after that which has it, with the name that it stands under.
+    yield name, value
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from told(inner, names, name in names)
+            yield from _nodes(inner, name)
     elif isinstance(value, list):
         for inner in value:
-            yield from told(inner, names, is_named)
-    elif is_named and value and value is not True:
-        yield _text(str(value))
+            yield from _nodes(inner, name)
 
 
-def _completion(value: Any) -> Any:
-    # The outermost object with choices, also in a line of a batch or in a text.
-    if isinstance(value, str) and '"choices"' in value:
-        value = json.loads(value)
-    if dig(value, "choices"):
-        return value
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next(filter(None, map(_completion, inner)), None)
+def _completion(value: object) -> Any:
+    # The outermost object with choices, also in a line of a batch or in a text that is JSON.
+    for _, node in _nodes(value):
+        if isinstance(node, str) and '"choices"' in node:
+            with suppress(ValueError):  # an error about them
+                node = _completion(json.loads(node))
+        if dig(node, "choices"):
+            return node
+    return None
 
 
 def _integer(digits: str) -> int:

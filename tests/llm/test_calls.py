@@ -66,8 +66,10 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(ask, tmp_path, m
     calls = Calls(tmp_path / "data/reader/llm.sqlite")
     with closing(Cache(calls.cache)) as cache:
         assert import_from(cache, tmp_path / "replies.jsonl") == 5
-    requests = [*map(Request.ask, questions(5))]
-    assert complete(requests, "m", calls) == replies
+    requests, read = [*map(Request.ask, questions(5))], []
+    with monkeypatch.context() as spied:
+        spied.setattr("lib.llm.complete.read_wire", lambda *of: read.append(of) or read_wire(*of))
+        assert complete(requests, "m", calls) == replies and len(read) == 5
     assert str(calls) == "cached 5 / new 0 / failed 0; answered by m (5)"
     main(["reader", str(tmp_path / "again.jsonl")])
     assert (tmp_path / "again.jsonl").read_text() == (tmp_path / "replies.jsonl").read_text()
@@ -183,9 +185,15 @@ def test_a_proxy_is_used_or_refused_by_name(ask, monkeypatch):
         with pytest.raises(Stopped, match="no connection to the endpoint or proxy"):
             ask(server, ["two"])
         assert {call.method for call in server.log[1:]} == {"CONNECT"}
-        monkeypatch.setenv("HTTPS_PROXY", "socks5://user:secret@localhost:1080")
-        with pytest.raises(BadStudy, match="^HTTPS_PROXY is no http:// address[^@]*$"):
-            ask(server, ["two"])
+        monkeypatch.delenv("HTTPS_PROXY")
+        monkeypatch.setenv("ALL_PROXY", "socks5://user:secret@localhost:1080")
+        for hosts, says in (("", "^ALL_PROXY is no http:// address[^@]*$"), ("test", "no conn")):
+            monkeypatch.setenv("NO_PROXY", hosts)
+            with pytest.raises(Stopped, match=says):
+                ask(server, ["two"])
+        monkeypatch.setenv("HTTP_PROXY", "socks5://localhost:1080")
+        server.url = "http://nowhere.test/v1"
+        assert texts(ask(server, ["one"])[0]) == ["reply to one"], "cached: no proxy is needed"
 
 
 SPOILT = {

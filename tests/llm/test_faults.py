@@ -20,7 +20,6 @@ from tests.llm_server import (
     Answer,
     Server,
     digest_of,
-    error,
 )
 
 STOPS = {
@@ -119,9 +118,9 @@ def test_no_call_comes_back_before_the_time_that_the_endpoint_names(ask, fault, 
 
 @pytest.mark.parametrize("wait", ["600", "1e9", "Fri, 01 Jan 2999 00:00:00 GMT"])
 def test_a_wait_of_more_than_two_minutes_stops_the_stage_and_is_named(ask, wait):
-    later = error(429, "later", **{"retry-after": wait})
+    later = Answer("später".encode("latin-1"), 429, {"retry-after": wait})
     with Server(reply=lambda body: later) as server:
-        with pytest.raises(Stopped, match=f"status 429: later; the endpoint asks .*{wait}"):
+        with pytest.raises(Stopped, match=f"status 429: sp.ter; the endpoint asks .*{wait}"):
             ask(server, questions(9), concurrency=1)
         assert len(server.log) == 1
 
