@@ -34,7 +34,7 @@ class Tally:
     unserved: int = 0  # failed calls since the last reply that only the endpoint can be blamed for
     kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
     models: Counter = field(default_factory=Counter)  # that answered, as the endpoint names them
-    shortened: int = 0  # prompts that were not read whole, those of cached replies included
+    shortened: int = 0  # prompts that were not read whole; the next run sends them again
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -11,8 +11,8 @@ from typing import Any
 from lib.core.store import Stopped, shown, tell
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
-from lib.llm.request import Reply, Request, Waiting, endpoint
-from lib.llm.wire import is_shortened, read_wire
+from lib.llm.request import Endpoint, Reply, Request, Waiting, endpoint
+from lib.llm.wire import Fault, is_shortened, read_wire
 
 _NO_KEY = (
     "set OPENAI_API_KEY in the environment or in .env (any text for a local server, with "
@@ -28,42 +28,39 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     A call that fails has its reason. Raises Stopped, BadStudy (endpoint) and BadInput (cache).
     """
     at, tally = endpoint(), calls.tally
-    found: dict[Request, tuple[Reply, str, Request]] = {}
-    failed: dict[str, Reply] = {}
+    found: dict[Request, tuple[Reply, Request | None]] = {}
+    failed: dict[Request | None, Reply] = {}
 
     def look(asked: Iterable[Request]) -> list[Request]:
-        # Reads replies, and returns the requests that none or another is wanted for.
-        found.update((one, _read(cache, one, model, at.url if at else "")) for one in asked)
-        again = calls.retry if at else ()
-        return [one for one in asked if not found[one][0].model or found[one][0].kind in again]
+        # Reads replies, and returns the requests for which one is to be sent.
+        found.update((one, _read(cache, one, model, calls, at)) for one in asked)
+        return [one for one in asked if found[one][1]]
 
     with (
         closing(Cache(calls.cache)) as cache,
         cache.turn() if (missing := look(requests)) else nullcontext(),
     ):
         missing = look(missing)  # another process may have asked
-        left: Waiting = {found[one][1]: found[one][2] for one in missing}
-        cached = [one for one in requests if found[one][1] not in left]
         tally.asked += len(requests)
-        tally.cached += len(cached)
-        tally.shortened += sum(is_shortened(found[one][0], one) for one in cached)
+        tally.cached += len(requests) - len(missing)
         stopped = calls.failing()
-        if left and not stopped:
+        if missing and not stopped:
             if not at:
                 raise Stopped(
-                    f"{len(left)} of {len(requests)} replies of {model!r} are not in "
+                    f"{len(missing)} of {len(requests)} replies of {model!r} are not in "
                     f"{shown(calls.cache)}, and no key is set: {_NO_KEY}"
                 )
-            from lib.llm.batch import Batches  # openai's client takes half a second
+            from lib.llm.client import Run  # openai's client takes half a second
 
-            run = Batches(at, model, calls, cache)
+            left = {one.key(model, at.url): one for _, one in found.values() if one}
+            run = Run(at, model, calls, cache)
             tell(run.plan(left, len(requests)))
             _wait_for(run, left)
             stopped, failed = run.stopped, run.failed
             look(missing)
     replies = [
-        best if best.model else failed.get(key, best)
-        for best, key, _ in (found[one] for one in requests)
+        best if best.model else failed.get(sent, best)
+        for best, sent in map(found.__getitem__, requests)
     ]
     if stopped:
         raise Stopped(
@@ -75,17 +72,21 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     return replies
 
 
-def _read(cache: Cache, request: Request, model: str, url: str) -> tuple[Reply, str, Request]:
-    # The best reply, and the request to send for a better one: each retry has left one. Replies are
-    # of this endpoint or imported, without a key of any endpoint.
-    best = Reply("", "not asked")
+def _read(
+    cache: Cache, request: Request, model: str, calls: Calls, at: Endpoint | None
+) -> tuple[Reply, Request | None]:
+    # The best reply, and the request to send for a better one, if any: each retry has left a reply.
+    # They are of this endpoint or imported, without a key of any endpoint.
+    best, is_open = Reply("", "not asked"), True
     while True:
-        key = request.key(model, url)
-        raw = cache.raw(request.key(model), key if url else "")
+        raw = cache.raw(request.key(model), request.key(model, at.url) if at else "")
         reply = read_wire(200, raw, request.max_tokens)
-        best = reply if isinstance(reply, Reply) else best
-        if reply is not best or not reply.reason:
-            return best, key, request
+        if isinstance(reply, Fault):  # none is stored
+            return best, request if is_open else None
+        best, is_part = reply, is_shortened(reply, request)  # of the prompt
+        is_open = bool(at) and (reply.kind in calls.retry or is_part)
+        if not reply.reason and not is_part:
+            return best, None
         request = replace(request, attempt=request.attempt + 1)
 
 

@@ -68,10 +68,10 @@ class Reply:
 
     text: str
     reason: str = ""  # "" if `text` is complete
-    kind: str = field(default="", compare=False)  # of a reply that is no answer: see Kind
-    model: str = field(default="", compare=False)  # that answered, as the endpoint names it
-    usage: tuple[int, int] = field(default=(0, 0), compare=False)  # tokens in and out; 0: not told
-    raw: str = field(default="", compare=False, repr=False)  # the response
+    kind: str = ""  # of a reply that is no answer: see Kind
+    model: str = ""  # that answered, as the endpoint names it
+    usage: tuple[int, int] = (0, 0)  # tokens in and out; 0: not told
+    raw: str = field(default="", repr=False)  # the response
 
 
 def counter(model: str) -> tuple[Callable[[str], int], str]:

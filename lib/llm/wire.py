@@ -28,7 +28,7 @@ class Fault:
 
     reason: str
     status: int  # what the error means, as a status; below 300: perhaps charged
-    stops: str = ""  # names the model as {model!r}
+    stops: str = ""
     told: str = ""  # codes and message
 
     @property
@@ -48,14 +48,13 @@ def read_wire(status: int, text: str, max_tokens: int = 0) -> Reply | Fault:
     With status 200, an error counts as the status that it names. A reply of `max_tokens` is cut.
     """
     try:
-        found = json.loads(text.removeprefix("\ufeff"), parse_int=_integer)
+        found = json.loads(text.removeprefix("\ufeff"))
         reply = _completion(found)
         is_error = dig(found, "error") or not reply and any(told(found, _TABLE["tells"]))
     except (ValueError, RecursionError):
         found = reply = is_error = None
     if status < 206 and not is_error:  # 206: a part
-        raw = text if reply in (None, found) else json.dumps(reply)
-        return _reply(reply, raw, max_tokens)
+        return _reply(reply, text, max_tokens)
     return _fault(status, found or {"error": _looks(text)})
 
 
@@ -118,10 +117,6 @@ def _completion(value: object) -> Any:
         if dig(node, "choices"):
             return node
     return None
-
-
-def _integer(digits: str) -> int:
-    return int(digits[:20])  # Python refuses one of 4,301 digits
 
 
 def _looks(text: str) -> str:

@@ -1,10 +1,10 @@
 """No test waits for openai's back-off or for a batch."""
 
 import json
-import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,17 +14,17 @@ from lib.core.store import REPOSITORY
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from tests.llm_server import Server
+from tests.llm_server import Server, digest_of
 
 KEY = "sk-proj-Zx81QmfT0rN5vKbW"
 PROGRAM = """
 import json, sys
-import lib.llm.batch, lib.llm.complete
+import lib.llm.client, lib.llm.complete
 from lib.core.store import Stopped
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
 from lib.llm.request import Request
-lib.llm.batch.POLL_SECONDS = 0.05
+lib.llm.client.POLL_SECONDS = 0.05
 path, prompts, model, settings, before = map(json.loads, sys.argv[1:])
 exec(before)
 calls = Calls(path, **settings)
@@ -41,7 +41,7 @@ def quick(monkeypatch):
     """Shorten the waits between tries and between looks at a batch."""
     for name in ("INITIAL", "MAX"):
         monkeypatch.setattr(f"openai._base_client.{name}_RETRY_DELAY", 0.05)
-    monkeypatch.setattr("lib.llm.batch.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("lib.llm.client.POLL_SECONDS", 0.05)
 
 
 @pytest.fixture
@@ -82,7 +82,6 @@ def started(
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
 
 
@@ -96,3 +95,18 @@ def wait_for(is_so: Callable[[], bool]) -> None:
 def questions(n: int) -> list[str]:
     """Return prompts."""
     return [f"question {number}" for number in range(n)]
+
+
+def n_paid(server: Server) -> Counter:
+    """Count the replies to each prompt, in a batch or directly: how often it was paid for."""
+    return Counter(call.prompt for call in list(server.log) if call.prompt and call.status == 200)
+
+
+def said(replies: list[Reply]) -> list[tuple[str, str]]:
+    """Return texts with their reasons."""
+    return [(reply.text, reply.reason) for reply in replies]
+
+
+def right(prompts: list[str]) -> list[tuple[str, str]]:
+    """Return what the server says to these prompts and to no others."""
+    return [(digest_of({"messages": [{"content": prompt}]}), "") for prompt in prompts]

@@ -9,8 +9,7 @@ import pytest
 from lib.core.store import Stopped
 from lib.llm import wire
 from lib.llm.cache import Cache, export_to
-from lib.llm.request import Reply
-from tests.llm.conftest import KEY, questions
+from tests.llm.conftest import KEY, questions, right, said
 from tests.llm_server import (
     FINAL,
     HARMLESS,
@@ -19,20 +18,14 @@ from tests.llm_server import (
     STOPPING,
     Answer,
     Server,
-    digest_of,
 )
 
 STOPS = {
     "401": "OPENAI_API_KEY",
     "403": "choose another model or key",
-    "404": "does not have the model 'm'",
+    "404": "does not have the model:",
     "429-quota": "add credit",
 }
-
-
-def intact(prompt: str) -> Reply:
-    """Return the reply that the server gives to this prompt and to no other."""
-    return Reply(digest_of({"messages": [{"content": prompt}]}))
 
 
 def mixed(faults: Sequence[str], how: str = "") -> list[str]:
@@ -49,7 +42,7 @@ def test_unusual_replies_are_read_at_the_first_call(ask):
     prompts = mixed(HARMLESS)
     with Server() as server:
         replies, calls = ask(server, prompts)
-        assert replies == [intact(prompt) for prompt in prompts]
+        assert said(replies) == right(prompts)
         assert len(server.log) == len(prompts) == calls.tally.new
 
 
@@ -58,7 +51,7 @@ def test_transient_faults_are_retried_and_every_row_has_its_own_text(ask, monkey
     with Server() as server:
         monkeypatch.setattr("lib.llm.client.TIMEOUT_SECONDS", 4.0)
         replies, calls = ask(server, prompts)
-        assert replies == [intact(prompt) for prompt in prompts]
+        assert said(replies) == right(prompts)
         assert (calls.tally.new, calls.tally.failed) == (len(prompts), 0)
         asked = Counter(call.prompt for call in server.log)
         assert all(asked[prompt] >= 2 for prompt in prompts if "fault:" in prompt)
@@ -80,7 +73,7 @@ def test_what_is_no_completion_is_asked_for_thrice_and_counted_as_paid(ask, faul
 def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(ask, fault, capfd):
     with Server(faults=lambda number, body: fault) as server:
         replies, calls = ask(server, questions(30), concurrency=3)
-        assert replies == [*map(intact, questions(30))] and calls.tally.failed == 0
+        assert said(replies) == right(questions(30)) and calls.tally.failed == 0
         assert sum(call.status == 400 for call in server.log) <= 3
         assert capfd.readouterr().out.count(f"the endpoint refuses {fault[4:]}") == 1
 
@@ -161,13 +154,15 @@ def test_calls_that_a_filter_refuses_stop_no_stage_however_small(ask):
 
 
 def test_a_stage_whose_prompts_are_cut_silently_says_so_once_and_stops(ask, capsys):
-    usage = {"usage": {"prompt_tokens": 2050, "completion_tokens": 12}}
-    with Server(reply=lambda body: usage) as server:
+    usage = {"prompt_tokens": 2050, "completion_tokens": 12}
+    with Server(reply=lambda body: {"usage": usage}) as server:
         prompts = [f"{n} " + "some words " * 4000 for n in range(40)]
-        for _ in range(2):
-            with pytest.raises(Stopped, match="read only a part of 3 prompts"):
-                ask(server, prompts, concurrency=1)
-            assert len(server.log) == 3
+        with pytest.raises(Stopped, match="read only a part of 3 prompts"):
+            ask(server, prompts, concurrency=1)
+        usage["prompt_tokens"] = 8050
+        for _ in range(2):  # those three are sent again, once
+            ask(server, prompts)
+            assert len(server.log) == 43
         assert capsys.readouterr().out.count("only a part of a longer prompt") == 1
 
 
