@@ -416,7 +416,7 @@ class Run:
         batch.keys = [key for key in batch.keys if key not in wanted]
         self.cache.keep_batch(batch)
         faults = {read.reason for read in found.values() if isinstance(read, Fault)}
-        errors = " ".join([*told(dig(state, "errors"), ("code", "message")), *sorted(faults)])
+        errors = " ".join([*told(state, ("code", "message")), *sorted(faults)])
         self.say(
             f"{name} ({state['status']}): {len(wanted & self.open.keys()):,} of {len(wanted):,} "
             f"without reply; {errors[:200]}"

@@ -82,12 +82,10 @@ def counter(model: str) -> tuple[Callable[[str], int], str]:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
         tokenizer.no_truncation()
         tokenizer.no_padding()
-
-        def count(text: str) -> int:
-            storable = text.encode("utf-8", "replace").decode()  # lone surrogates are refused
-            return len(tokenizer.encode(storable, add_special_tokens=False))
-
-        return count, "counted by the model's tokenizer"
+        return (
+            lambda text: len(tokenizer.encode(text, add_special_tokens=False)),
+            "counted by the model's tokenizer",
+        )
     return (lambda text: -(-upper_bound(text) // 4)), ESTIMATE
 
 
@@ -132,13 +130,12 @@ class Endpoint:
     def proxy_trouble(self) -> str:
         """Return why the proxy for this endpoint cannot be used, or ""."""
         parts, proxies = urlsplit(self.url), getproxies()
-        name = parts.scheme if proxies.get(parts.scheme) else "all"
-        is_other = re.match(r"(?!https?:)\w+:/", proxies.get(name, ""))
-        if not is_other or proxy_bypass(parts.netloc):
+        proxy = proxies.get(parts.scheme) or proxies.get("all", "")
+        if proxy_bypass(parts.netloc) or not re.match(r"(?!https?:)\w+:/", proxy):
             return ""
         return (
-            f"{name.upper()}_PROXY is no http:// address, and other proxies are not used: set it "
-            "again or unset it, or name the endpoint's host in NO_PROXY"
+            f"{parts.scheme.upper()}_PROXY or ALL_PROXY is no http:// address, and others are "
+            "not used: set it again, unset it, or name the endpoint's host in NO_PROXY"
         )
 
 

@@ -64,7 +64,7 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @settings(deadline=None)
-@given(text=st.text() | st.text(alphabet="€é\ud83d 漢字😀\x00a"))
+@given(text=st.text() | st.text(alphabet="€é 漢字😀\x00a"))
 def test_no_text_has_more_tokens_than_bytes(model_folder: Path, text: str) -> None:
     count, how = counter(str(model_folder))
     estimated, guessed = counter("gpt-4o")
