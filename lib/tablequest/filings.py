@@ -157,21 +157,24 @@ _PERIOD = re.compile(r"(?:year|period|quarter) ended:?\s+(\w+ \w+, ?\d{4}|\d{1,2
 # between a unit note and its table
 _REMARK = re.compile(rf"\(?(?:unaudited|audited|continued|restated)\)?$|{FOOTNOTE.pattern}", re.I)
 MAX_FILING_BYTES = 100_000_000  # about three times the largest 10-K filings
-_REFUSED = (  # a pattern, whether a filing has it, and the reason if not so
-    (rb"\0", False, "binary or UTF-16, not HTML in UTF-8"),
+_REFUSED = (  # where a pattern is searched, whether a filing has it, and the reason if not so
+    (rb"\0", "all", False, "binary or UTF-16, not HTML in UTF-8"),
     (
         rb"<SEC-DOCUMENT>|<SEC-HEADER>|PRIVACY-ENHANCED MESSAGE",
+        "start",
         False,
         "a whole submission in SGML: save its main document, an .htm file, alone",
     ),
-    (rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", True, "not HTML: no tag in it"),
+    (rb"<(?:html|body|table|div|p|pre|font|span)[\s>]", "all", True, "not HTML: no tag in it"),
     (
         rb"</(?:html|body)\s*>",
+        "end",
         True,
         "truncated: it has neither </html> nor </body>; fetch the complete file again",
     ),
-    (  # in <pre>, the tags of such tables, or a line with two numbers that spaces align
-        rb"<pre\b(?:(?!</pre).)*?(?:<c>|\n[^\n<]*\S {2,}[$(]*\d[\d,.]*\)? {2,}[$(]*\d)",
+    (  # the tags of such tables, or a line with two numbers that spaces align
+        rb"<c>|\n[^\n<]*\S {2,}[$(]*\d[\d,.]*\)? {2,}[$(]*\d",
+        "pre",
         False,
         "its tables are text in <pre>, not HTML: such filings are not read",
     ),
@@ -371,8 +374,14 @@ def _content(path: Path) -> bytes:
 
 def _page(raw: bytes) -> HtmlElement:
     # broken HTML is repaired as in browsers
-    for pattern, is_wanted, reason in _REFUSED:
-        if bool(re.search(pattern, raw, re.I | re.S)) != is_wanted:
+    parts = {  # the text of a report may mention any tag
+        "all": raw,
+        "start": raw[:2000],
+        "end": raw[-200_000:],
+        "pre": b"".join(re.findall(rb"<pre\b.*?(?:</pre|\Z)", raw, re.I | re.S)),
+    }
+    for pattern, part, is_wanted, reason in _REFUSED:
+        if bool(re.search(pattern, parts[part], re.I)) != is_wanted:
             raise BadInput(reason)
     encoding = "utf-8" if raw.decode("utf-8", "ignore").encode() == raw else "cp1252"
     parser = HTMLParser(encoding=encoding, huge_tree=True, remove_comments=True, remove_pis=True)

@@ -167,6 +167,7 @@ def test_a_long_table_takes_work_in_proportion_to_its_rows(tmp_path):
     assert work[1] < 4.5 * work[0]
 
 
+LONG = "<p>Of a report.</p>" * 12_000  # 228 kB
 BAD = {
     "empty.html": ("", "empty"),
     "picture.htm": (b"\x89PNG\0\0", "binary"),
@@ -175,12 +176,12 @@ BAD = {
     "contents.html": (page(table(*["Item|7"] * 9)), "labelled numbers"),
     "shop.html": (f"<html><p>Our prices</p>{NUMBERS}</html>", "annual report"),
     "deep.html": (page("<div>" * 20_000, NUMBERS), "broken beyond repair"),
-    "half.html": (page(NUMBERS, NUMBERS, "<p>The end")[:-20], "truncated"),
+    "half.html": (page("</html>", LONG, NUMBERS, "<p>The end")[:-20], "truncated"),
     "bits.html.gz": (gzip.compress(page(NUMBERS).encode())[:-20], "not a complete gzip file"),
     "plain.htm.gz": (page(NUMBERS), "not a complete gzip file"),
     "bomb.html.gz": (gzip.compress(bytes(110_000_000), 1), "more than the limit of 100 MB"),
     "odd.html": (page(NUMBERS).encode("utf-16"), "UTF-16"),
-    "old.html": (page(NUMBERS, "<pre>\nSales      1,200   1,100\n</pre>"), "text in <pre>"),
+    "old.html": (page(NUMBERS, "<pre>\n" * 20_000, "Sales      1,200   1,100"), "text in <pre>"),
     "whole.htm": (f"<SEC-DOCUMENT>1.txt\n<TYPE>10-K\n{page(NUMBERS)}", "in SGML"),
     "a-b.html": (page(NUMBERS), "same id as a b.html"),
     ".hidden.html": ("x", "hidden"),
@@ -190,7 +191,8 @@ BAD = {
 
 def test_a_bad_file_is_listed_with_its_reason_and_the_others_are_read(tmp_path):
     (tmp_path / "later").mkdir()
-    (tmp_path / "later" / "good.html.gz").write_bytes(gzip.compress(page(NUMBERS).encode()))
+    good = page(LONG, "<p>A PRIVACY-ENHANCED MESSAGE</p>", NUMBERS).encode()
+    (tmp_path / "later" / "good.html.gz").write_bytes(gzip.compress(good))
     (tmp_path / "a b.html").write_text(page(NUMBERS))
     for name, (content, _) in BAD.items():
         (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
