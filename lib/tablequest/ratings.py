@@ -2,18 +2,22 @@
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
+import jinja2
 import numpy as np
 import pandas as pd
 
 from lib.analyze.agreement import Item
 from lib.analyze.metrics import WORD_METRICS, f1, word_scores
-from lib.analyze.tables import by_group, counted
+from lib.analyze.stats import LEAST_CLUSTERS
+from lib.analyze.tables import by_group, counted, in_words, percent
 from lib.core.arms import ALL
 from lib.core.prompts import BREAK_MARK, prompt_template
 from lib.core.records import Answer, Query, Record, Verdict
+from lib.core.store import package_file
 from lib.judge.llm_judge import Both, Choice, ask_in_both_orders, compare_pairs
 from lib.judge.scorer import Decision
 from lib.llm.calls import Calls
@@ -260,6 +264,19 @@ def scored(
 def accuracy_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `counted` of easy and medium questions by arm, level and form, over passages."""
     return counted(rows[rows.level != "hard"], _KEYS)
+
+
+def found(accuracy: pd.DataFrame, failing: pd.DataFrame) -> str:
+    """Return what the tables of one form say, and what to do next, in Markdown."""
+    modes = failing.pivot_table("share", "arm", "failure").to_dict("index")
+    text = package_file("tablequest/found.md.j2").read_text("utf-8")
+    return jinja2.Template(text).render(
+        accuracy=accuracy,
+        modes={arm: Counter(shares) for arm, shares in modes.items()},
+        name=in_words,
+        percent=percent,
+        least=LEAST_CLUSTERS,
+    )
 
 
 def word_table(rows: pd.DataFrame) -> pd.DataFrame:

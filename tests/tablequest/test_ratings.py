@@ -119,6 +119,26 @@ def test_tables_count_answers_by_level_and_form():
     assert lengths.truncated_weak.sum() == 3 and lengths.n.sum() == len(QUERIES)
 
 
+@pytest.mark.parametrize(
+    ("mode", "low", "advice"),
+    [
+        ("incomplete", 0.0, "it write more (`max_new_tokens_in_context` of `04_infer`): 100.0%"),
+        ("other", 0.0, "Do not rely on model: at no level"),
+        ("wrong cell", 0.5, "that take another cell: 100.0% of all"),
+        ("right", 0.95, "by the ratings of hard answers"),
+    ],
+)
+def test_the_report_says_what_to_do_next(mode, low, advice):
+    rows = [
+        {"arm": arm, "level": "easy", "n": 8, "accuracy": at, "low": at, "high": at, "clusters": 9}
+        for arm, at in (("model", low), ("constant", 0.1))
+    ]
+    failing = pd.DataFrame([{"arm": "model", "failure": mode, "share": 1.0}])
+    told = ratings.found(pd.DataFrame(rows), failing)
+    assert told.startswith(f"Easy questions answered right: model {100 * low:.1f} [")
+    assert advice in told and told.count("\n1. ") == 2
+
+
 def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeypatch, calls):
     def reply_to(prompt: str) -> str:
         answer = within(prompt, "answer")

@@ -1,8 +1,14 @@
 """The main path end to end: a played model asks, answers, judges and grades."""
 
 import json
+import re
+from collections import Counter
 
-from lib.core.store import save
+from lib.analyze.metrics import WORD_METRICS
+from lib.core.store import REPOSITORY, save
+from lib.run.config import load_study
+from lib.tablequest import ratings
+from lib.tablequest.answers import TOLERANCE
 from tests.conftest import rows, run_cells, table
 from tests.played_model import played, within
 from tests.tablequest.alm import FILING, PASSAGE, TABLES
@@ -77,3 +83,38 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     assert rows(data / "matches" / "scorer.jsonl")[0]["verdict"] == "A"
     found = {(row["arm"], row["level"]) for row in results["accuracy"]}
     assert found == {(arm, level) for arm in arms for level in levels[:2]}
+
+
+def test_the_page_says_what_differs_from_the_paper():
+    studies = [*map(load_study, ("tablequest", "tablequest-paper", "tablequest-base"))]
+    asks, infers, results = (
+        [one.given(stage, one.arms_of(stage)[0]) for one in studies]
+        for stage in ("01_annotate", "04_infer", "06_tablequest")
+    )
+    names = [path.name for path in (REPOSITORY / "data" / "filings").glob("*.html.gz")]
+    forms = Counter(re.search("10-[kq]", name)[0].upper() for name in names)
+    sheets = [table(REPOSITORY / name) for name in results[0]["readings"]]
+    read = {n for sheet in sheets for n in Counter(row["item"][-4:] for row in sheet).values()}
+    assert len(read) == 1 and "rated_per_level" not in results[1]
+    assert infers[0].keys().isdisjoint({"sampling", "context_length"})
+    says = {
+        "filings": f"{len(names)} filings: {forms['10-K']} 10-K, {forms['10-Q']} 10-Q",
+        "questions": f"{3 * asks[0]['max_queries']}, {asks[1]['max_queries']} a level",
+        "checked by reading": f"{read.pop()} a level, two sessions",
+        "tables in the prompt": "{}` (`tablequest`), `{}`".format(
+            *(one["forms"][0] for one in asks)
+        ),
+        "models": f"{len(studies[1].arms)} of the seven in `tablequest-paper`",
+        "decoding": f"greedy; {infers[1]['sampling']['temperature']} in `tablequest-paper`",
+        "window": f"{infers[2]['context_length']:,} in `tablequest-base`; "
+        f"{infers[1]['context_length']:,} in `tablequest-paper`",
+        "a right figure": f"medium within {TOLERANCE:.1%}",
+        "hard questions": f"{results[0]['rated_per_level']} a level; all in `tablequest-paper`",
+        "ratings": f"K = {ratings.K:.0f} from {ratings.START:,.0f}",
+        "baseline": f"`{results[0]['rated'][0]}`, a small model; `{[*studies[1].arms][0]}` in",
+        "word metrics": ", ".join(WORD_METRICS),
+    }
+    page = (REPOSITORY / "notebooks" / "tablequest" / "README.md").read_text(encoding="utf-8")
+    for row, text in says.items():
+        (line,) = (line for line in page.split("\n") if line.startswith(f"| {row} |"))
+        assert text in line.split(" | ", 2)[2]
