@@ -236,11 +236,10 @@ def scored(
 ) -> pd.DataFrame:
     """Return one row per verdict: question, final answer, failure mode and word metrics (0 to 1).
 
-    Without an answer row, the mode is "" and the metrics are NaN.
+    Without an answer row, mode and metrics are NaN.
     """
-    asked = by_id(questions)
-    given = {(arm, row.query_id): row for arm, rows in answers.items() for row in rows}
-    rows = []
+    asked, rows = by_id(questions), []
+    given = {(row.arm, row.query_id): row for own in answers.values() for row in own}
     for verdict in verdicts:
         question = asked[question_id_of(verdict.query_id)]
         row = {
@@ -248,7 +247,6 @@ def scored(
             **question.place,
             "form": form_of(verdict.query_id),
             "cluster": question.passage_id,
-            "mode": "",
             "question": question.question,
             "reference": question.answer,
         }
@@ -288,7 +286,7 @@ def word_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def failure_table(rows: pd.DataFrame, form: str) -> pd.DataFrame:
     """Return the share of each mode by arm and level among the answers in one form."""
-    shown = rows[(rows.form == form) & (rows["mode"] != "")]
+    shown = rows[rows.form == form].dropna(subset="mode")
     cells = pd.concat(
         [shown.assign(failure=mode, value=shown["mode"] == mode) for mode in shown["mode"].unique()]
     )
@@ -298,25 +296,19 @@ def failure_table(rows: pd.DataFrame, form: str) -> pd.DataFrame:
 
 
 def length_table(
-    queries: Sequence[Query],
-    questions: Sequence[TableQuestion],
-    count: Callable,
-    cut: Mapping[str, Sequence[Query]],
+    rows: pd.DataFrame, lengths: Mapping[str, int], cut: Mapping[str, Sequence[Query]]
 ) -> pd.DataFrame:
-    """Return the length of the complete prompts by level and form, and how many each arm cut.
+    """Return the `lengths` of the complete prompts by level and form, and how many each arm cut.
 
-    `count` maps texts to lengths; `cut` has the truncated queries of each arm.
+    `rows` are those of `scored`; `cut` has the truncated queries of each arm.
     """
-    levels = {one.question_id: one.level for one in questions}
-    names = pd.Series([one.query_id for one in queries])
-    lengths = pd.Series(count([one.context for one in queries]))
-    keys = {"level": names.map(question_id_of).map(levels), "form": names.map(form_of)}
-    by = [values.rename(key) for key, values in keys.items()]
-    table = lengths.groupby(by, sort=False).agg(n="size", median="median", longest="max")
-    for arm, short in cut.items():
-        is_cut = names.isin([one.query_id for one in short])
-        table[f"truncated_{arm}"] = is_cut.groupby(by, sort=False).sum()
-    return table.reset_index()
+    by, short = ["level", "form"], {(arm, one.query_id) for arm, own in cut.items() for one in own}
+    is_cut = [pair in short for pair in zip(rows.arm, rows.query_id, strict=True)]
+    rows = rows.assign(length=rows.query_id.map(lengths), cut=is_cut)
+    groups = rows.drop_duplicates("query_id").groupby(by, sort=False)
+    table = groups.length.agg(n="size", median="median", longest="max")
+    cuts = rows.pivot_table("cut", by, "arm", "sum", sort=False).add_prefix("truncated_")
+    return table.join(cuts).reset_index()
 
 
 def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
@@ -332,8 +324,8 @@ def grade_gaps(grades: Sequence[Grade]) -> pd.DataFrame:
     """Return grade, fault and words of both arms by question, the largest `gap` first."""
     rows = pd.DataFrame(map(vars, grades))
     table = rows.pivot(index="question_id", columns="arm", values=["grade", "fault", "words"])
-    gap = np.ptp(table["grade"].astype(float).to_numpy(), axis=1)
-    return table.assign(gap=gap).sort_values("gap", ascending=False, kind="stable")
+    table["gap", ""] = np.ptp(table["grade"].astype(float).to_numpy(), axis=1)
+    return table.sort_values(("gap", ""), ascending=False, kind="stable")
 
 
 def drawn(questions: Sequence[TableQuestion], per_level: int, seed: int) -> list[TableQuestion]:

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
@@ -26,50 +25,27 @@ _COMMA_DECIMAL = re.compile(r"comma-?decimal|dotcomma|spacecomma|numcomma$")
 _PARTS_OF_ONE = {-2: "%", -4: "basis points"}  # by the power of a pure number's tag
 
 
-class Fact(NamedTuple):
-    """A tagged number: `value` × `scale` in `unit`, negative if `is_negative`."""
-
-    concept: str  # "us-gaap:Assets"
-    value: float | None  # as printed, never negative; None if its tag cannot be read
-    unit: str  # "USD", "USD/share", "shares", "%", …; "" for a pure number
-    scale: float
-    is_negative: bool  # the sign of the concept: an outflow in brackets may be positive
-    period: str  # "2030-12-31", "2030-01-01/2030-12-31"; "" if not defined
-
-    def cell(self, text: str, is_inverted: bool) -> Cell:
-        """Return the cell that prints it; its row may print the concept with the other sign."""
-        value = -self.value if self.value and self.is_negative != is_inverted else self.value
-        return Cell(
-            text=text,
-            value=value,
-            unit=self.unit,
-            scale=self.scale,
-            period=self.period,
-            source="tag",
-        )
-
-
 class Facts:
     """The units and the periods that a filing's tags name, from its hidden header."""
 
     def __init__(self, root: HtmlElement) -> None:
-        self.units: dict[str, str] = {}
-        self.periods: dict[str, str] = {}
+        self.named: dict[str, str] = {}  # units and periods, by their ids
         self.unread: list[tuple[str, str]] = []  # text of a cell, and why its tag cannot be read
         for element in (one for header in root.iter("ix:header") for one in header.iter()):
-            name = element.get("id", "")
             if _local(element) == "unit":
-                self.units[name] = _unit(element)
+                self.named[element.get("id")] = _unit(element)
             elif _local(element) == "context":
                 days = [
                     folded(one.text_content())[:10]
                     for one in element.iter()
                     if _local(one) in ("startdate", "enddate", "instant")
                 ]
-                self.periods[name] = "/".join(dict.fromkeys(days))
+                self.named[element.get("id")] = "/".join(dict.fromkeys(days))
 
-    def of(self, cell: Placed | None) -> Fact | None:
-        """Return the only number that a cell prints, beside a footnote's mark, if it is tagged."""
+    def cell(self, cell: Placed | None) -> Cell | None:
+        """Return the cell of a tag that is alone in it but for a footnote's mark, signed as the
+        concept: an outflow in brackets may be positive.
+        """
         if not cell or len(cell.tags) != 1:
             return None
         [tag] = cell.tags
@@ -86,13 +62,19 @@ class Facts:
         if not is_plain or _COMMA_DECIMAL.search(form):
             reason = f"a tag with scale {scaled!r}, sign {sign!r} and format {form!r}"
             self.unread.append((cell.text, reason))
-            return Fact("", None, "", 1.0, False, "")
+            return Cell(text=cell.text, value=None, unit="", scale=1.0, source="tag")
         power, value = int(scaled), 0.0 if is_dash else float(digits)
-        unit, scale = self.units.get(tag.get("unitref"), ""), float(f"1e{power}")
+        unit, scale = self.named.get(tag.get("unitref"), ""), float(f"1e{power}")
         if not unit and power in _PARTS_OF_ONE:
             unit, scale = _PARTS_OF_ONE[power], 1.0
-        period = self.periods.get(tag.get("contextref"), "")
-        return Fact(tag.get("name", ""), value, unit, scale, sign == "-", period)
+        return Cell(
+            text=cell.text,
+            value=-value if value and sign else value,
+            unit=unit,
+            scale=scale,
+            period=self.named.get(tag.get("contextref"), ""),
+            source="tag",
+        )
 
 
 def _local(element: HtmlElement) -> str:
@@ -179,20 +161,25 @@ def cells_of(
     """
     units, done = _Units(layout, coin, notes, caption), []
     for line in layout.lines:
-        parts = [(cell, facts.of(cell)) for cell in line.cells]
-        votes: Counter[str] = Counter()
-        for cell, fact in parts:
-            if fact and cell.number and cell.number.value:
-                votes[fact.concept] += 1 if (cell.number.value < 0) != fact.is_negative else -1
+        tagged, votes = [*map(facts.cell, line.cells)], Counter()
+        for cell, fact in zip(line.cells, tagged, strict=True):
+            if fact and fact.value and cell.number and cell.number.value:
+                votes[_concept(cell)] += 1 if fact.value * cell.number.value < 0 else -1
         done.append(
             tuple(
-                fact.cell(cell.text, votes[fact.concept] > 0)
-                if fact
-                else units.cell(cell, line.label, column)
-                for (cell, fact), column in zip(parts, units.columns, strict=True)
+                units.cell(cell, line.label, column)
+                if not fact
+                else fact.model_copy(update={"value": -fact.value})
+                if fact.value and votes[_concept(cell)] > 0
+                else fact
+                for cell, fact, column in zip(line.cells, tagged, units.columns, strict=True)
             )
         )
     return tuple(done)
+
+
+def _concept(cell: Placed) -> str | None:
+    return cell.tags[0].get("name")
 
 
 class _Column:

@@ -115,7 +115,8 @@ def test_tables_count_answers_by_level_and_form():
     failing = ratings.failure_table(scored, "html")
     assert failing.groupby(["arm", "level"])["share"].sum().round(9).eq(1).all()
     cut = {"weak": QUERIES[:3]}
-    lengths = ratings.length_table(QUERIES, QUESTIONS, lambda texts: [*map(len, texts)], cut)
+    lengths = {query.query_id: len(query.context) for query in QUERIES}
+    lengths = ratings.length_table(scored, lengths, cut)
     assert lengths.truncated_weak.sum() == 3 and lengths.n.sum() == len(QUERIES)
 
 
