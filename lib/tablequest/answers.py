@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from lib.core.prompts import prompt_template
 from lib.core.records import Answer, Query, Rejected, Verdict
-from lib.core.store import BadInput, Stopped
+from lib.core.store import BadInput, Stopped, require_known
 from lib.infer.prompts import lengths_of
 from lib.judge.scorer import judge
 from lib.llm.calls import Calls
@@ -42,10 +42,9 @@ def as_queries(
 ) -> list[Query]:
     """Return each question in each of `forms` ("<question_id>:<form>"); `context` is the prompt.
 
-    Raises ValueError for an unknown or repeated form.
+    Raises ValueError for an unknown form.
     """
-    if not forms or not set(forms) <= {*FORMS} or len(set(forms)) < len(forms):
-        raise ValueError(f"forms {', '.join(forms)}: name each once, of {', '.join(FORMS)}")
+    require_known("form", forms, FORMS)
     return [
         Query(
             query_id=f"{one.question_id}:{form}",
@@ -56,7 +55,7 @@ def as_queries(
             context=_prompt(one, texts, form),
         )
         for one in questions
-        for form in forms
+        for form in dict.fromkeys(forms)
     ]
 
 
@@ -269,8 +268,8 @@ class TableQuest(Task):
         asked = by_id(rows["questions"])
 
         def decide(queries: list[Query], texts: list[str]) -> list[tuple[str, str]]:
-            names = [question_id_of(query.query_id) for query in queries]
-            return [judged(asked[name], text) for name, text in zip(names, texts, strict=True)]
+            pairs = zip(queries, texts, strict=True)
+            return [judged(asked[question_id_of(one.query_id)], text) for one, text in pairs]
 
         return judge(queries, answers, decide)
 

@@ -219,105 +219,83 @@ def read_filing(path: Path, name: str = "", tags: bool = True) -> ReadFiling:
     Raises BadInput if it is not a filing, or none of its tables holds a number.
     """
     root = _page(_content(path))
-    filing = _filing(root, name or path.name)
-    reading = _Reading(filing, Facts(root), tags)
-    for block in page_blocks(root):
-        (reading.table if block.kind == "table" else reading.text)(block)
-    grids = reading.grids()
-    if not grids:
+    filing, facts = _filing(root, name or path.name), Facts(root)
+    blocks, tables, left_out, n_tags, notes = _scan(root, filing.filing_id, tags)
+    if not tables:
         raise BadInput(f"none of its {filing.n_tables} tables holds labelled numbers")
+    coin, grids = reported_coin(block.text for block in blocks) or "USD", {}
+    for block, layout, caption, *near in tables:
+        texts = (*near, max(notes, default="", key=notes.get))
+        cells = cells_of(layout, facts, coin, [*map(read_note, texts)], caption)
+        n_tags[block.number] -= sum(cell.source == "tag" for row in cells for cell in row)
+        grids[block.grid_id] = Grid(
+            grid_id=block.grid_id,
+            filing_id=filing.filing_id,
+            html=layout.html,
+            section=" > ".join(block.path),
+            caption=" ".join([caption, *layout.titles]).strip(),
+            unit_note=near[0],
+            columns=layout.columns,
+            rows=tuple(line.label for line in layout.lines),
+            cells=cells,
+        )
     lost = [
         (f"{n} in table {number}", "tagged numbers that no grid holds")
-        for number, n in reading.tags.items()
+        for number, n in n_tags.items()
         if n > 0
     ]
-    unread = [
+    not_understood = [
         Rejected(document_id=filing.filing_id, rejected_text=text, reason=reason)
-        for text, reason in [*reading.facts.unread, *lost]
+        for text, reason in [*left_out, *facts.unread, *lost]
     ]
-    texts = {grid.grid_id: as_markdown(grid) for grid in grids}
-    blocks = [block._replace(text=texts.get(block.grid_id, block.text)) for block in reading.blocks]
-    return ReadFiling(
-        filing, grids, cut_passages(filing.filing_id, blocks), reading.left_out + unread
-    )
+    blocks = [
+        block._replace(text=as_markdown(grids[block.grid_id])) if block.grid_id else block
+        for block in blocks
+    ]
+    passages = cut_passages(filing.filing_id, blocks)
+    return ReadFiling(filing, [*grids.values()], passages, not_understood)
 
 
-class _Reading:
-    # Tables with the text above them, read forwards; units come last, from the whole filing
-
-    def __init__(self, filing: Filing, facts: Facts, with_tags: bool) -> None:
-        self.filing, self.facts, self.with_tags = filing, facts, with_tags
-        self.tables: list[tuple] = []  # a block, its layout, caption, unit note and one nearby
-        self.left_out: list[Rejected] = []
-        self.blocks: list[PageBlock] = []
-        self.notes: Counter[str] = Counter()
-        # by table, of cells with one number; in the end less its grids'
-        self.tags: Counter[int] = Counter()
-        self.caption = self.note = self.near = ""
-
-    def text(self, block: PageBlock) -> None:
-        self.blocks.append(block)
+def _scan(root: HtmlElement, filing_id: str, with_tags: bool) -> tuple:
+    # The blocks; its tables, each with layout, caption, unit note and one nearby; those left out;
+    # tags of each table, in cells with one number; and how often the filing has each note.
+    blocks, tables, left_out, n_tags, notes = [], [], [], {}, Counter()
+    caption = note = near = ""
+    for block in page_blocks(root):
+        if block.kind == "table":
+            rows = read_rows(block.element, with_tags)
+            tags = (cell.tags for row in rows for cell in row if cell.is_value)
+            n_tags[block.number] = len({id(tag) for own in tags for tag in own})
+            kind = kind_of(rows)
+            parts = [] if kind else layouts_of(rows)
+            for at, layout in enumerate(parts):
+                own = own_note(layout)
+                near = own or near
+                notes[own] += 1
+                grid_id = f"{filing_id}-t{block.number:02d}" + f".{at + 1}" * bool(at)
+                blocks.append(block._replace(grid_id=grid_id))
+                # of a long paragraph, its last sentence
+                last = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", caption)[-1]
+                tables.append((blocks[-1], layout, last, own or note, near))
+            if parts:
+                caption = note = ""
+                continue
+            words = "\n".join(" | ".join(cell.text for cell in row) for row in rows if row)
+            left_out.append((words[:120], kind or "text"))
+            if not words or kind != "text":
+                continue
+            block = block._replace(kind="paragraph", text=words)  # it may be a title or a note
+        blocks.append(block)
         if _REMARK.match(block.text):
-            return
+            continue
         is_short = len(block.text.split()) <= 12
-        self.note = note = unit_note_in(block.text, is_short)
-        self.near = note or ("" if block.starts_unit else self.near)
-        if not is_only_note(block.text):
-            self.caption = block.text
+        note = unit_note_in(block.text, is_short)
+        near = note or ("" if block.starts_unit else near)
+        caption = caption if is_only_note(block.text) else block.text
         whole = is_short and REPORTED.search(block.text)  # "Expressed in U.S. dollars"
-        self.notes[note or (whole[0] if whole else "")] += 1
-
-    def table(self, block: PageBlock) -> None:
-        rows = read_rows(block.element, self.with_tags)
-        found = (cell.tags for row in rows for cell in row if cell.is_value)
-        self.tags[block.number] = len({id(tag) for tags in found for tag in tags})
-        kind = kind_of(rows)
-        parts = [] if kind else layouts_of(rows)
-        for at, layout in enumerate(parts):
-            own = own_note(layout)
-            self.near = own or self.near
-            self.notes[own] += 1
-            grid_id = f"{self.filing.filing_id}-t{block.number:02d}" + f".{at + 1}" * bool(at)
-            self.blocks.append(block._replace(grid_id=grid_id))
-            # of a long paragraph, its last sentence
-            caption = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", self.caption)[-1]
-            self.tables.append((self.blocks[-1], layout, caption, own or self.note, self.near))
-        if parts:
-            self.caption = self.note = ""
-            return
-        words = "\n".join(" | ".join(cell.text for cell in row) for row in rows if row)
-        self.left_out.append(
-            Rejected(
-                document_id=self.filing.filing_id, rejected_text=words[:120], reason=kind or "text"
-            )
-        )
-        if words and kind == "text":  # it may be a title or a note
-            self.text(block._replace(kind="paragraph", text=words))
-
-    def grids(self) -> list[Grid]:
-        del self.notes[""]
-        major = max(self.notes, default="", key=self.notes.get)
-        coin = reported_coin(block.text for block in self.blocks) or "USD"
-        found = [
-            Grid(
-                grid_id=block.grid_id,
-                filing_id=self.filing.filing_id,
-                html=layout.html,
-                section=" > ".join(block.path),
-                caption=" ".join([caption, *layout.titles]).strip(),
-                unit_note=note,
-                columns=layout.columns,
-                rows=tuple(line.label for line in layout.lines),
-                cells=cells_of(
-                    layout, self.facts, coin, [*map(read_note, (note, near, major))], caption
-                ),
-            )
-            for block, layout, caption, note, near in self.tables
-        ]
-        for (block, *_), grid in zip(self.tables, found, strict=True):
-            cells = (cell for row in grid.cells for cell in row)
-            self.tags[block.number] -= sum(cell.source == "tag" for cell in cells)
-        return found
+        notes[note or (whole[0] if whole else "")] += 1
+    del notes[""]
+    return blocks, tables, left_out, n_tags, notes
 
 
 def _filing(root: HtmlElement, name: str) -> Filing:

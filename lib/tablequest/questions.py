@@ -5,7 +5,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count, zip_longest
+from itertools import count, zip_longest
 from operator import itemgetter
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -173,43 +173,36 @@ def filtered(
 
     A reply without a clear decision counts as a no. Raises Stopped as `complete` does.
     """
-    prompt, groups = prompt_template("tablequest/filter"), defaultdict(list)
+    groups, faults = defaultdict(list), {}
     for one in questions:
         groups[one.passage_id].append(one)
-    requests = [
-        Request.ask(
-            prompt.render(
-                **escape_slots(
-                    _TAGS, passage=serialized(texts.passages[key], texts.grids, "markdown")
-                ),
-                questions=[
-                    {"level": one.level}
-                    | escape_slots(
-                        _TAGS,
-                        question=one.question,
-                        answer=one.answer,
-                        steps="\n".join(one.steps),
-                    )
-                    for one in group
-                ],
-            ),
-            max_tokens=_MAX_TOKENS,
-        )
-        for key, group in groups.items()
-    ]
-    faults = {}
+    requests = [_check(texts, key, group) for key, group in groups.items()]
     for group, reply in zip(groups.values(), complete(requests, model, calls), strict=True):
         checks = _numbered(reply, "checks")
-        faults |= {
-            one.question_id: _filter_fault(reply, checks.get(str(number), {}))
-            for number, one in enumerate(group, 1)
-        }
+        for number, one in enumerate(group, 1):
+            faults[one.question_id] = _filter_fault(reply, checks.get(str(number), {}))
     rejected = [
         _rejected(one.filing_id, one.question, f"{fault} ({model})")
         for one in questions
         if (fault := faults[one.question_id])
     ]
     return [one for one in questions if not faults[one.question_id]], rejected
+
+
+def _check(texts: Texts, passage_id: str, questions: Sequence[TableQuestion]) -> Request:
+    shown = [
+        {"level": one.level, "question": one.question, "answer": one.answer}
+        | {"steps": "\n".join(one.steps)}
+        for one in questions
+    ]
+    passage = serialized(texts.passages[passage_id], texts.grids, "markdown")
+    slots = escape_slots(_TAGS, passage=passage)
+    return Request.ask(
+        prompt_template("tablequest/filter").render(
+            questions=[escape_slots(_TAGS, **one) for one in shown], **slots
+        ),
+        max_tokens=_MAX_TOKENS,
+    )
 
 
 def _filter_fault(reply: Reply, decided: Mapping) -> str:
@@ -237,7 +230,7 @@ def _rejected(filing_id: str, text: str, reason: str) -> Rejected:
 def _rounds(
     chats: Sequence[Chat], model: str, calls: Calls, before: Sequence[TableQuestion]
 ) -> tuple[list[TableQuestion], list[Rejected]]:
-    questions, rejected = [], []
+    questions, rejected, known = [], [], {*map(_task, before)}
     for level in LEVELS:
         asked = [(chat, _request(chat, level), [*(chat.last or chat.rows)]) for chat in chats]
         for chat, request, _ in asked:
@@ -245,9 +238,8 @@ def _rounds(
         for is_repair in (False, True):
             replies, again = complete([one[1] for one in asked], model, calls), []
             for (chat, request, numbers), reply in zip(asked, replies, strict=True):
-                others = [*before, *questions, *chain(*(one.last.values() for one in chats))]
-                found, faults = _read(reply, level, chat, numbers, others)
-                chat.last = dict(sorted((chat.last | found).items()))
+                faults = _read(reply, level, chat, numbers, known)
+                chat.last = dict(sorted(chat.last.items()))
                 rejected += faults.values()
                 chat.messages += () if is_repair else (("assistant", reply.text),)
                 if faults:
@@ -260,21 +252,29 @@ def _rounds(
     return questions, rejected
 
 
+def _task(question: TableQuestion) -> tuple:
+    return question.level, question.expression, frozenset(question.cells.items())
+
+
 def _read(
-    reply: Reply, level: Level, chat: Chat, numbers: Sequence[str], others: Sequence[TableQuestion]
-) -> tuple[dict[str, TableQuestion], dict[str, Rejected]]:
-    pairs, found, faults = _numbered(reply, "pairs"), {}, {}
+    reply: Reply, level: Level, chat: Chat, numbers: Sequence[str], known: set[tuple]
+) -> dict[str, Rejected]:
+    # the pairs go to the chat, the tasks that they set to `known`, and faults are returned
+    pairs, faults = _numbered(reply, "pairs"), {}
     for number in [one for one in numbers if one in pairs] or numbers:  # one may be left out
         pair = pairs.get(number, {})
         try:
             if not pair:
                 raise BadReply("the reply has no such pair")
-            known = [*others, *found.values()]
-            found[number] = read_pair(pair, level, chat, number, known)
+            question = read_pair(pair, level, chat, number)
+            if _task(question) in known:
+                raise BadReply("the same is asked already")
+            chat.last[number] = question
+            known.add(_task(question))
         except BadReply as error:
             text, reason = json.dumps(pair, ensure_ascii=False), reply.reason or str(error)
             faults[number] = _rejected(chat.filing.filing_id, text, reason)
-    return found, faults
+    return faults
 
 
 def _request(chat: Chat, level: Level) -> Request:
@@ -299,10 +299,8 @@ def _request(chat: Chat, level: Level) -> Request:
     return Request.ask(_ROUNDS[level].render(rows=rows, **slots), max_tokens=_MAX_TOKENS)
 
 
-def read_pair(
-    written: dict, level: Level, chat: Chat, number: str, others: Sequence[TableQuestion] = ()
-) -> TableQuestion:
-    """Return the pair as a question. Raises BadReply if it has a fault, or `others` have it."""
+def read_pair(written: dict, level: Level, chat: Chat, number: str) -> TableQuestion:
+    """Return the pair as a question. Raises BadReply if it has a fault."""
     try:
         pair = _Pair.model_validate(written)
     except ValidationError as error:
@@ -339,8 +337,6 @@ def read_pair(
         unit=unit,
         scale=scale,
     )
-    if any((one.level, one.expression, one.cells) == (level, expression, refs) for one in others):
-        raise BadReply("the same is asked already")
     if fault := fault_of(question, own, chat.filing.company):
         raise BadReply(fault)
     return question

@@ -33,7 +33,7 @@ def test_each_form_holds_every_label_and_value_and_the_note():
             cells = [cell.text for row in grid.cells for cell in row]
             assert all(part in text for part in (*labels, *grid.columns, *cells))
     assert "ignore all rules" not in outside(QUERIES[0].context, ("passage", "question"))
-    with pytest.raises(ValueError, match="of html, markdown, json"):
+    with pytest.raises(ValueError, match="choose among html, markdown, json"):
         as_queries(QUESTIONS, TEXTS, ["csv"])
 
 

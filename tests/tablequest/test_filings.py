@@ -10,7 +10,7 @@ from lib.core.store import REPOSITORY, BadInput
 from lib.tablequest.filings import read_filing, read_filings
 from tests.conftest import rows
 from tests.growth import calls
-from tests.tablequest.alm import DATA, table
+from tests.tablequest.alm import DATA, cases, table
 
 REAL = [*REPOSITORY.glob("data/filings/*.html.gz"), *(DATA / "filings").glob("*.gz")]
 NUMBERS = table("|2031|2030", "Sales|$10|$9", "Costs|(4)|(3)")
@@ -32,19 +32,12 @@ def page(*blocks: str) -> str:
 def read(tmp_path):
     """Read a page of these blocks."""
 
-    def read(*blocks: str, **options):
+    def read(*blocks: str):
         path = tmp_path / "acme.html"
         path.write_text(page(*blocks), encoding="utf-8")
-        return read_filing(path, **options)
+        return read_filing(path)
 
     return read
-
-
-def ix(text: str, context="c31", unit="d", scale: int | str = 6, sign="", form="") -> str:
-    return (
-        f'<ix:nonFraction name="a:Sales" contextRef="{context}" unitRef="{unit}" '
-        f'scale="{scale}" sign="{sign}" format="{form}">{text}</ix:nonFraction>'
-    )
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:4])
@@ -67,60 +60,14 @@ def test_a_20_f_without_tags_in_canadian_dollars_is_read_as_it_prints_them():
     assert [row.reason for row in read.not_understood] == ["text"]
 
 
-def test_a_tag_that_cannot_be_read_refuses_its_cell_and_no_more(read):
-    cells = ix("24,690", scale="six"), ix("21,500", sign="+"), ix("1.5", form="ixt:numdotcomma")
-    body = table("|2031|2030|2029", "|".join(["Sales", *cells]))
-    found = read(HEADER, body, table("|2031|2030", f"Costs|{ix('7')}|{ix('5')}"))
-    values = [[cell.value for row in grid.cells for cell in row] for grid in found.grids]
-    assert values == [[None, None, None], [7, 5]]
-    assert [(row.rejected_text, row.reason) for row in found.not_understood] == [
-        ("24,690", "a tag with scale 'six', sign '' and format ''"),
-        ("21,500", "a tag with scale '6', sign '+' and format ''"),
-        ("1.5", "a tag with scale '6', sign '' and format 'ixt:numdotcomma'"),
-    ]
-
-
-def test_a_tagged_number_that_no_grid_holds_is_counted_by_table(read):
-    found = read(HEADER, NUMBERS, "<p>Lease.</p>", table("|2031|2030", f"{ix('12')}|Rent|Lease"))
-    assert [(row.rejected_text, row.reason) for row in found.not_understood[-1:]] == [
-        ("1 in table 2", "tagged numbers that no grid holds")
-    ]
-    assert not read(HEADER, table("|2031|2030", f"Rent|{ix('12')}|9")).not_understood
-
-
-def test_value_unit_scale_and_period_come_from_the_tag(read):
-    percent = ix("12.4", unit="p", scale=-2) + "%|" + ix("—", "c30", "p", -2) + "%"
-    body = table("|2031|2030", f"Sales|{ix('24,690')}|21,500", f"Rate|{percent}")
-
-    def cells(**options) -> list[tuple]:
-        grid = read(HEADER, body, **options).grids[0]
-        return [
-            tuple(cell.model_dump(exclude={"text"}).values()) for row in grid.cells for cell in row
-        ]
-
-    year = "2030-06-01/2031-05-31"
-    assert cells() == [
-        (24690, "CAD", 1e6, year, "tag"),
-        (21500, "", 1, "", ""),
-        (12.4, "%", 1, year, "tag"),
-        (0, "%", 1, "2030-05-31", "tag"),
-    ]
-    assert cells(tags=False)[:2] == [(24690, "", 1, "", ""), (21500, "", 1, "", "")]
-
-
-@pytest.mark.parametrize(
-    ("printed", "values"),
-    [
-        # an outflow in brackets whose concept is positive: the row is inverted
-        ((f"({ix('5')})", f"({ix('4')})"), [-5, -4]),
-        ((f"({ix('5', sign='-')})", ix("4")), [-5, 4]),
-        # a loss printed without brackets under "Net loss"
-        ((ix("5", sign="-"), ix("4", sign="-")), [5, 4]),
-    ],
-)
-def test_signs_are_those_of_the_tags_as_the_row_prints_them(read, printed, values):
-    [grid] = read(HEADER, table("|2031|2030", "|".join(["Cost", *printed]))).grids
-    assert [cell.value for cell in grid.cells[0]] == values
+@cases("tags")
+def test_a_cell_is_what_its_tag_says_with_the_sign_of_its_row_or_is_refused(case, read):
+    found = read(HEADER, table(*case["lines"]))
+    cells = [cell for grid in found.grids for row in grid.cells for cell in row]
+    names = ("value", "unit", "scale", "period", "source")
+    assert [[getattr(cell, name) for name in names] for cell in cells] == case["cells"]
+    refused = [[row.rejected_text, row.reason] for row in found.not_understood]
+    assert refused == case["refused"]
 
 
 def test_the_text_above_a_table_says_its_section_caption_and_unit(read):
