@@ -72,17 +72,9 @@ def test_headers_that_change_begin_another_grid_and_panels_keep_theirs():
     assert [columns for columns, *_ in grids_of(panels)] == [("Stores", "State", "Stores")]
 
 
-@pytest.mark.parametrize(
-    ("lines", "kind"),
-    [
-        (("Business|3", "Risks|9-12", "Legal|F-31"), "table of contents"),
-        (("Name|/s/ A. Able|7",), "no data"),
-        (("A|words",), "text"),
-        (("|2031", "Sales|3", "Rent|4", "Debt|5"), ""),
-    ],
-)
-def test_a_table_without_data_is_no_grid(lines, kind):
-    assert kind_of(read_rows(fragment_fromstring(table(*lines)))) == kind
+@cases("kinds")
+def test_a_table_without_data_is_no_grid(case):
+    assert kind_of(read_rows(fragment_fromstring(table(*case["lines"])))) == case["kind"]
 
 
 @given(

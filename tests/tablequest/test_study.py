@@ -81,8 +81,7 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     assert [row["is_flipped"] for row in matches] == [True] * 3, "it prefers what it sees first"
     assert {(row["first_arm"], row["second_arm"]) for row in matches} == {(arms[1], arms[0])}
     assert rows(data / "matches" / "scorer.jsonl")[0]["verdict"] == "A"
-    found = {(row["arm"], row["level"]) for row in results["accuracy"]}
-    assert found == {(arm, level) for arm in arms for level in levels[:2]}
+    assert [row["level"] for row in results["accuracy"]] == levels[:2] * 2
 
 
 def test_the_page_says_what_differs_from_the_paper():
