@@ -5,6 +5,7 @@ MODEL ?=
 BASE ?=
 AS ?=
 FILINGS ?=
+STUDIES ?= $(STUDY)
 JOBS ?= all
 PROFILE ?=
 ARGS ?=
@@ -30,7 +31,7 @@ CHECK = "$(PYTHON)" -m ruff check lib tests benchmarks notebooks && \
 PYTEST = OMP_NUM_THREADS=1 "$(PYTHON)" -m pytest --numprocesses 3 --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help study look plan copy verify lab base test test-all bench clean environment
+.PHONY: help study look plan compare copy verify lab base test test-all bench clean environment
 .DEFAULT_GOAL := help
 
 help:  ## this menu
@@ -39,6 +40,7 @@ help:  ## this menu
 	@echo "  STUDY=name      one of: $(basename $(notdir $(wildcard studies/*.yaml))); now $(STUDY)"
 	@echo "  DOCUMENTS=path  a folder of your own files, for look or with STUDY=documents"
 	@echo "  AS=name         of a copy"
+	@echo "  STUDIES='a b'   those that make compare puts side by side; their arms are rows, too"
 	@echo "  BASE=laboratory runs STUDY=documents for show, where its file names no base model"
 	@echo "  FILINGS=path    a folder of 10-K or 10-Q filings (.html, .htm, .gz)"
 	@echo "  JOBS=n          processor cores to use; now $(JOBS)"
@@ -53,6 +55,9 @@ look: $(READY)  ## structures and passages of DOCUMENTS, what is left out, what 
 
 plan: $(READY)  ## memory, hours and price of STUDY on DOCUMENTS; starts nothing
 	@STUDY_BASE="$(BASE)" "$(PYTHON)" -m lib.run.plan "$(STUDY)" --documents "$(DOCUMENTS)"
+
+compare: $(READY)  ## STUDIES='a b' side by side in figures/compare: what varies, accuracy, forgetting, time, price
+	@"$(PYTHON)" -m benchmarks.compare $(STUDIES)
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@PYTHONWARNINGS="ignore:IProgress not found" \

@@ -67,6 +67,11 @@ def write_index(folder: Path) -> Path:
     return write_text(folder / "index.html", text)
 
 
+def write_table(page: Path, title: str, table: str) -> Path:
+    """Write `table`, HTML, as a page."""
+    return write_text(page, _PAGES.get_template("table.html.j2").render(title=title, table=table))
+
+
 def ending(study: str, disclaimer: str, analysis: str, table: str) -> str:
     """Write the report; return what it says first, and where everything is."""
     report, pages = figures_path(study, "report.html"), data_path(study, "notebooks")
@@ -83,7 +88,7 @@ def ending(study: str, disclaimer: str, analysis: str, table: str) -> str:
         study=study,
         told=told,
         run=json.loads(data_path(study, "run.json").read_text("utf-8")),
-        usd=_usd(data_path(study, "llm.sqlite")),
+        usd=usd(data_path(study, "llm.sqlite")),
         pages=[path.stem for path in pages.glob("*.html")],
         **{path.stem: path.read_bytes().count(b"\n") for path in kept},
     )
@@ -98,7 +103,8 @@ def ending(study: str, disclaimer: str, analysis: str, table: str) -> str:
     return "\n".join([told, *(f"{name + ':':14}{shown(path)}" for name, path in places.items())])
 
 
-def _usd(path: Path) -> float:
+def usd(path: Path) -> float:
+    """Dollars that calls in a study's cache have cost."""
     if not path.exists():
         return 0
     with closing(Cache(path)) as cache:

@@ -391,9 +391,7 @@ def load_study(name: str, folder: str = "", needs_folder: bool = True) -> AnyStu
     try:
         keys = yaml.safe_load((REPOSITORY / where).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark, problem = (getattr(error, name, None) for name in ("problem_mark", "problem"))
-        line = f", line {mark.line + 1}" if mark else ""
-        raise BadStudy(f"{where}{line}: not YAML: {problem or error}") from error
+        raise BadStudy(f"{where}: not YAML: {' '.join(str(error).split())}") from error
     keys = keys if isinstance(keys, dict) else {"kind": keys}
     kind = keys.get("kind")
     model = ExposureStudy if kind == "exposures" else Study

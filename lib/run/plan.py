@@ -19,7 +19,7 @@ from lib.core.store import PROMPTS, REPOSITORY, BadInput, BadStudy, model_source
 from lib.documents.folder import Reading, read_folder
 from lib.documents.markdown import parse
 from lib.llm.calls import cost_usd, price_of
-from lib.llm.request import ESTIMATE, counter
+from lib.llm.request import counter
 from lib.run.config import Study, load_study
 
 RECORDS = REPOSITORY / "data" / "records"
@@ -102,13 +102,10 @@ def _first(lines: list[str], n: int) -> list[str]:
 
 def _files(reading: Reading) -> list[str]:
     labels = {one.kind: one.label for one in STRUCTURES.values()}
-    rows = [
-        [*(reading.tokens[one.document_id][kind] for kind in labels)]
-        + [one.language or "unclear", -(-len(one.text) // _PAGE)]
-        for one in reading.documents
-    ]
-    names = [one.document_id for one in reading.documents]
-    files = pd.DataFrame(rows, names, [*labels.values(), "language", "pages"])
+    counts = {one.document_id: reading.tokens[one.document_id] for one in reading.documents}
+    files = pd.DataFrame(counts, [*labels]).T.rename(columns=labels).fillna(0).astype(int)
+    files["language"] = [one.language or "unclear" for one in reading.documents]
+    files["pages"] = [-(-len(one.text) // _PAGE) for one in reading.documents]
     tokens = files[[*labels.values()]]
     shares, total = tokens.sum(axis=1) / tokens.sum().sum(), tokens.sum()
     files.loc["total"] = [*total, "", files.pages.sum()]
@@ -152,30 +149,21 @@ def _calls(study: Study) -> Iterator[tuple[str, str, str, int]]:
 def costs(reading: Reading, study: Study) -> pd.DataFrame:
     """Estimate calls, tokens sent and written, and dollars, by stage, prompt and model."""
     given, texts = study.defaults("01_annotate"), [one.text for one in reading.documents]
-    asked, n_queries = texts[: given["max_documents"]], given["max_queries"]
-    longest, (of_base, how) = study.defaults("02_normalize"), counter(study.base_model)
-    n_tokens = longest["max_segment_tokens"] * (7 if how == ESTIMATE else 8) // 8
-    room = Budget(of_base, n_tokens, 0)
-    n_segments, rows = sum(len(chunk(text, room)) for text in texts), []
+    asked, count = texts[: given["max_documents"]], counter("")[0]
+    room = Budget(count, study.defaults("02_normalize")["max_segment_tokens"] * 7 // 8, 0)
+    n_segments, n_tokens = sum(len(chunk(text, room)) for text in texts), sum(map(count, texts))
+    n_questions, rows = given["max_queries"] * len(asked), []
+    sizes = {one: (n_segments, n_tokens, n_tokens * more) for one, more in _WRITTEN.items()}
     for stage, prompt, model, n_arms in _calls(study):
-        count, price = counter(model)[0], price_of(model)
-        calls = n_arms * n_queries * len(asked)
-        read, written = calls * _ANSWER, calls * _VERDICT
+        n, price = n_arms * n_questions, price_of(model)
+        calls, read, written = sizes.get(prompt, (n, n * _ANSWER, n * _VERDICT))
         if prompt == "annotate":
-            read, written, room = (
-                sum(map(count, asked)),
-                calls * _PAIR,
-                token_budget(model, n_queries),
-            )
+            room = token_budget(model, given["max_queries"])
             calls = sum(len(chunk(text, room)) for text in asked)
-        elif prompt in _WRITTEN:
-            calls, read = n_segments, sum(map(count, texts))
-            written = round(read * _WRITTEN[prompt])
-        sent = (
-            calls * count(prompts.prompt_template(_PROMPTS.get(prompt, prompt)).render(_SLOTS))
-            + read
-        )
-        dollars = cost_usd(price, sent, written) if price else float("nan")
+            read, written = sum(map(count, asked)), n_questions * _PAIR
+        template = prompts.prompt_template(_PROMPTS.get(prompt, prompt))
+        sent = calls * count(template.render(_SLOTS)) + read
+        dollars = cost_usd(price, sent, round(written)) if price else float("nan")
         rows.append((stage, prompt, model, calls, sent, written, dollars))
     table = pd.DataFrame(rows, columns="stage prompt model calls sent written dollars".split())
     table = table.groupby(["stage", "prompt", "model"], sort=False).sum(skipna=False)

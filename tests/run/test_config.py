@@ -13,9 +13,8 @@ from lib.core.store import REPOSITORY, BadInput, BadStudy
 from lib.llm import calls
 from lib.run import config
 from lib.run.config import load_study, studies
-from lib.run.parameters import check, notebook_path, parameters_of
+from lib.run.parameters import notebook_path, parameters_of
 from lib.run.study import run_study
-from tests.conftest import tiny_notebook
 
 NAMED = "annotator: a-model\nnormalizer: a-model\n"
 
@@ -228,25 +227,6 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     rejected = (house.root / "data" / "mine" / "documents_rejected.jsonl").read_text()
     assert "bad.md" in rejected and "empty" in rejected
     assert "report:       figures/mine/report.html" in ran.stdout
-
-
-@pytest.mark.parametrize(
-    ("annotation", "value", "fits"),
-    [
-        ("int | None", None, True),
-        ('"int or None"', 3, True),
-        ("float", float("nan"), False),
-        ("list[str]", ["a", 1], False),
-    ],
-)
-def test_a_value_fits_its_annotation_or_is_refused(tmp_path, annotation, value, fits):
-    path = tmp_path / "x.ipynb"
-    nbformat.write(tiny_notebook(f"x: {annotation} = {[]!r}", []), path)
-    if fits:
-        check(path, {"x": value})
-    else:
-        with pytest.raises(BadStudy, match="notebook x, parameter x: .* is not "):
-            check(path, {"x": value})
 
 
 def test_all_notebooks_together_have_few_parameters():

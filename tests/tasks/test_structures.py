@@ -1,6 +1,5 @@
 """A structure is one entry: what the study does with one that is not in lib."""
 
-import ast
 import json
 from collections import Counter
 
@@ -9,7 +8,7 @@ from lib.analyze.stats import paired, spread
 from lib.annotate.llm_annotator import read_reply
 from lib.annotate.questions import annotate
 from lib.core.records import STRUCTURES, Document
-from lib.core.store import REPOSITORY, save
+from lib.core.store import save
 from lib.documents.markdown import parse
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.facts import ask_facts
@@ -17,17 +16,6 @@ from lib.lab.records import ATTRIBUTES, make_products, make_records
 from lib.llm.request import Reply
 from tests.conftest import run_cells, table
 from tests.rows import answer as make_answer
-
-
-def test_names_of_structures_are_in_one_file_of_lib():
-    names = {structure.name for structure in STRUCTURES.values()}
-    found = {
-        path.relative_to(REPOSITORY)
-        for path in (REPOSITORY / "lib").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and node.value in names
-    }
-    assert sorted(map(str, found)) == ["lib/core/records.py"]
 
 
 def test_a_models_pair_about_code_has_its_structure(code):

@@ -123,18 +123,6 @@ def test_a_system_made_up_here_runs_through_the_chain_to_a_table(tmp_path, monke
     assert tuple(table.loc[0, ["low", "high"]]) == ends
 
 
-@pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "spark"])
-def test_a_system_is_named_in_its_folder_and_in_the_registry_alone(system):
-    lib = REPOSITORY / "lib"
-    others = [
-        path
-        for path in lib.rglob("*.py")
-        if not {lib / system, lib / "tasks" / system} & {*path.parents}
-        and system in path.read_text(encoding="utf-8")
-    ]
-    assert [path.relative_to(lib).as_posix() for path in others] == ["core/stages.py"]
-
-
 def test_an_open_book_prompt_has_the_block_of_the_answer_and_nothing_else_of_the_record():
     text = "# T\n\nA pump has 3 valves.\n\n| part | n |\n| --- | --- |\n| seal | 5 |\n\nThe end.\n"
     start = text.index("| seal")
