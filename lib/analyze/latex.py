@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from lib.analyze.stats import TOO_FEW
 from lib.core.arms import LOOK
 from lib.core.store import package_file
 
@@ -13,7 +14,8 @@ _COLUMN = LOOK.get("column", "double")
 inches = [{"single": 3.35, "double": 6.3}.get(_COLUMN, _COLUMN)]
 POINTS, SEPARATOR, SIZE = 72.27, 4, 8.5  # of an inch, beside a column, of \footnotesize
 _CAPTIONS = pd.read_csv(package_file("analyze/captions.csv"), index_col="name").caption
-_SHARE = re.compile(r"(?<!\d)\d++/\d++ = ([\d.]+)%( \[[^]]*\])?.*")
+_SHARE = re.compile(r"(?<!\d)(\d++)/(\d++) = [\d.]+%( \[[^]]*\])?.*")
+_NUMBER = re.compile(r"[<+−-]?\.?\d|–?$")  # how a cell begins that is no name
 KEYS = ("pair", "source", "judge", "coverage", "structure", "kind", "level", "form")  # of a row
 _SIGNS = (  # of letters that LaTeX has not
     r"\textbackslash{} \textasciitilde{} \textasciicircum{} ~ -- $-$ $\pm$ $\times$ / \ldots{} "
@@ -31,6 +33,7 @@ def latex(study: str, name: str, numbers: pd.DataFrame, formatted: pd.DataFrame)
     table = formatted.map(_short).astype(str)  # of no rows, too
     alike = [key for key in table if len({*table[key]}) == 1 < len(table)][: table.shape[1] - 2]
     notes = [f"{key}: {table[key].iloc[0]}" for key in alike]
+    notes += [f"*: {TOO_FEW}"] * ("*" in "".join(table.to_numpy().ravel()))
     caption = f"{_CAPTIONS.get(name, name)} (study {study})"
     star = "*" * (inches[0] > 4)
     lines = [
@@ -44,8 +47,13 @@ def latex(study: str, name: str, numbers: pd.DataFrame, formatted: pd.DataFrame)
 
 
 def _short(cell: object) -> str:
-    cell = _SHARE.sub(lambda share: f"{float(share[1]):.1f}{share[2] or ''}", str(cell))
+    cell = _SHARE.sub(_percent, str(cell))
     return re.sub(r"(?<=\d), (?=[-\d])", ",\u00a0", cell)  # an interval is not broken
+
+
+def _percent(share: re.Match) -> str:
+    few = "*" * (TOO_FEW in share[0])
+    return f"{100 * int(share[1]) / int(share[2]):.1f}{share[3] or ''}{few}"
 
 
 def _counts(numbers: pd.DataFrame) -> list[str]:
@@ -53,6 +61,7 @@ def _counts(numbers: pd.DataFrame) -> list[str]:
         return []
     rows = numbers.filter(KEYS).astype(str).agg(" ".join, axis=1)
     most = numbers.groupby(rows, sort=False)[["n", "unscored"]].max()
+    most = most.rename(columns={"unscored": "unscored, at most"})
     counts = most.loc[:, most.any()].apply(
         lambda own: ", ".join(f"{row} {n}" for row, n in own.items())
     )
@@ -79,8 +88,8 @@ def _widths(table: pd.DataFrame) -> np.ndarray:
 
 def parts_of(table: pd.DataFrame) -> list[pd.DataFrame]:
     """Cut `table` by columns into parts that fit; each begins with the columns that name a row."""
-    has_digit = [table[name].str.contains(r"\d").any() for name in table]
-    n_keys = max(1, [*has_digit[:3], True].index(True))
+    is_value = [table[name].str.match(_NUMBER).all() for name in table]
+    n_keys = max(1, [*is_value[:3], True].index(True))
     keys, *others = range(n_keys), *range(n_keys, table.shape[1])
     needed, parts = _widths(table)[1] + 2 * SEPARATOR, [[*keys, *others[:1]]]
     for place in others[1:]:

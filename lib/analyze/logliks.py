@@ -9,15 +9,16 @@ from lib.analyze.stats import (
     by_seed,
     cluster_interval,
     cluster_mean,
+    has_one_seed,
     holm,
     mean_of,
     over_units,
     sign_flip_p,
     t_test,
 )
-from lib.core.arms import ALL, BASE, is_trained, sorted_arms
+from lib.core.arms import ALL, BASE, COVERAGE, sorted_arms
 from lib.core.records import STRUCTURES, Query, Retention, RetentionItem, Score
-from lib.core.store import BadInput, load, made_by, require_artifact
+from lib.core.store import BadInput, load, made_by, require_artifact, require_known
 
 WAYS = ("question", "cloze")  # after the question; after the record's own words
 ONE_SEED = "one seed: no interval over retraining"
@@ -65,7 +66,7 @@ def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> 
     """Test "second - first: structures" or "…: structures - structures", joined by +, in nats.
 
     Arms are averaged over their seeds. low, high, p and p_holm are over clusters (CR2) and seeds.
-    A contrast is left out if an arm has no values of `way`.
+    Holm's family is `registered`; a contrast is left out if an arm has no values of `way`.
     """
     seeds = by_seed(rows, way)
     known = {*seeds.columns.get_level_values("arm")}
@@ -76,19 +77,17 @@ def contrasts(rows: pd.DataFrame, registered: list[str], way: str = WAYS[0]) -> 
         if {second, first} <= known:
             found.append((text, *_contrast(seeds, second, first, structures)))
     table = pd.DataFrame(found, columns=CONTRAST)
-    return table.assign(p_holm=holm(table.p))
+    return table.assign(p_holm=holm(table.p, len(registered)))
 
 
 def _contrast(seeds: pd.DataFrame, second: str, first: str, structures: str) -> tuple:
     left, _, right = (side.split("+") for side in structures.partition(" - "))
+    require_known("contrasts:", filter(None, [*left, *right]), (*STRUCTURES, *COVERAGE))
     used = seeds[seeds.index.isin([*left, *right], level="structure")]
     is_left = used.index.isin(left, level="structure")
     clusters, sides = used.index.get_level_values("cluster"), [used[second], used[first]]
     sizes = [side.shape[1] for side in sides]
-    is_one = any(
-        n == 1 and is_trained(arm.removeprefix("open-"))
-        for arm, n in zip((second, first), sizes, strict=True)
-    )
+    is_one = has_one_seed(**dict(zip((second, first), sizes, strict=True)))
     # the same seed of two arms draws alike; an arm that no seed changes has the same for all
     most = max(sides, key=lambda side: side.shape[1]).columns
     sides = [

@@ -186,8 +186,8 @@ def draw_preferences(table4: pd.DataFrame) -> Drawn:
     row = table4.iloc[0]
     names = [f"{in_words(arm)} is better" for arm in (row.first_arm, row.second_arm)]
     labels = dict(zip(OUTCOMES, [*names, "tie"], strict=True))
-    shown = table4.assign(outcome=table4.outcome.map(labels))
-    shown = shown[2 * shown.unscored < shown.n]
+    scored = table4.n - table4.unscored
+    shown = table4.assign(outcome=table4.outcome.map(labels), n=scored)[scored > table4.unscored]
     return draw_bars(shown, "outcome", "criterion", "share", "Queries (%)")[0], table4
 
 

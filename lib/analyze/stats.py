@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtr, stdtrit  # scipy.stats takes five times as long to import
 
-from lib.core.arms import ALL, BASE, sorted_arms, split_arm
+from lib.core.arms import ALL, is_trained, sorted_arms, split_arm
 from lib.core.records import STRUCTURES, Fact, Query, prose
 
 ALPHA = 0.05  # two-sided
@@ -160,10 +160,10 @@ def sign_flip_p(values: np.ndarray) -> float:
     return float(min(1.0, shares[sums >= abs(whole.sum()) - len(whole)].sum()))
 
 
-def holm(p_values: pd.Series, *, count_unknown: bool = False) -> pd.Series:
-    """Return Holm's p over the known ones, or over all with `count_unknown`; NaN stays NaN."""
+def holm(p_values: pd.Series, n: int = 0) -> pd.Series:
+    """Return Holm's p over the known ones, or over a family of `n`; NaN stays NaN."""
     known = p_values.astype(float).dropna().sort_values()
-    n = len(p_values if count_unknown else known)
+    n = n or len(known)
     adjusted = (known * np.arange(n, n - len(known), -1)).cummax().clip(upper=1)
     return adjusted.reindex(p_values.index)
 
@@ -190,6 +190,11 @@ def by_seed(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     names = pd.DataFrame([split_arm(arm) for arm in rows.arm], rows.index, ["arm", "seed"])
     query = ["query_id", "structure", "cluster"]
     return rows.assign(**names).pivot_table(value, query, ["arm", "seed"])
+
+
+def has_one_seed(**seeds: int) -> bool:
+    """True if one of these arms, with their numbers of seeds, was trained once alone."""
+    return any(n == 1 and is_trained(arm) for arm, n in seeds.items())
 
 
 def mean_of(seeds: pd.DataFrame, is_own: np.ndarray | None) -> pd.Series:
@@ -270,8 +275,8 @@ def _difference(
     each = {side: mean_of(one, is_own) for side, one in sides.items()}
     change = sides["second"].mean(axis=1) - sides["first"].mean(axis=1)
     mean, error, freedom = cluster_mean(change, clusters, is_own)
-    has_seeds = len(each["second"]) > 1 and (first == BASE or len(each["first"]) > 1)
-    parts = [part for one in each.values() for part in _of_seeds(one)] if has_seeds else []
+    is_one = has_one_seed(**{first: len(each["first"]), second: len(each["second"])})
+    parts = [] if is_one else [part for one in each.values() for part in _of_seeds(one)]
     low, high, _ = t_test(mean, [(error**2, freedom), *parts] if error > ROUNDING else [])
     return {
         "first": first,

@@ -162,6 +162,7 @@ def table5(rows: pd.DataFrame, kinds: Iterable[str] = KINDS) -> pd.DataFrame:
 
 
 def _coverage(rows: pd.DataFrame, labels: pd.DataFrame) -> pd.Series:
+    require_known("coverage", labels.coverage, COVERAGE)
     short = labels.query_id.str.rpartition("/")[2]  # without a folder above the study's
     return rows.query_id.map(
         dict(zip([*short, *labels.query_id], [*labels.coverage] * 2, strict=True))
@@ -363,7 +364,7 @@ def show(
     formatted = formatted.rename(columns=lambda name: name.replace("_", " "))
     pd.set_option("display.max_colwidth", None)  # else a notebook cuts cells at 50 characters
     lines = [list(formatted), ["---"] * len(formatted.columns), *formatted.values.tolist()]
-    cells = [[str(cell).replace("|", "\\|") for cell in line] for line in lines]
+    cells = [[one_line(str(cell).replace("|", "\\|")) for cell in line] for line in lines]
     texts = {
         "csv": as_csv(numbers),
         "md": "".join(f"| {' | '.join(line)} |\n" for line in cells),

@@ -5,15 +5,18 @@ import pandas as pd
 
 from lib.analyze.logliks import TABLE3, read_retention, table3
 from lib.analyze.stats import LEAST_CLUSTERS, paired, spread
-from lib.analyze.tables import in_words
-from lib.core.arms import is_trained, sorted_arms
+from lib.analyze.tables import in_words, one_line
+from lib.core.arms import ALL, is_trained, sorted_arms, split_arm
 from lib.core.records import STRUCTURES
 from lib.core.store import artifact_path, package_file, result_path
 
 
 def found_in(study: str) -> str:
     """The `verdict` on a finished study, from its tables and its measures of retention."""
-    rows = pd.read_csv(result_path(study, "each.csv")).dropna(subset="verdict")
+    used = ["arm", "query_id", "structure", "cluster", "verdict", "memorized"]
+    read = {"usecols": used, "dtype": dict.fromkeys(used[:-1], str), "keep_default_na": False}
+    rows = pd.read_csv(result_path(study, "each.csv"), **read, na_values={"memorized": ""})
+    rows = rows[rows.verdict != ""]  # the others are log-likelihoods after an epoch
     arms, ledger = rows.arm.unique(), result_path(study, "ledger.csv")
     measured = [arm for arm in arms if artifact_path(study, "retention", arm=arm).exists()]
     learned = pd.read_csv(ledger).query("structure == 'all'") if ledger.exists() else pd.DataFrame()
@@ -28,29 +31,41 @@ def verdict(
     `rows` are those of tables.joined. `kept` of logliks.table3 and `learned` of ledger_table, for
     all structures, are None in a study that still runs; then there is no advice.
     """
-    arms = [arm for arm in sorted_arms(rows.arm) if "@" not in arm]
-    found, cells = paired(rows), spread(rows).groupby("arm", sort=False)
+    kinds = rows.arm.map(lambda arm: split_arm(arm)[0])
+    arms, found, cells = sorted_arms(kinds), paired(rows), spread(rows)
+    told = [*filter(is_trained, arms)] or arms
     is_apart = found.low_points.gt(0) | found.high_points.lt(0)  # gains are not tested
     found["shown"] = found.differs.where(found.p.notna(), is_apart)
-    shares = rows.assign(unscored=rows.verdict.eq("unscored")).reindex(
-        columns=["arm", "unscored", "memorized"]
-    )
+    shares = rows.assign(arm=kinds, unscored=rows.verdict.eq("unscored"))
     lost = pd.DataFrame(columns=TABLE3) if kept is None else kept.dropna(subset="p")
     lost = lost.sort_values("difference_points").groupby("arm").first()
+    overall = cells[cells.structure.eq(ALL) & cells.arm.isin(told)]
     text = package_file("analyze/verdict.md.j2").read_text("utf-8")
     return jinja2.Template(text).render(
-        name=in_words,
-        arms=[*filter(is_trained, arms)] or arms,
-        cells={arm: part.set_index("structure").to_dict("index") for arm, part in cells},
-        shares=shares.groupby("arm").mean().to_dict("index"),
+        name=_escaped,
+        arms=told,
+        cells={
+            arm: part.set_index("structure").to_dict("index")
+            for arm, part in cells.groupby("arm", sort=False)
+        },
+        shares=shares.reindex(columns=["arm", "unscored", "memorized"])
+        .groupby("arm")
+        .mean()
+        .to_dict("index"),
         lost=lost.to_dict("index"),
         learned={}
         if learned is None
         else dict(learned.filter(["trained arm", "share"]).to_numpy()),
         found=found.to_dict("records"),
+        best=overall["mean"].max(),
+        seeds=overall.seeds.min(),
         is_measured=kept is not None,
         is_trained=any(map(is_trained, arms)),
         structures=STRUCTURES,
         clusters=rows.cluster.nunique(),
         least=LEAST_CLUSTERS,
     )
+
+
+def _escaped(name: str) -> str:
+    return one_line(in_words(name)).replace("|", "\\|").replace("<", "&lt;")

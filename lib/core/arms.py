@@ -43,7 +43,7 @@ _LABELS = {
 EXPOSURE_ARMS = (RAW, "normalized", "rewritten-structures", "paraphrase-8")
 _REGIME = ("learning_rate", "public_text_share")  # what an exposure study can vary between runs
 ALL = "all"  # the row of all structures together, last in every table
-_NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d+))?")
+_NAME = re.compile(r"(?P<arm>[^@]+)(?:@(?P<number>[2-9]|[1-9]\d{1,2}))?")
 
 
 def split_arm(name: str) -> tuple[str, int]:
@@ -59,7 +59,8 @@ def split_arm(name: str) -> tuple[str, int]:
 
 def arm_label(name: str) -> str:
     """Return what a person reads for an arm: "raw text, seed 2" for dapt@2; others as they are."""
-    arm, _, number = name.partition("@")
+    found = _NAME.fullmatch(name)  # a model's name may have an @, too: claude@20240620
+    arm, number = found.groups() if found else (name, "")
     label = (_LABELS | LOOK.get("labels", {})).get(arm, arm)
     return f"{label}, seed {number}" if number else label
 

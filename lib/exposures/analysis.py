@@ -214,7 +214,7 @@ def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.D
     is_table = table.contrast == f"{structure_of('table').name} - {prose()}"
     is_first = is_table & table.is_named.astype(bool) & (table.facts == EVERY)
     table["is_primary"] = is_first & (table.measure == measure)
-    return table.assign(p_holm=holm(table.p_flips[table.is_primary], count_unknown=True))
+    return table.assign(p_holm=holm(table.p_flips[table.is_primary], 2))
 
 
 def answer(table: pd.DataFrame) -> str:

@@ -1,9 +1,11 @@
 """The notebook agreement, with the scorer, a second judge and a person."""
 
 import csv
+import re
 
 import pandas as pd
 import pytest
+from statsmodels.stats.power import TTestPower
 
 from lib.analyze.agreement import items_of, read_sheet
 from lib.core.records import STRUCTURES, Answer
@@ -107,6 +109,13 @@ def test_table_2_by_judge_and_pairs_of_questions_drawn_by_lot(run, capsys):
     compared = load("s", "preferences", Preference, judge="scorer", first="base", second="dapt")
     asked = {row.query_id for row in compared}
     assert len(asked) == 5 and len(compared) == 10 and asked != {f"q{n}" for n in range(5)}
+    names = run_cells("statistics", study="s", arms=ARMS)
+    wins = names["wins"].query("source == 'this run' and structure == 'all'")
+    assert {*wins.n} == {5} and {*wins.unscored} == {0, 5}
+    least = names["shows"].dropna().iloc[-1]
+    points = least.smallest_points / 100
+    effect = points / (least.discordant - points**2) ** 0.5
+    assert TTestPower().power(effect, least.n, 0.05) == pytest.approx(0.8)
     right = [
         Answer(query_id=f"q{n}", arm="base", answer=f"{n}", n_tokens=1, truncated=False)
         for n in range(11)

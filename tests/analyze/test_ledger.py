@@ -187,10 +187,9 @@ def test_the_table_adds_up_to_the_ledger():
     assert [*counts] == [108, n, n, n, 0] and row.low <= row.share <= row.high and 0 < n < 108
 
 
-def test_an_arm_is_read_as_it_was_trained_and_other_text_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+def test_an_arm_is_read_as_it_was_trained_and_other_text_is_refused(study_root):
     segments, normalized, trained = prepared(60, "dapt")
-    folder = tmp_path / "data" / "lab" / "models" / "dapt@2"
+    folder = study_root / "data" / "lab" / "models" / "dapt@2"
     TOKENIZER.save_pretrained(folder)
     blocks = pack(trained.corpus.training, TOKENIZER, 48, "document")
     setting = {"base_model": "", "block_size": 48, "packing": "document"}

@@ -55,6 +55,10 @@ def test_an_interval_counts_the_seeds_or_says_that_there_is_one():
     parts = np.array([both.by_seed]).std(ddof=1) ** 2 / 2
     assert (both.high - both.low) / 2 > 4 * parts**0.5  # t of about one degree of freedom
     assert lone.covers == logliks.ONE_SEED
+    [alone] = logliks.contrasts(ROWS, ["dapt-x - base: natural", registered[1]]).itertuples()
+    assert alone.p_holm == pytest.approx(min(1, 2 * alone.p)), "of a family of two"
+    with pytest.raises(ValueError, match="'tables' is unknown; choose among natural"):
+        logliks.contrasts(ROWS, ["dapt - base: tables"])
     seeds = [
         ROWS[ROWS.arm == "dapt"].assign(arm=f"{arm}@{n}", question=ROWS.question + n)
         for arm in ("dapt", "dapt-x")

@@ -43,10 +43,13 @@ def test_intervals_cover_as_often_as_they_say_over_few_and_unequal_clusters(inte
 
 
 @given(st.lists(st.integers(-9, 9), min_size=4, max_size=20).filter(lambda one: len({*one}) > 1))
-def test_with_one_value_per_cluster_intervals_are_those_of_scipy(values):
+def test_with_one_value_per_cluster_or_unit_intervals_and_p_are_those_of_scipy(values):
     values, half = pd.Series(values, dtype=float), np.arange(len(values)) < len(values) // 2
-    expected = ttest_1samp(values, 0).confidence_interval()
-    assert cluster_interval(values, values.index) == pytest.approx(tuple(expected))
+    test = ttest_1samp(values, 0)
+    expected = pytest.approx((*test.confidence_interval(), test.pvalue))
+    found = over_units([*values, np.nan])
+    assert (found["low"], found["high"], found["p"]) == expected and found["n"] == len(values)
+    assert (*cluster_interval(values, values.index), test.pvalue) == expected
     mean, error, freedom = cluster_mean(values, values.index, half)
     welch = ttest_ind(values[half], values[~half], equal_var=False)
     assert mean == pytest.approx(values[half].mean() - values[~half].mean())
@@ -59,7 +62,7 @@ def test_a_mean_over_clusters_by_hand():
     # each cluster's residuals sum to ±1
     expected = (0.5, (10 / 9 * 10) ** 0.5 / 20, 9)
     assert cluster_mean(values, clusters) == pytest.approx(expected)
-    assert np.isnan(cluster_mean(values, [1] * 20)[1:]).all()
+    assert np.isnan([*cluster_mean(values, [1] * 20)[1:], over_units([3, 3])["p_flips"]]).all()
     assert cluster_interval(values, clusters, 0.55)[1] == 0.55
     assert np.isnan(cluster_interval(values, np.arange(20) % 2)).all()  # equal means
 
@@ -93,41 +96,25 @@ def test_sign_flips_count_every_pattern_and_those_of_equal_sizes_are_binomial(va
     assert sign_flip_p(signs) == pytest.approx(p)
 
 
-@given(st.lists(st.integers(-50, 50), max_size=9))
-def test_t_over_units_is_that_of_scipy(values):
-    found = over_units([*values, np.nan])
-    assert found["n"] == len(values)
-    if len(set(values)) < 2:
-        assert np.isnan([found["p"], found["p_flips"], found["low"]]).all()
-        assert np.isnan(found["estimate"]) == (not values)
-        return
-    test = ttest_1samp(values, 0)
-    assert (found["estimate"], found["p"]) == pytest.approx((np.mean(values), test.pvalue))
-    assert (found["low"], found["high"]) == pytest.approx(tuple(test.confidence_interval()))
-
-
 def test_a_hypothesis_without_a_p_may_count_in_the_family():
     known = pd.Series([0.01, 0.04, np.nan, 0.03])
-    for more, family in ((False, [0.01, 0.04, 0.03]), (True, [0.01, 0.04, 0.03, 1])):
-        expected = multipletests(family, method="holm")[1][:3]
-        adjusted = holm(known, count_unknown=more)
+    for n in (0, 5):
+        expected = multipletests([0.01, 0.04, 0.03, 1, 1][: n or 3], method="holm")[1][:3]
+        adjusted = holm(known, n)
         assert adjusted.dropna().tolist() == pytest.approx(expected.tolist())
 
 
 def test_a_cluster_is_the_product_in_all_its_documents_else_the_document():
     known = {"attribute": "port", "value": ["1"], "structure": "natural", "in_pretraining": False}
+
+    def placed(case: str) -> dict:
+        _, of, start, end = case.split()
+        return {"document_id": of, "start": int(start), "end": int(end)}
+
     places = "Pump d1 0 5", "Pump d2 0 5", "Valve d2 6 9", "Fan d4 0 5"
-    facts = [
-        Fact(fact_id=one, entity=entity, document_id=of, start=int(start), end=int(end), **known)
-        for one in places
-        for entity, of, start, end in [one.split()]
-    ]
+    facts = [Fact(fact_id=one, entity=one.split()[0], **placed(one), **known) for one in places]
     cases = "Pump d1 0 5", "Pump d2 0 5", "Valve d2 6 9", "d2 d2 5 6", "d3 d3 0 5", "Fan d4 7 9"
-    queries = [
-        query(one, document_id=of, start=int(start), end=int(end))
-        for one in cases
-        for _, of, start, end in [one.split()]
-    ]
+    queries = [query(one, **placed(one)) for one in cases]
     rows = joined(queries, verdicts("dapt", dict.fromkeys(cases, "correct")), facts=facts)
     assert [*rows.cluster] == [case.split()[0] for case in cases]
     assert set(clusters_of(queries).values()) == {"d1", "d2", "d3", "d4"}
@@ -204,14 +191,16 @@ def test_three_seeds_by_hand():
 
 
 def test_differences_are_averaged_over_seeds():
-    rows = rows_of(base="0001000000", **SEEDS, dapt_n="1111110000", dapt_nAt2="1111111100")
+    more = {"dapt_n": "1111110000", "dapt_nAt2": "1111111100", "open": "0001000000"}
+    rows = rows_of(base="0001000000", **SEEDS, **more)
     table = paired(rows)
     row = first_of(table, first="dapt", second="dapt-n")
     assert row.difference_points == pytest.approx(70 - 30)
     assert (row.seeds_first, row.seeds_second) == (3, 2)
     means = {"dapt": [1, 1, 2 / 3, 1 / 3, *[0] * 6], "dapt-n": [*[1] * 6, 0.5, 0.5, 0, 0]}
-    means = pd.DataFrame(means | {"base": [*[0] * 3, 1, *[0] * 6]})
-    for first, second in (("dapt", "dapt-n"), ("base", "dapt")):  # the base has no seeds to vary
+    means = pd.DataFrame(means | dict.fromkeys(("base", "open"), [*[0] * 3, 1, *[0] * 6]))
+    # what is not trained has no seeds to vary
+    for first, second in (("dapt", "dapt-n"), ("base", "dapt"), ("dapt", "open")):
         row = first_of(table, first=first, second=second)
         low, high = cluster_interval(100 * (means[second] - means[first]), range(10))
         assert row.low_points < low < high < row.high_points

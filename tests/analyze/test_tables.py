@@ -15,6 +15,7 @@ from lib.analyze.tables import (
     estimate,
     formatted_table,
     fraction,
+    in_words,
     joined,
     number,
     one_line,
@@ -144,6 +145,8 @@ def test_untrusted_text_stays_text_in_the_browsable_table():
         (p_value(0.00123), "0.0012"),
         (number(3.0, ".0f"), "3"),
         (one_line("a\nb\r\nc"), "a ↵ b ↵ c"),
+        (in_words("dapt@2 – tabular"), "raw text, seed 2 – table"),
+        (in_words("claude@20240620"), "claude@20240620"),
     ],
 )
 def test_it_reads_as(text, expected):
@@ -166,21 +169,15 @@ def test_a_table_has_each_estimate_with_its_interval_in_one_cell():
     ]
 
 
-@pytest.fixture
-def extra(tmp_path, monkeypatch):
-    """The folder of a study's tables that no paper has."""
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    return tmp_path / "figures" / "s" / "extra"
-
-
-def test_numbers_are_the_csv_and_formatted_cells_the_rest_and_no_text_starts_a_formula(extra):
+def test_numbers_are_the_csv_and_formatted_cells_the_rest_and_no_text_starts_a_formula(study_root):
+    extra = study_root / "figures" / "s" / "extra"
     numbers = pd.DataFrame({"arm": ["base", "=1"], "a_b": [-0.1234, None]})
     assert show("s", "plain", numbers).values.tolist() == [["base", "-0.12"], ["=1", "–"]]
-    shown = show("s", "human", numbers, pd.DataFrame({"a_b": ["12% | – a"]}))
-    assert shown.to_dict("list") == {"a b": ["12% | – a"]}
+    shown = show("s", "human", numbers, pd.DataFrame({"a_b": ["12% | –\na"]}))
+    assert shown.to_dict("list") == {"a b": ["12% | –\na"]}
     assert (extra / "human.csv").read_text() == "arm,a_b\nbase,-0.1234\n'=1,\n"
-    assert (extra / "human.md").read_text() == "| a b |\n| --- |\n| 12% \\| – a |\n"
-    assert "12\\% $|$ -- a" in (extra / "human.tex").read_text()
+    assert (extra / "human.md").read_text() == "| a b |\n| --- |\n| 12% \\| – ↵ a |\n"
+    assert "12\\% $|$ --\na" in (extra / "human.tex").read_text()
 
 
 def test_accuracy_by_coverage_keeps_every_question_apart_and_abstains_without_labels():
@@ -203,3 +200,5 @@ def test_accuracy_by_coverage_keeps_every_question_apart_and_abstains_without_la
     assert by_coverage(rows, labels.assign(coverage="not asked")).empty
     again = with_coverage(rows, labels.drop(1))  # q2 of a.md has no label
     assert [*again.structure] == ["tabular"] * 4 + ["asked"] * 3
+    with pytest.raises(ValueError, match="'askd' is unknown; choose among not asked"):
+        by_coverage(rows, labels.assign(coverage="askd"))

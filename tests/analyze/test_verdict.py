@@ -6,7 +6,10 @@ import pandas as pd
 import pytest
 
 from lib.analyze.logliks import TABLE3
-from lib.analyze.verdict import verdict
+from lib.analyze.tables import as_csv
+from lib.analyze.verdict import found_in, verdict
+from lib.core import arms
+from lib.core.store import result_path, write_text
 
 STATES = {"1": "correct", "0": "incorrect", "-": "unscored"}
 
@@ -68,10 +71,15 @@ CASES = {
         CHANCE,
         ["lost with raw text: 2.0 points [-3.0, 7.0]", "not established"],
     ),
+    "gain": (made(**LESS), kept(3, 0.4)[:1], ["not lost with raw text: +3.0 points [-2.0, +8.0]"]),
+    "another arm": (
+        made(dapt=(NO,) * 3, dapt_n=(LOST,) * 3, dapt_nAt2=(ALL,) * 3),
+        LOSS.assign(arm="dapt-n"),
+        ["rewritten text: 50.0%", "raw text (+50.0 points", "was not measured"],
+    ),
     "no training": (made(), NONE, ["Base: 0.0%"]),
-    "seeds": (made(dapt=(NO,) * 3, dapt_At2=(ALL,) * 3), NONE, ["Raw text: 50.0%"]),
+    "seeds": (made(dapt=(NO,) * 3, daptAt2=(ALL,) * 3), NONE, ["Raw text: 50.0%"]),
 }
-CASES["seeds"][0]["arm"] = CASES["seeds"][0]["arm"].replace("dapt-@2", "dapt@2")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -82,7 +90,8 @@ def test_the_verdict_says_what_the_tables_have(case):
     assert all(part in text for part in expected), text
     assert 1 <= len(sentences) <= 4 and not CODES.search(text), text
     assert all(one.endswith(".") and one[0].isupper() for one in sentences), sentences
-    assert ("one base" in text) == (case in ("less", "reversal", "texts", "loss", "no loss")), text
+    is_seen = case in ("less", "reversal", "texts", "loss", "no loss", "gain", "another arm")
+    assert ("one base" in text) == is_seen, text
 
 
 def test_what_is_not_yet_measured_is_not_spoken_of():
@@ -99,11 +108,31 @@ def test_one_row_an_arm_has_what_a_buyer_must_know():
     assert table["base"][-3:] == ["–", "–", "–"]
 
 
-def test_the_next_steps_follow_from_what_was_found():
-    first = {
-        name: verdict(*case[:2]).partition("next**\n\n")[2].splitlines()[0]
-        for name, case in CASES.items()
-    }
-    assert "`judge`" in first["unscored"] and "Add documents: 5" in first["few documents"]
-    assert "replay_share" in first["loss"] and "`dapt-q`" in first["null"]
-    assert "three seeds" in first["no loss"] and "another base" in first["seeds"]
+STEPS = {  # by what they name: the cases in which a row of the table is a reason
+    "`judge`: up to 60%": ["unscored"],
+    "`judge`: up to 30%": ["another arm"],
+    "Add documents: 5": ["few documents"],
+    "replay_share": ["loss", "another arm"],
+    "`dapt-q`": ["null", "unscored", "no training"],
+    "three seeds": [*{*CASES} - {"no training", "seeds"}],
+    "another base": [*CASES],
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_next_steps_follow_from_every_row_of_the_table(step):
+    told = {name: verdict(*case[:2]).partition("next**\n\n")[2] for name, case in CASES.items()}
+    assert {*STEPS[step]} == {name for name, text in told.items() if step in text}
+
+
+def test_a_finished_study_is_told_whatever_its_documents_and_arms_are_called(
+    study_root, monkeypatch
+):
+    monkeypatch.setitem(arms.LOOK, "labels", {"dapt": "a|b <c>"})
+    rows = made(8, dapt=(ALL,) * 3).assign(cluster=lambda own: "1." + own.cluster.astype(str))
+    rows = rows.replace({"cluster": {"1.0": "1.10", "1.7": "NA"}}).assign(epoch=None)
+    after_epoch = rows.assign(verdict=None, epoch=2)
+    write_text(result_path("s", "each.csv"), as_csv(pd.concat([rows, after_epoch])))
+    text = found_in("s")
+    assert text.startswith("A\\|b &lt;c>: 100.0% [") and "of 24 questions" in text
+    assert "Add documents" not in text, "eight, of which two are read as equal numbers, one as none"
