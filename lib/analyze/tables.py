@@ -138,17 +138,16 @@ def table1(queries: list[Query]) -> pd.DataFrame:
 
     entity_words is the mean over queries of answer words / entities, as in the paper.
     """
-    names = ["structure", "question", "answer", "entity_count"]
-    rows = pd.DataFrame(map(vars, queries), columns=names)
-    words = rows[names[1:3]].map(lambda text: len(text.split()))
-    rows = words.assign(structure=rows.structure, entities=rows.entity_count.astype(float))
-    rows = pd.concat([rows, rows.assign(structure=ALL, entities=float("nan"))])
-    each = rows.assign(entity=rows.answer / rows.entities).groupby("structure")
-    ends, mean = ["mean", "min", "max"], "mean"
-    table = each.agg({"question": ["size", mean], "answer": mean, "entities": ends, "entity": mean})
-    table = table.set_axis(TABLE1, axis=1).reindex([*STRUCTURES, ALL]).fillna({"queries": 0})
-    whole = {"queries": int, "entities_min": "Int64", "entities_max": "Int64"}
-    return table.round(2).astype(whole).rename_axis("structure").reset_index()
+    found = []
+    for name in (*STRUCTURES, ALL):
+        own = [query for query in queries if name in (query.structure, ALL)]
+        texts = pd.DataFrame([(one.question, one.answer) for one in own], columns=["asked", "own"])
+        words = texts.map(lambda text: len(text.split())).astype(float)
+        n = pd.Series([one.entity_count for one in own if name != ALL], dtype=float)
+        means = words.asked.mean(), words.own.mean(), n.mean(), n.min(), n.max()
+        found.append((name, len(own), *means, (words.own / n).mean()))
+    table = pd.DataFrame(found, columns=["structure", *TABLE1]).round(2)
+    return table.astype(dict.fromkeys(("entities_min", "entities_max"), "Int64"))
 
 
 def table2(rows: pd.DataFrame) -> pd.DataFrame:
@@ -205,21 +204,13 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
         for row in table.itertuples()
     ]
     keys = [key for key in KEYS if key in table]
-    return widened(table, keys, "arm", texts)[[*keys, *sorted_arms(table.arm)]]
+    wide = table.assign(text=texts).pivot(index=keys, columns="arm", values="text").fillna("")
+    wide = wide[sorted_arms(table.arm)].rename_axis(columns=None)
+    return table[keys].drop_duplicates(ignore_index=True).join(wide, on=keys)
 
 
 def _is_small(row) -> bool:
     return row.n > 0 and getattr(row, "clusters", LEAST_CLUSTERS) < LEAST_CLUSTERS
-
-
-def widened(table: pd.DataFrame, keys: list[str], column: str, texts: list[str]) -> pd.DataFrame:
-    """Return one row per `keys` and one column per value of `column`, in the order of `table`.
-
-    The cells are `texts`, one for each row of `table`; a cell without a row is empty.
-    """
-    wide = table.assign(text=texts).pivot(index=keys, columns=column, values="text").fillna("")
-    wide = wide[table[column].unique()].rename_axis(columns=None)
-    return table[keys].drop_duplicates(ignore_index=True).join(wide, on=keys)
 
 
 def with_texts(

@@ -1,7 +1,6 @@
 """The notebook agreement, with the scorer, a second judge and a person."""
 
 import csv
-import re
 
 import pandas as pd
 import pytest

@@ -13,13 +13,12 @@ from lib.analyze.published import (
     formatted,
     formatted_table4,
     paper_rows,
-    paper_table1,
     paper_table4,
     table3_with_paper,
     table4,
     with_paper,
 )
-from lib.analyze.tables import compact, formatted_table, table2, table5
+from lib.analyze.tables import compact, table1, table2, table5
 from lib.core.arms import ALL, ARMS
 from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY
@@ -43,14 +42,6 @@ def test_tables_2_and_5_print_the_counts_and_percentages_of_the_paper():
     assert cells.loc[("dapt-n", "tabular", "numeric"), ["correct", "n"]].tolist() == [4, 18]
 
 
-def test_table1_has_the_mean_over_all_queries():
-    table = paper_table1().set_index("structure")
-    parts = table.loc[list(STRUCTURES)]
-    mean = (parts.queries * parts.question_words).sum() / parts.queries.sum()
-    assert round(mean, 2) == table.question_words[ALL] == 17.35
-    assert formatted_table(paper_table1()).entities_max.tolist() == ["–", "33", "–", "–"]
-
-
 def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     rows = [("base", 0.8, None, None), ("dapt", 0.78, -2.0, 0.5)]
     ours = pd.DataFrame(rows, columns=["arm", "accuracy", "difference_points", "se_points"])
@@ -59,13 +50,6 @@ def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     cells = compact(table).set_index(["source", "arm", "task"])[["mean", "error", "difference"]]
     assert cells.loc[PAPER, "dapt-n", "MMLU"].tolist() == ["62.41", "0.38", "-0.94"]
     assert cells.loc[RUN, "dapt", "Multiple choice"].tolist() == ["78.00", "2.50", "-2.00"]
-
-
-def test_table4_has_the_counts_of_the_paper_which_add_up():
-    counts = TABLE4.set_index(COLUMNS[:5])["count"].unstack("structure")
-    assert (counts[list(STRUCTURES)].sum(axis=1) == counts[ALL]).all()
-    totals = counts.groupby(level=[0, 1, 2]).sum()
-    assert (totals[[*STRUCTURES, ALL]] == [65, 85, 41, 191]).all(axis=None)
 
 
 def preferences(pair: tuple[str, str], n: int = 4) -> list[Preference]:
@@ -118,15 +102,11 @@ def test_the_run_is_below_the_paper_in_the_same_layout():
     rows = paper_rows()
     rows = rows[(rows.arm != "base") & (rows.structure != "tabular")]
     ours = rows.assign(arm=rows.arm.replace("dapt-n", "dapt@2"), verdict="correct")
-    table = with_paper(table2(ours))
-    assert list(table.columns[:3]) == ["source", "arm", "structure"]
-    assert len(table) == 4 * 3 + 4 * 2
-    text = formatted(table)
+    text = formatted(with_paper(table2(ours)))
     assert list(text.columns) == ["structure", "source", "base", "dapt", "dapt@2", "dapt-n"]
     structures = [name for name in (*STRUCTURES, ALL) for _ in range(2)]
     assert text.structure.tolist() == structures and text.source.tolist() == [PAPER, RUN] * 4
-    run = "65/65 = 100.00% [94.4, 100.0]"
-    assert text.dapt.tolist()[:2] == ["17/65 = 26.15% [17.0, 38.0]", run]
-    assert text["dapt@2"].tolist()[:2] == ["–", run]
-    kinds = formatted(with_paper(table5(ours)))
-    assert list(kinds.columns[:3]) == ["structure", "kind", "source"] and len(kinds) == 4 * 2 * 2
+    paper, run = "17/65 = 26.15% [17.0, 38.0]", "65/65 = 100.00% [94.4, 100.0]"
+    assert text[["dapt", "dapt@2"]][:2].to_numpy().tolist() == [[paper, "–"], [run, run]]
+    assert len(formatted(with_paper(table5(ours)))) == 4 * 2 * 2
+    assert with_paper(table1([]))[:4].entities_max.tolist()[1] == 33

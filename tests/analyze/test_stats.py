@@ -22,7 +22,7 @@ from lib.analyze.stats import (
     spread,
     wilson,
 )
-from lib.analyze.tables import compact, joined, table2
+from lib.analyze.tables import joined, table2
 from lib.core.arms import ARMS
 from lib.core.records import Fact
 from tests.analyze.test_tables import query, verdicts
@@ -141,33 +141,17 @@ def first_of(table: pd.DataFrame, **at: str) -> pd.Series:
     return table.iloc[0]
 
 
-def test_a_hand_worked_comparison():
-    table = paired(rows_of(base="110000000-", dapt="1011111111"))
-    row = first_of(table)
-    assert (row["first"], row.second) == ("base", "dapt")
-    assert (row.n, row.clusters, row.only_first, row.only_second) == (10, 10, 1, 8)
-    assert row.p == pytest.approx(2 * (1 + 9) / 2**9)  # P(Binomial(9, 1/2) <= 1), twice
-    assert not row.differs  # after Holm
-    assert row.p_holm == pytest.approx(2 * row.p)  # this structure and "all"
-    assert row.low_points < row.difference_points < row.high_points
-    assert row.difference_points == pytest.approx(70)
-    empty = first_of(table, structure="tabular")
-    assert empty.n == 0 and np.isnan([empty.p, empty.p_holm]).all()
-
-
 def test_means_and_differences_are_those_of_table_2_in_which_unscored_is_not_correct():
     rows = rows_of(per_cluster=3, base="110-00--1", dapt="1-1011-01", dapt_n="001-10010")
-    tables = [table.set_index(["arm", "structure"]) for table in (table2(rows), spread(rows))]
-    for old, new in (("accuracy", "mean"), ("low", "low"), ("high", "high")):
-        assert tables[0][old].tolist() == pytest.approx(tables[1][new].tolist(), nan_ok=True)
-    assert tables[1].sd_seeds.isna().all()
+    cells, means = (table.set_index(["arm", "structure"]) for table in (table2(rows), spread(rows)))
+    expected = cells[["accuracy", "low", "high"]].to_numpy()
+    np.testing.assert_allclose(means[["mean", "low", "high"]].astype(float), expected)
     table = paired(rows)
     pairs = table[["first", "second"]].drop_duplicates()
     assert [*pairs.itertuples(index=False, name=None)] == [*combinations(ARMS, 2)]
-    accuracy = tables[0].accuracy
     for row in table.dropna(subset="p").itertuples():
-        change = accuracy[row.second, row.structure] - accuracy[row.first, row.structure]
-        assert (row.n, row.difference_points) == (9, pytest.approx(100 * change))
+        first, second = (cells.accuracy[arm, row.structure] for arm in (row.first, row.second))
+        assert (row.n, row.difference_points) == (9, pytest.approx(100 * (second - first)))
     assert paired(rows[rows.arm == "base"]).empty
 
 
@@ -178,54 +162,34 @@ def test_queries_of_few_documents_that_change_together_are_no_evidence():
     many = first_of(paired(rows_of(per_cluster=3, base="0" * 60, dapt="1" * 60)))
     assert np.isnan(many.low_points)  # 20 products, each by 100
     assert many.differs and many.p < 0.001
+    alone = paired(rows_of(per_cluster=10, base="110000000-", dapt="1011111111"))
+    assert np.isnan(first_of(alone).low_points) and first_of(alone).difference_points == 70
 
 
-def test_three_seeds_by_hand():
-    row = first_of(spread(rows_of(**SEEDS)))
-    assert (row.n, row.clusters, row.seeds) == (10, 10, 3)
-    assert row["mean"] == pytest.approx(0.3) and row.each == pytest.approx([0.2, 0.3, 0.4])
-    means = pd.Series([1, 1, 2 / 3, 1 / 3] + [0] * 6)
-    assert row.sd_seeds == pytest.approx(0.1)
-    low, high = share_interval(means, range(10))
-    assert row.low < low < 0.3 < high < row.high
-
-
-def test_differences_are_averaged_over_seeds():
+def test_seeds_are_averaged_and_widen_intervals_unless_a_trained_arm_has_one():
     more = {"dapt_n": "1111110000", "dapt_nAt2": "1111111100", "open": "0001000000"}
     rows = rows_of(base="0001000000", **SEEDS, **more)
-    table = paired(rows)
-    row = first_of(table, first="dapt", second="dapt-n")
-    assert row.difference_points == pytest.approx(70 - 30)
-    assert (row.seeds_first, row.seeds_second) == (3, 2)
     means = {"dapt": [1, 1, 2 / 3, 1 / 3, *[0] * 6], "dapt-n": [*[1] * 6, 0.5, 0.5, 0, 0]}
     means = pd.DataFrame(means | dict.fromkeys(("base", "open"), [*[0] * 3, 1, *[0] * 6]))
-    # what is not trained has no seeds to vary
+    own, ends = first_of(spread(rows), arm="dapt"), share_interval(means.dapt, range(10))
+    assert own.each == pytest.approx([0.2, 0.3, 0.4]) and own.sd_seeds == pytest.approx(0.1)
+    assert own.low < ends[0] < own["mean"] < ends[1] < own.high
+    table = paired(rows)
     for first, second in (("dapt", "dapt-n"), ("base", "dapt"), ("dapt", "open")):
-        row = first_of(table, first=first, second=second)
-        low, high = cluster_interval(100 * (means[second] - means[first]), range(10))
+        row, change = first_of(table, first=first, second=second), means[second] - means[first]
+        low, high = cluster_interval(100 * change, range(10))
+        assert row.difference_points == pytest.approx(100 * change.mean())
         assert row.low_points < low < high < row.high_points
-    assert compact(table)["difference_points [95%]"].str.startswith("40.0 [").any()
+    once = first_of(paired(rows[rows.arm != "dapt-n@2"]), first="dapt", second="dapt-n")
+    change = 100 * (pd.Series([1] * 6 + [0] * 4) - means.dapt)
+    assert once.low_points == pytest.approx(cluster_interval(change, range(10))[0])
 
 
 def test_the_gain_beyond_prose_is_the_difference_of_two_gains():
-    rows = [
-        rows_of("natural", dapt="1000" * 9, dapt_n="1100" * 9, dapt_nAt2="1110" * 9),
-        rows_of("tabular", dapt="0000" * 9, dapt_n="1100" * 9, dapt_nAt2="1000" * 9),
-    ]
-    rows, name = pd.concat(rows), "tabular – natural"
-    one, both = (paired(part) for part in (rows[rows.arm != "dapt-n@2"], rows))
-    gains = one.set_index("structure").difference_points
-    assert gains[[name, "tabular", "natural"]].tolist() == pytest.approx([25, 50, 25])
-    assert first_of(both, structure=name).n == 72
-
-
-def test_one_cluster_or_clusters_alike_keep_their_estimates_and_say_why_there_is_no_interval():
-    rows = rows_of(per_cluster=10, base="0" * 10, **SEEDS)
-    row, gain = first_of(spread(rows), arm="dapt"), first_of(paired(rows))
-    assert row["mean"] == pytest.approx(0.3) and gain.difference_points == pytest.approx(30)
-    assert np.isnan([row.low, gain.low_points]).all()
-    table = spread(rows_of(dapt="1010", daptAt2="1010").assign(cluster=[*"aabb"] * 2))
-    row = first_of(table)
-    assert row["mean"] == 0.5
-    assert row.low < 0.1 and row.high > 0.9  # two clusters say little
-    assert "nan" not in compact(table).to_string()
+    parts = (
+        rows_of("natural", dapt="1000" * 9, dapt_n="1100" * 9),
+        rows_of("tabular", dapt="0000" * 9, dapt_n="1100" * 9),
+    )
+    table = paired(pd.concat(parts)).set_index("structure")
+    gains = table.difference_points[["tabular – natural", "tabular", "natural"]]
+    assert gains.tolist() == pytest.approx([25, 50, 25]) and table.n["tabular – natural"] == 72
