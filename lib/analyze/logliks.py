@@ -87,7 +87,7 @@ def _contrast(seeds: pd.DataFrame, second: str, first: str, structures: str) -> 
     is_left = used.index.isin(left, level="structure")
     clusters, sides = used.index.get_level_values("cluster"), [used[second], used[first]]
     sizes = [side.shape[1] for side in sides]
-    is_one = has_one_seed(**dict(zip((second, first), sizes, strict=True)))
+    is_one = has_one_seed((second, first), sizes)
     # the same seed of two arms draws alike; an arm that no seed changes has the same for all
     most = max(sides, key=lambda side: side.shape[1]).columns
     sides = [

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -192,9 +192,9 @@ def by_seed(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     return rows.assign(**names).pivot_table(value, query, ["arm", "seed"])
 
 
-def has_one_seed(**seeds: int) -> bool:
-    """True if one of these arms, with their numbers of seeds, was trained once alone."""
-    return any(n == 1 and is_trained(arm) for arm, n in seeds.items())
+def has_one_seed(arms: Iterable[str], sizes: Iterable[int]) -> bool:
+    """True if one of `arms`, with `sizes` seeds each, was trained once alone."""
+    return any(n == 1 and is_trained(arm) for arm, n in zip(arms, sizes, strict=True))
 
 
 def mean_of(seeds: pd.DataFrame, is_own: np.ndarray | None) -> pd.Series:
@@ -215,31 +215,15 @@ def _of(seeds: pd.DataFrame, *structures: str) -> pd.DataFrame:
 def spread(rows: pd.DataFrame) -> pd.DataFrame:
     """Return accuracy by arm and structure over the arm's seeds (dapt, dapt@2, …): SPREAD."""
     seeds, arms = _answered(rows)
-    found = [
-        {"arm": arm, "structure": structure} | _spread(_of(seeds, structure)[arm])
-        for arm in arms
-        for structure in (*STRUCTURES, ALL)
-    ]
+    found = []
+    for arm, structure in product(arms, (*STRUCTURES, ALL)):
+        own = _of(seeds, structure)[arm]
+        values, each, clusters = own.mean(axis=1), own.mean(), own.index.get_level_values("cluster")
+        sizes = len(values), clusters.nunique(), len(each)
+        means = values.mean(), [*each.dropna()], each.std()
+        ends = share_interval(values, clusters, _of_seeds(each))
+        found.append((arm, structure, *sizes, *means, *ends))
     return pd.DataFrame(found, columns=SPREAD)
-
-
-def _spread(seeds: pd.DataFrame) -> dict:
-    values, each, clusters = (
-        seeds.mean(axis=1),
-        seeds.mean(),
-        seeds.index.get_level_values("cluster"),
-    )
-    low, high = share_interval(values, clusters, _of_seeds(each))
-    return {
-        "seeds": len(each),
-        "n": len(values),
-        "clusters": clusters.nunique(),
-        "mean": values.mean(),
-        "each": [*each.dropna()],
-        "sd_seeds": each.std(),
-        "low": low,
-        "high": high,
-    }
 
 
 def _of_seeds(each: pd.Series) -> list[tuple[float, float]]:
@@ -266,29 +250,18 @@ def paired(rows: pd.DataFrame) -> pd.DataFrame:
 # Gelbach and Miller 2011); with two seeds the interval covers 87%, so take three.
 def _difference(
     seeds: pd.DataFrame, first: str, second: str, structure: str, beyond: str
-) -> dict[str, object]:
+) -> tuple[object, ...]:
     used, bound = 100 * _of(seeds, structure, beyond), 200 if beyond else 100
-    clusters, is_own = used.index.get_level_values("cluster"), None
-    sides = {"first": used[first], "second": used[second]}
-    if beyond:
-        is_own = used.index.isin([structure], level="structure")
-    each = {side: mean_of(one, is_own) for side, one in sides.items()}
-    change = sides["second"].mean(axis=1) - sides["first"].mean(axis=1)
+    clusters, sides = used.index.get_level_values("cluster"), (used[first], used[second])
+    is_own = used.index.isin([structure], level="structure") if beyond else None
+    each = [mean_of(side, is_own) for side in sides]
+    change = sides[1].mean(axis=1) - sides[0].mean(axis=1)
     mean, error, freedom = cluster_mean(change, clusters, is_own)
-    is_one = has_one_seed(**{first: len(each["first"]), second: len(each["second"])})
-    parts = [] if is_one else [part for one in each.values() for part in _of_seeds(one)]
+    sizes = len(each[0]), len(each[1])
+    is_one = has_one_seed((first, second), sizes)
+    parts = [] if is_one else [part for one in each for part in _of_seeds(one)]
     low, high, _ = t_test(mean, [(error**2, freedom), *parts] if error > ROUNDING else [])
-    return {
-        "first": first,
-        "second": second,
-        "structure": f"{structure} – {beyond}" if beyond else structure,
-        "n": len(change),
-        "clusters": clusters.nunique(),
-        "only_first": (change < 0).sum(),
-        "only_second": (change > 0).sum(),
-        **{f"seeds_{side}": len(one) for side, one in each.items()},
-        "difference_points": mean,
-        "low_points": max(low, -bound),
-        "high_points": min(high, bound),
-        "p": np.nan if beyond else sign_flip_p(change.groupby(clusters).sum().to_numpy()),
-    }
+    name = f"{structure} – {beyond}" if beyond else structure
+    counts = len(change), clusters.nunique(), *sizes, (change < 0).sum(), (change > 0).sum()
+    p = np.nan if beyond else sign_flip_p(change.groupby(clusters).sum().to_numpy())
+    return first, second, name, *counts, mean, max(low, -bound), min(high, bound), p

@@ -6,7 +6,7 @@ import pandas as pd
 from lib.analyze.logliks import TABLE3, read_retention, table3
 from lib.analyze.stats import LEAST_CLUSTERS, paired, spread
 from lib.analyze.tables import in_words, one_line
-from lib.core.arms import ALL, is_trained, sorted_arms, split_arm
+from lib.core.arms import is_trained, sorted_arms, split_arm
 from lib.core.records import STRUCTURES
 from lib.core.store import artifact_path, package_file, result_path
 
@@ -19,48 +19,37 @@ def found_in(study: str) -> str:
     rows = rows[rows.verdict != ""]  # the others are log-likelihoods after an epoch
     arms, ledger = rows.arm.unique(), result_path(study, "ledger.csv")
     measured = [arm for arm in arms if artifact_path(study, "retention", arm=arm).exists()]
-    learned = pd.read_csv(ledger).query("structure == 'all'") if ledger.exists() else pd.DataFrame()
+    of_all = pd.read_csv(ledger).query("structure == 'all'") if ledger.exists() else pd.DataFrame()
+    learned = dict(of_all.filter(["trained arm", "share"]).to_numpy())
     return verdict(rows, table3(read_retention(study, measured)), learned)
 
 
 def verdict(
-    rows: pd.DataFrame, kept: pd.DataFrame | None = None, learned: pd.DataFrame | None = None
+    rows: pd.DataFrame, kept: pd.DataFrame | None = None, learned: dict[str, float] | None = None
 ) -> str:
     """Two to four sentences, a table with a row per model, and what to do next, in Markdown.
 
-    `rows` are those of tables.joined. `kept` of logliks.table3 and `learned` of ledger_table, for
-    all structures, are None in a study that still runs; then there is no advice.
+    `rows` are those of tables.joined. `kept` of logliks.table3, and `learned`, by arm the share of
+    answers in training, are None in a study that still runs; then there is no advice.
     """
+    cells = spread(rows).groupby("arm", sort=False)
     kinds = rows.arm.map(lambda arm: split_arm(arm)[0])
-    arms, found, cells = sorted_arms(kinds), paired(rows), spread(rows)
-    told = [*filter(is_trained, arms)] or arms
-    is_apart = found.low_points.gt(0) | found.high_points.lt(0)  # gains are not tested
-    found["shown"] = found.differs.where(found.p.notna(), is_apart)
     shares = rows.assign(arm=kinds, unscored=rows.verdict.eq("unscored"))
+    shares = shares.reindex(columns=["arm", "unscored", "memorized"]).groupby("arm").mean()
     lost = pd.DataFrame(columns=TABLE3) if kept is None else kept.dropna(subset="p")
     lost = lost.sort_values("difference_points").groupby("arm").first()
-    overall = cells[cells.structure.eq(ALL) & cells.arm.isin(told)]
+    trained = [*filter(is_trained, sorted_arms(kinds))]
     text = package_file("analyze/verdict.md.j2").read_text("utf-8")
     return jinja2.Template(text).render(
         name=_escaped,
-        arms=told,
-        cells={
-            arm: part.set_index("structure").to_dict("index")
-            for arm, part in cells.groupby("arm", sort=False)
-        },
-        shares=shares.reindex(columns=["arm", "unscored", "memorized"])
-        .groupby("arm")
-        .mean()
-        .to_dict("index"),
+        arms=trained or sorted_arms(kinds),
+        cells={arm: part.set_index("structure").to_dict("index") for arm, part in cells},
+        shares=shares.to_dict("index"),
         lost=lost.to_dict("index"),
-        learned={}
-        if learned is None
-        else dict(learned.filter(["trained arm", "share"]).to_numpy()),
-        found=found.to_dict("records"),
-        best=overall["mean"].max(),
-        seeds=overall.seeds.min(),
+        learned=learned or {},
+        found=paired(rows).to_dict("records"),
         is_measured=kept is not None,
-        is_trained=any(map(is_trained, arms)),
+        is_trained=bool(trained),
         structures=STRUCTURES,
         clusters=rows.cluster.nunique(),
         least=LEAST_CLUSTERS,

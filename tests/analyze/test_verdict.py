@@ -100,8 +100,7 @@ def test_what_is_not_yet_measured_is_not_spoken_of():
 
 def test_one_row_an_arm_has_what_a_buyer_must_know():
     rows, retained, _ = CASES["loss"]
-    learned = pd.DataFrame({"trained arm": ["dapt"], "share": [0.9]})
-    lines = verdict(rows, retained, learned).partition("\n\n")[2].splitlines()
+    lines = verdict(rows, retained, {"dapt": 0.9}).partition("\n\n")[2].splitlines()
     table = {line.split(" | ")[0][2:]: line.strip("| ").split(" | ")[1:] for line in lines}
     ends = ["50.0% [36.5, 63.5]", "0.0%", "100.0%", "-56.0 (LAMBADA)", "90.0%"]
     assert table["raw text"] == ["100.0%", "50.0%", "0.0%", *ends]
