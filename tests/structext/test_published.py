@@ -1,5 +1,6 @@
 """The papers' tables as data: complete, consistent where they are, and beside a run's scores."""
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -141,6 +142,8 @@ def test_the_shipped_readings_are_a_models_and_answer_questions_of_the_hard_test
     }
     page = (REPOSITORY / "data" / "structures" / "README.md").read_text(encoding="utf-8")
     assert "| `reading_1.csv` | 60 |" in page and "| `reading_2.csv` | 58 |" in page
+    asked = hashlib.sha256((REPOSITORY / "prompts" / "judge.md").read_bytes()).hexdigest()
+    assert f"SHA-256 begins with `{asked[:12]}`" in page
 
 
 @pytest.mark.parametrize("suite", FLOORS)
