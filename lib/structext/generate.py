@@ -240,6 +240,7 @@ class Nested:
     """
 
     before = ""  # the text before the first node
+    indent = " "
 
     def __init__(self, setting: Setting, avoided: Collection[str] = ()) -> None:
         self.setting, self.tree = setting, setting.tree
@@ -257,7 +258,18 @@ class Nested:
     def broken(self, nodes: Collection[int]) -> str:
         """Return the text with a structural error in each of `nodes`."""
         self.flaws = iter(self.setting.names.flaws(len(nodes)))
-        return self.before + self.written(0, nodes).removeprefix("" if self.before else "\n")
+        return (self.before + self.written(0, nodes)).removeprefix("\n")
+
+    def excerpt(self, node: int) -> str:
+        """Return a node's content as it is in the text, without whitespace around it.
+
+        A faithful answer is re-indented as if outermost, and in YAML has no dash.
+        """
+        text = self.inner(node, ()).strip()
+        if self.setting.is_corrected:
+            return text
+        line = "\n" + self.indent * self.tree.depth[node]
+        return text.removeprefix("- ").replace(line, "\n")
 
     def below(self, node: int, broken: Collection[int]) -> list[str]:
         """Return each child of a node as it is written."""
@@ -267,21 +279,13 @@ class Nested:
 class Objects(Nested):
     """Objects with id, attributes and `subs`; in corrected texts no value is an object's id."""
 
-    indent = " "
-
     def __init__(self, setting: Setting) -> None:
         self.ids = setting.names.ids(len(setting.tree.parent))
         super().__init__(setting, set(self.ids) if setting.is_corrected else ())
 
-    def excerpt(self, node: int) -> str:
-        """Return an object as it is in the text, without whitespace around it.
-
-        A faithful answer is re-indented as if outermost, and in YAML has no dash.
-        """
-        text, depth = self.written(node, ()).strip(), self.tree.depth[node]
-        if self.setting.is_corrected or not depth:
-            return text
-        return text.removeprefix("- ").replace("\n" + self.indent * depth, "\n")
+    def inner(self, node: int, broken: Collection[int]) -> str:
+        """Return what an excerpt of a node shows: all of it."""
+        return self.written(node, broken)
 
 
 class _Json(Objects):
@@ -337,18 +341,10 @@ class Tags(Nested):
         start = f"{line}<{tag}{''.join(self.pairs[node])}>"
         return start + self.inner(node, broken) + ("" if node in broken else f"{line}</{tag}>")
 
-    def inner(self, node: int, broken: Collection[int] = ()) -> str:
+    def inner(self, node: int, broken: Collection[int]) -> str:
         """Return the content of a tag: the tags below it and a word."""
         line = "\n" + " " * self.tree.depth[node]
         return "".join([*self.below(node, broken), f"{line} {self.words[node]}"])
-
-    def excerpt(self, node: int) -> str:
-        """Return the content of a tag, stripped of whitespace.
-
-        A faithful answer is re-indented as if it were the root's content.
-        """
-        inner, line = self.inner(node), "\n" + " " * self.tree.depth[node]
-        return (inner if self.setting.is_corrected else inner.replace(line, "\n")).strip()
 
 
 def _excerpt(document: Objects | Tags, rng: Random) -> Item:

@@ -26,10 +26,10 @@ OFFICIAL_NONE = {  # what the official files say instead of an empty list
     "image": "No image file is included in the file.",
     "figure": "No figure file is included in the file.",
 }
-_STEP = re.compile(  # one heading as named in the official wording or in one of our two
-    r"(?P<ordinal>(?<!\d)\d+)(?:st|nd|rd|th) (?P<subs>(?:sub)*)section"  # 2th subsection
-    r"|heading number (?P<number>\d+) of level (?P<level>\d+)"
-    rf"|\\(?P<command>{'|'.join(LEVELS)}) number (?P<rank>\d+)"  # \subsection number 2
+_STEP = re.compile(  # one heading as named in the official wording (2th subsection) or in ours
+    r"(?<!\d)(\d+)(?:st|nd|rd|th) ((?:sub)*section)"
+    r"|heading number (\d+) of level (\d+)"
+    rf"|\\({'|'.join(LEVELS)}) number (\d+)"
 )
 Headings = list[tuple[int, int]]  # (level from 1, number of the line)
 Solved = tuple  # the answer, then what its reader met on the way, in the order of PROCEDURES
@@ -43,15 +43,12 @@ class Asked(NamedTuple):
     found: re.Match
 
 
-def solve(language: str, question: str, reference: str) -> str:
+def solve(language: str, question: str, reference: str) -> Solved:
     """Answer `question` about `reference`, a text in `language` (a key of READERS).
 
-    Raises BadInput for an unknown wording and for a text that does not answer the question.
+    What the reader met follows the answer. Raises BadInput for an unknown wording and for a text
+    that does not answer the question.
     """
-    return _solved(language, question, reference)[0]
-
-
-def _solved(language: str, question: str, reference: str) -> Solved:
     _, read, found = _understood(language, question)
     try:
         return read(Asked(language, reference.strip("\r\n"), found))
@@ -74,7 +71,7 @@ def answers_of(samples: Iterable[Sample]) -> list[str]:
 
 def _tried(sample: Sample) -> Solved:
     try:
-        return _solved(sample.language, sample.question, sample.reference)
+        return solve(sample.language, sample.question, sample.reference)
     except BadInput:
         return ("",)
 
@@ -308,14 +305,10 @@ def section(headings: Headings, n_lines: int, ordinals: list[int]) -> tuple[list
 
 def ordinals(question: str) -> list[int]:
     """Return [2, 1] for "1th subsection under 2th section"; BadInput if a level is missing."""
+    steps = _STEP.findall(question.lower())
     found = sorted(
-        (
-            len(step["subs"]) // 3 + 1
-            if step["ordinal"]
-            else int(step["level"] or LEVELS.index(step["command"]) + 1),
-            int(step["ordinal"] or step["number"] or step["rank"]),
-        )
-        for step in _STEP.finditer(question.lower())
+        (int(level or LEVELS.index(name + command) + 1), int(ordinal + number + rank))
+        for ordinal, name, number, level, command, rank in steps
     )
     if not found or [level for level, _ in found] != list(range(1, len(found) + 1)):
         raise BadInput(
@@ -344,19 +337,19 @@ _IMAGES = {
 }
 
 
+def _marks(asked: Asked, patterns: dict[str, str], none: str) -> Solved:
+    marks = [*filter(None, re.findall(patterns[asked.language], asked.text))]
+    return "\n".join(marks) or OFFICIAL_NONE.get(asked.found["kind"], none), marks
+
+
 def _bold(asked: Asked) -> Solved:
-    none = OFFICIAL_NONE["bold"] if asked.found[0].startswith("Extract") else NO_BOLD
-    marks = [*filter(None, re.findall(_BOLD[asked.language], asked.text))]
-    return "\n".join(marks) or none, marks
+    return _marks(asked, _BOLD, NO_BOLD)
 
 
 def _images(asked: Asked) -> Solved:
-    text = asked.text
     if asked.language == "org" and "Write their names" in asked.found.string:
-        text = re.sub(r"\[\[(?!file:)", "", text)
-    none = OFFICIAL_NONE[asked.found["kind"]] if asked.found[0].startswith("Extract") else NO_IMAGE
-    marks = re.findall(_IMAGES[asked.language], text)
-    return "\n".join(marks) or none, marks
+        asked = asked._replace(text=re.sub(r"\[\[(?!file:)", "", asked.text))
+    return _marks(asked, _IMAGES, NO_IMAGE)
 
 
 _OBJECTS = (_object, _first, _is_broken, _path, _leaves)

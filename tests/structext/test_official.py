@@ -30,7 +30,7 @@ def fault_of(sample: Sample) -> str:
     language, index = sample.task.split(".")
     official = sample.answer.strip()
     try:
-        ours = solve(language, sample.question, sample.reference).strip()
+        ours = solve(language, sample.question, sample.reference)[0].strip()
     except BadInput:
         ours = None
     if ours == official:
