@@ -1,40 +1,16 @@
-"""figures: they show what the tables say, also where there is little."""
+"""figures: heat maps and shots show what the tables say; forests are in tests/analyze."""
 
 import nbformat
 import pandas as pd
-import pytest
 
 from lib.core.store import result_path
 from lib.run.parameters import notebook_path
-from lib.structext.analyze import draw_groups, draw_heat, heat, real_and_test, summary, with_all
+from lib.structext.analyze import draw_heat, heat, summary
 from tests.structext.replied import ask, by_number, of_arms, right, silent, wrong
 
 HARD = [one for depth in (1, 2) for one in ask("test-hard", depth=depth, width=2)]
 ASKED = [*ask(), *ask("real-test", is_real=True), *HARD]
 ROWS = of_arms(ASKED, ask("test-hard", depth=3), base=by_number(right, wrong, silent), tuned=right)
-BASE, TUNED = "o", "s"
-
-
-def points(axes, drawn_as: str, is_filled: bool = True) -> list[float]:
-    lines = [line for line in axes.lines if line.get_marker() == drawn_as]
-    lines = [line for line in lines if (line.get_markerfacecolor() != "white") == is_filled]
-    return [float(x) for line in lines for x in line.get_xdata() if x == x]
-
-
-def test_groups_have_a_marker_at_each_score_and_an_interval_or_a_hollow_marker():
-    table = summary(with_all(ROWS), ["suite", "language", "arm"])
-    figure, plotted = draw_groups(table, "language")
-    axes = figure.axes[0]
-    assert plotted is table
-    assert [one.get_title("left") for one in figure.axes] == ["test", "real-test", "test-hard"]
-    own = table[(table.suite == "test") & (table.arm == "base")]
-    assert points(axes, BASE) == pytest.approx((100 * own.rouge_score).tolist())
-    intervals = [line for line in axes.lines if line.get_color() == "black"]
-    assert len(intervals) == (table.suite == "test").sum()
-    judged, _ = draw_groups(table, "language", "judge")
-    assert points(judged.axes[0], TUNED) == [100] * 4
-    hollow, _ = draw_groups(real_and_test(ROWS), "language", "difference_points")
-    assert [len(points(hollow.axes[0], TUNED, is_filled)) for is_filled in (True, False)] == [0, 4]
 
 
 def test_heat_has_a_panel_for_each_arm_asked_and_nothing_for_a_cell_left_out():

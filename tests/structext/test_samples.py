@@ -15,18 +15,13 @@ from hypothesis import strategies as st
 
 from lib.core.store import REPOSITORY
 from lib.structext.names import Sample
-from lib.structext.samples import SUITES, generate, split, suite
+from lib.structext.samples import generate, split, suite
 
 DIALS = {"depth": st.integers(1, 3), "width": st.integers(1, 2), "seed": st.integers(0, 10_000)}
 
 
 def of(tasks: list[str], *dials, **more) -> list[Sample]:
     return [one for one in generate(*dials, **more) if one.task in tasks]
-
-
-def test_a_suite_has_the_papers_count():
-    counts = {name: 29 * sum(n for *_, n in cells) for name, cells in SUITES.items()}
-    assert counts == dict(zip(SUITES, (3712, 928, 2088, 3016, 3016, 6032), strict=True))
 
 
 def test_a_suite_has_every_task_in_every_cell_as_often_and_different_questions():
@@ -64,23 +59,17 @@ def test_a_seed_is_the_same_bytes_in_any_process():
 
 
 @given(**DIALS, is_real=st.booleans())
-def test_objects_read_back_and_paths_lead_to_their_values(depth, width, seed, is_real):
-    readers = {"json": json.loads, "yaml": yaml.safe_load}
-    samples = takewhile(
-        lambda one: one.language != "xml",
-        generate("corrected", depth, width, seed=seed, is_real=is_real),
-    )
-    for sample in (one for one in samples if one.task in ("json.3", "yaml.3")):
-        value = root = readers[sample.language](sample.reference)
-        for key, place in re.findall(r'\["(\w+)"\]|\[(\d+)\]', sample.answer):
-            value = value[key or int(place)]
-        assert value == re.search('"(.*?)"', sample.question)[1]
-        found, todo = [], [root]
+def test_objects_read_back_as_texts_and_no_question_has_two_answers(depth, width, seed, is_real):
+    samples = generate("corrected", depth, width, seed=seed, is_real=is_real)
+    first = takewhile(lambda one: one.language != "xml", samples)
+    texts = {one.language: one.reference for one in first if one.task in ("json.0", "yaml.0")}
+    for todo in ([json.loads(texts["json"])], [yaml.safe_load(texts["yaml"])]):
+        found = []
         for node in todo:
-            todo += node.get("subs", [])
-            found += [text for text in node.values() if isinstance(text, str)]
-            assert all(isinstance(key, str) for key in node)
-        assert len(set(found)) == len(found)  # ids and values: no question has two answers
+            todo += node.pop("subs")
+            found += node.values()
+            assert all(isinstance(one, str) for pair in node.items() for one in pair)
+        assert len({*found}) == len(found)  # ids and values
 
 
 def test_corrected_syntax_labels_are_half_true_and_faithful_ones_nearly_all():
