@@ -36,6 +36,7 @@ _LAST_CHARACTERS = 2000  # of an incomplete reply, kept with its reason
 _MAX_TITLE = 200  # characters
 _MARKER = re.compile(r"^[ \t\u3000>]*+(?:[-*+•]|\d{1,3}[.)])\s+", re.M)  # of a list item
 _OBJECT = re.compile(r"(?=\{\s*+[\"“„”'][\w -]{1,40}[\"“”']\s*+:)")
+_TRUTHS = ("true", "false")
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 
 # of a Markdown link
@@ -48,21 +49,23 @@ _MINUS = str.maketrans("−–", "--")
 Span = tuple[int, int]
 
 
-def llm_annotator(model: str, calls: Calls) -> Propose:
-    """An annotator that asks `model`.
+def llm_annotator(model: str, calls: Calls, per_call: int | None = None) -> Propose:
+    """An annotator that asks `model` for `per_call` pairs at once; None: a document's parts share.
 
-    Raises BadStudy if `model` names none. The annotator raises ValueError if the model's context
-    window is too small, and Stopped as `lib.llm.complete` does.
+    Raises BadStudy if `model` names none, ValueError if the model's context window or `per_call`
+    is too small. The annotator raises Stopped as `lib.llm.complete` does.
     """
+    if per_call is not None and per_call < 1:
+        raise ValueError(f"queries_per_call is {per_call}: ask for at least 1, or None")
     model_named("annotator", model)
 
     def propose(documents: list[Document], max_queries: int) -> list[Proposals]:
-        budget = token_budget(model, max_queries)
+        budget = token_budget(model, max_queries, per_call)
         spans = [chunk(document.text, budget) for document in documents]
         requests = [
             request
             for document, own in zip(documents, spans, strict=True)
-            for request in _requests(document, own, max_queries, budget.reply)
+            for request in _requests(document, own, max_queries, per_call, budget.reply)
         ]
         replies = iter(complete(requests, model, calls))
         proposals: list[Proposals] = []
@@ -81,10 +84,11 @@ class Budget(NamedTuple):
     count: Callable[[str], int]
     record: int
     reply: int
+    parts: int = 1  # of a document, at least
 
 
-def token_budget(model: str, max_queries: int) -> Budget:
-    """The tokens that `model` has for a document and for a reply of `max_queries` pairs.
+def token_budget(model: str, max_queries: int, per_call: int | None = None) -> Budget:
+    """The tokens that `model` has for a document's part and for a reply of `per_call` pairs.
 
     Raises ValueError if its context window holds no more than the prompt itself.
     """
@@ -92,8 +96,9 @@ def token_budget(model: str, max_queries: int) -> Budget:
     context = price.context_tokens if price and price.context_tokens else CONTEXT_TOKENS
     count, how = counter(model)
     most = price and price.max_output_tokens or context
-    reply = min(TOKENS_PER_PAIR * max_queries, context // 4, most)
-    prompt = prompt_template("annotate").render(title="", text="", count=max_queries, language="")
+    n_pairs = per_call or max_queries
+    reply = min(TOKENS_PER_PAIR * n_pairs, context // 4, most)
+    prompt = prompt_template("annotate").render(title="", text="", count=n_pairs, language="")
     record = context - reply - count(prompt)
     if how == ESTIMATE:
         record = record * 3 // 4  # tokens of Chinese, code or digits have 3 bytes rather than 4
@@ -102,18 +107,25 @@ def token_budget(model: str, max_queries: int) -> Budget:
             f"{model!r} has a context window of {context} tokens: too few for "
             "prompts/annotate.md and a reply"
         )
-    return Budget(lambda text: count(escape_prompt_markup(text, _TAGS)), record, reply)
+    parts = -(-max_queries // n_pairs)
+    return Budget(lambda text: count(escape_prompt_markup(text, _TAGS)), record, reply, parts)
 
 
 def chunk(text: str, budget: Budget) -> list[tuple[int, int]]:
     """Spans of at most `budget.record` tokens that cover `text` except for whitespace."""
-    if budget.count(text) <= budget.record:
+    n_tokens = budget.count(text)
+    most = min(budget.record, 1 + n_tokens * 6 // (5 * budget.parts))  # uneven, so that few remain
+    if n_tokens <= most:
         return [(0, len(text))] if text.strip() else []
-    return semchunk.chunk(text, budget.record, budget.count, offsets=True, memoize=False)[1]
+    return semchunk.chunk(text, most, budget.count, offsets=True, memoize=False)[1]
 
 
 def _requests(
-    document: Document, spans: list[tuple[int, int]], max_queries: int, max_tokens: int
+    document: Document,
+    spans: list[tuple[int, int]],
+    max_queries: int,
+    per_call: int | None,
+    max_tokens: int,
 ) -> list[Request]:
     lengths = [end - start for start, end in spans]
     shares = pairwise(
@@ -123,7 +135,7 @@ def _requests(
         prompt_template("annotate").render(
             title=escape_prompt_markup(" ".join(document.title.split())[:_MAX_TITLE], _TAGS),
             text=escape_prompt_markup(document.text[start:end], _TAGS),
-            count=max(1, last - first),
+            count=per_call or max(1, last - first),
             language=document.language or UNKNOWN,
         )
         for (start, end), (first, last) in zip(spans, shares, strict=True)
@@ -214,6 +226,8 @@ def _candidate(
             f"the entity count is not the number of lines: {stated} stated, {counted} there"
         )
     source = text[first:last]
+    if answer in _TRUTHS and (shown := re.search(rf"\b{answer}\b", source, re.I)):
+        answer = shown[0]  # a sheet has TRUE where JSON has true
     if number := missing_number(answer, source):
         raise BadReply(
             f"the answer does not appear verbatim in the source reference: no {number!r} there"

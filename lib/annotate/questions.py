@@ -82,21 +82,33 @@ Proposals = tuple[list[Candidate], list[Rejected]]
 Propose = Callable[[list[Document], int], list[Proposals]]
 
 
-def draw(documents: list[Document], count: int | None, seed: int) -> list[Document]:
-    """Draw `count` documents to ask about, in their order; all if `count` is None or too large."""
+def draw(
+    documents: list[Document], count: int | None, seed: int, diverse: bool = False
+) -> list[Document]:
+    """Draw `count` documents to ask about, in their order; all if `count` is None or too large.
+
+    If `diverse`, all but the first are those whose words are least like those of the drawn ones.
+    """
     if count is None or count >= len(documents):
         return documents
-    chosen = set(random.Random(seed).sample(range(len(documents)), count))
+    chosen = random.Random(seed).sample(range(len(documents)), count)
+    if diverse:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectors = TfidfVectorizer().fit_transform(one.text for one in documents)
+        alike, chosen = (vectors @ vectors.T).toarray(), chosen[:1]
+        while len(chosen) < count:
+            chosen.append(alike[chosen].max(axis=0).argmin())
     return [document for at, document in enumerate(documents) if at in chosen]
 
 
 def annotate(
-    documents: list[Document], propose: Propose, max_queries: int = 10
+    documents: list[Document], propose: Propose, max_queries: int = 10, balance: bool = True
 ) -> tuple[list[Query], list[Rejected]]:
     """At most `max_queries` queries per document, and each rejected proposal with a reason.
 
-    No two documents answer a question differently. `propose` is `llm_annotator(…)` or
-    `lib.lab.facts.ask_facts(…)`. Raises ValueError if max_queries is below 1.
+    They are spread over structures, or the first ones if not `balance`. `propose` is
+    `llm_annotator(…)` or `ask_facts(…)`. Raises ValueError if max_queries is below 1.
     """
     if max_queries < 1:
         raise ValueError(f"max_queries is {max_queries}: ask for at least 1 query per document")
@@ -107,7 +119,7 @@ def annotate(
     queries, rejected = [], []
     for document, (candidates, unread) in zip(documents, proposals, strict=True):
         name = document.document_id
-        chosen, refused = _choose(document, candidates, answers, max_queries)
+        chosen, refused = _choose(document, candidates, answers, max_queries, balance)
         queries += [_query(document, number, one) for number, one in enumerate(chosen, 1)]
         rejected += unread + [
             Rejected(
@@ -139,7 +151,11 @@ def _answer_key(candidate: Candidate) -> str:
 
 
 def _choose(
-    document: Document, candidates: list[Candidate], answers: dict[str, set[str]], max_queries: int
+    document: Document,
+    candidates: list[Candidate],
+    answers: dict[str, set[str]],
+    max_queries: int,
+    balance: bool,
 ) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
     fit: dict[str, Candidate] = {}
     refused, same = [], Counter()
@@ -157,12 +173,13 @@ def _choose(
         else:
             fit[question] = one
             same[answer] += 1
+    found = [*fit.values()]
     chosen = sorted(
-        _balance(list(fit.values()), max_queries),
+        _balance(found, max_queries) if balance else found[:max_queries],
         key=lambda one: (one.start, one.end, one.question),
     )
     full = f"fits, but the document already has its {max_queries} queries"
-    return chosen, refused + [(one, full) for one in fit.values() if one not in chosen]
+    return chosen, refused + [(one, full) for one in found if one not in chosen]
 
 
 def _balance(fit: list[Candidate], count: int) -> list[Candidate]:

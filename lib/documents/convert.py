@@ -181,11 +181,11 @@ def open_package(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
 
 
 def read_part(package: zipfile.ZipFile, name: str) -> bytes:
-    """Return the content of a part. Raises BadInput if it is missing or damaged."""
+    """Return the content of a part. Raises BadInput if it is missing, damaged or protected."""
     try:
         return package.read(name)
-    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise BadInput(f"damaged: {name} cannot be unpacked ({error})") from error
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        raise BadInput(f"damaged or protected: {name} cannot be unpacked ({error})") from error
 
 
 def parse_xml(package: zipfile.ZipFile, name: str):
@@ -245,9 +245,13 @@ def settle(text: str) -> tuple[str, list[str]]:
 def _settle(piece: Piece) -> list[str]:
     piece.text, lacks = settle(piece.text)
     lacks += ["table whose cells are unsure"] * (piece.kind == "doubtful")
-    # what stands below a title that is merged over a table belongs to it
-    titled = [row for row in piece.rows[1:] if len(row) > 2 and row[0] and len({*row}) == 1]
-    lacks += ["title inside a table"] * len(titled)
+    # what stands below a title that is merged over columns belongs to it; equal numbers are none
+    lacks += [
+        "title inside a table"
+        for row in piece.rows[1:]
+        if len(row) > 2 and row.count(row[0]) > 1 and {*row} <= {row[0], ""}
+        if re.search(r"[^\W\d_]{2}", row[0])
+    ]
     for row in piece.rows:
         for at, cell in enumerate(row):
             is_error = _ERROR.fullmatch(cell)

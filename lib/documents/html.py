@@ -31,6 +31,7 @@ _INLINE = frozenset(
 _HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 _CODE = ("code", "kbd", "samp", "tt")
 _CONTAINER = "META-INF/container.xml"
+_LOCKED = "META-INF/encryption.xml"
 _NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page", "page-list"))
 
 _NEVER = frozenset(  # what no reader of the document reads
@@ -170,6 +171,8 @@ def read_epub(raw: bytes) -> Converted:
     Raises BadInput for what is damaged, a bomb or protected.
     """
     package = open_package(raw, _CONTAINER, "EPUB")
+    if _LOCKED in package.namelist() and b"html" in read_part(package, _LOCKED):  # not just fonts
+        raise BadInput("protected: its text is encrypted")
     book = parse_xml(package, _CONTAINER).xpath("string(//@full-path)")
     opf, pieces = parse_xml(package, book), []
     files = {

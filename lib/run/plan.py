@@ -158,7 +158,7 @@ def costs(reading: Reading, study: Study) -> pd.DataFrame:
         n, price = n_arms * n_questions, price_of(model)
         calls, read, written = sizes.get(prompt, (n, n * _ANSWER, n * _VERDICT))
         if prompt == "annotate":
-            room = token_budget(model, given["max_queries"])
+            room = token_budget(model, given["max_queries"], given["queries_per_call"])
             calls = sum(len(chunk(text, room)) for text in asked)
             read, written = sum(map(count, asked)), n_questions * _PAIR
         template = prompts.prompt_template(_PROMPTS.get(prompt, prompt))

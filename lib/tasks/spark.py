@@ -23,6 +23,9 @@ class Spark(Task):
         *,
         max_queries: int = 10,
         max_documents: int | None = None,
+        queries_per_call: int | None = None,
+        diverse: bool = False,
+        balance: bool = True,
         seed: int = 42,
         **_: object,
     ) -> Asked:
@@ -32,9 +35,13 @@ class Spark(Task):
         Raises what `lib.annotate.questions.annotate` and the model's calls do.
         """
         is_known = annotator == "facts"
-        engine = ask_facts(texts["facts"]) if is_known else llm_annotator(annotator, calls)
-        drawn = draw(texts["documents"], max_documents, seed)
-        return Asked(*annotate(drawn, engine, max_queries))
+        engine = (
+            ask_facts(texts["facts"])
+            if is_known
+            else llm_annotator(annotator, calls, queries_per_call)
+        )
+        drawn = draw(texts["documents"], max_documents, seed, diverse)
+        return Asked(*annotate(drawn, engine, max_queries, balance))
 
 
 TASK = Spark()

@@ -1,6 +1,7 @@
 """The paper's numbers as data: our tables print its percentages, and a run's next to them."""
 
 import re
+from typing import get_args
 
 import pandas as pd
 import pytest
@@ -18,14 +19,23 @@ from lib.analyze.published import (
     table4,
     with_paper,
 )
+from lib.analyze.stats import ALPHA
 from lib.analyze.tables import compact, table1, table2, table5
+from lib.annotate.llm_annotator import read_reply
+from lib.annotate.questions import violation
 from lib.core.arms import ALL, ARMS
-from lib.core.records import STRUCTURES
+from lib.core.records import STRUCTURES, Document
 from lib.core.store import REPOSITORY
-from lib.judge.llm_judge import CRITERIA, Preference, compare_pairs
+from lib.documents.markdown import parse
+from lib.infer.prompts import GenerationConfig
+from lib.judge.llm_judge import CRITERIA, Both, Preference, compare_pairs
+from lib.llm.request import Reply
+from lib.normalize.rewrite import AGAIN, parse_rewrite
+from lib.normalize.segment import KEPT
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
 from tests.analyze.test_tables import query
+from tests.rows import segments_of
 
 TABLE4 = paper_table4()[COLUMNS]
 
@@ -89,13 +99,36 @@ def test_table4_reads_as_in_the_paper():
 def test_the_page_of_deviations_has_the_values_of_the_papers_study():
     """Of a parameter that differs by arm, the page says more than its value."""
     study = load_study("paper", str(REPOSITORY / "data" / "technical"))
-    rows = re.findall(r"^\| (\w+) \| `(\w+)` \| [^|]+ \| ([^|]+) \|", DEVIATIONS.read_text(), re.M)
+    page = DEVIATIONS.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| `(\w+)` \| [^|]+ \| ([^|]+) \|", page, re.M)
     assert len(rows) > 20
     for stage, name, here in rows:
         arm = "base" if stage in ("retention", "04_infer", "05_judge") else "dapt"
         declared = parameters_of(notebook_path(stage))[name].default
         value = study.given(stage, arm).get(name, declared)
         assert here == str(value) or name == "epochs", (stage, name, value)
+    document = Document(document_id="d", title="", path="", text="The flow is 3 l.")
+    pair = f'[{{"question": "Why?", "answer": "3 l", "source_reference": "{document.text}"%s}}]'
+    (wrong,), (right,) = (
+        found
+        for label in (', "source_reference_type": "tabular"', "")
+        for found in read_reply(Reply(pair % label), document, parse(document.text), 0, 16)
+        if found
+    )
+    [segment] = segments_of("d", document.text)
+    decided = {
+        "label of a pair": "is refused" * wrong.reason.startswith("the label is not the structure"),
+        "constraints": "is refused" * bool(violation(right, document.text)),
+        "a rewrite that is cut, or loses a fact": "once more"
+        * (parse_rewrite(segment, Reply("<<<<{{ a")).dropped in AGAIN),
+        "if that loses a fact, too": f"the segment is {KEPT}",
+        "a reply without a rewrite": "dropped" * bool(parse_rewrite(segment, Reply("")).dropped),
+        "decoding": "greedy" * (GenerationConfig().temperature == 0),
+        "orders of the two answers": f"{len(get_args(Both))}: each pair is judged both ways",
+        "intervals and tests": f"{1 - ALPHA:.0%} over documents",
+    }
+    for point, says in decided.items():
+        assert says and re.search(rf"^\| \w+ \| {point} \| [^|]+ \| [^|]*{says}", page, re.M), point
 
 
 def test_the_run_is_below_the_paper_in_the_same_layout():

@@ -75,10 +75,11 @@ def calls(tmp_path) -> Calls:
 def ask(calls, monkeypatch):
     """Return a function: (reply, documents, …) -> queries, rejected, prompts."""
 
-    def annotated(reply, documents, max_queries=10, model="some-model", times=1):
+    def annotated(reply, documents, max_queries=10, times=1, balance=True, per_call=None):
+        engine = llm_annotator("some-model", calls, per_call)
         with played(reply if callable(reply) else lambda prompt: reply, monkeypatch) as prompts:
             for _ in range(times):
-                result = annotate(documents, llm_annotator(model, calls), max_queries)
+                result = annotate(documents, engine, max_queries, balance)
         return *result, prompts
 
     return annotated
@@ -118,6 +119,18 @@ def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, ca
     assert rejected == [] and len(prompts) == 1
     assert TEXT.strip() in prompts[0] and "exactly 10 pairs" in prompts[0]
     assert (calls.tally.new, calls.tally.cached) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("most", "per_call", "asked"), [(4, None, [4]), (4, 4, [4]), (4, 2, [2, 2]), (2, 3, [3])]
+)
+def test_a_document_has_as_many_calls_as_its_questions_need(ask, most, per_call, asked):
+    text = "".join(f"## {n}\n\nThe pump {n} holds 36 litres of oil.\n\n" for n in range(40))
+    _, _, prompts = ask("[]", [DOCUMENT.model_copy(update={"text": text})], most, 1, True, per_call)
+    assert [int(re.search(r"exactly (\d+) pairs", one)[1]) for one in prompts] == asked
+    assert "".join(within(one, "record") for one in prompts).count("holds") == 40
+    with pytest.raises(ValueError, match="queries_per_call is 0"):
+        ask("[]", [DOCUMENT], per_call=0)
 
 
 PLANTED = pair(

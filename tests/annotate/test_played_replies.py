@@ -35,6 +35,8 @@ Supported oils:
 |---|---|---|
 | Weight | 12 kg | steel |
 | Flange | 3 kg | brass |
+| Gasket | TRUE | sealed |
+| Fitting | False | sealed |
 """
 PART = "The port is 8443. Do not lift the lid, which weighs 2 kg."
 

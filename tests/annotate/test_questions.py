@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.annotate.questions import Candidate, annotate, violation, yields
+from lib.annotate.questions import Candidate, annotate, draw, violation, yields
 from lib.core.records import STRUCTURES, Document
 from tests.conftest import table
 
@@ -67,5 +67,18 @@ def test_few_queries_are_spread_over_structures_and_the_rest_is_counted_by_reaso
     ]
     assert list(table.loc["asked", list(STRUCTURES)]) == [3, 1, 2]
     assert list(table.loc["kept", list(STRUCTURES)]) == [2, 1, 1]
+    first, _ = annotate([DOCUMENT], lambda documents, most: [(found, [])], 3, balance=False)
+    assert {query.structure for query in first} == {"natural"}
     with pytest.raises(ValueError, match="at least 1"):
         annotate([DOCUMENT], lambda documents, most: [(found, [])], 0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_documents_are_drawn_in_their_order_by_lot_or_so_that_they_differ(seed):
+    texts = ["pump oil seal", "pump oil seal ring", "oil seal pump", "fuse volt", "cloud node pod"]
+    documents = [DOCUMENT.model_copy(update={"document_id": one, "text": one}) for one in texts]
+    assert draw(documents, None, seed) == draw(documents, 9, seed, True) == documents
+    lots = draw(documents, 3, seed)
+    assert len(lots) == 3 and lots == sorted(lots, key=documents.index)
+    apart = [one.text for one in draw(documents, 3, seed, True)]
+    assert apart[1:] == texts[3:] and apart[0] in texts[:3]

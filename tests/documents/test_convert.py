@@ -14,7 +14,7 @@ from lib.core.store import BadInput
 from lib.documents import docx, html, pdf
 from lib.documents.convert import Piece, Worker, escape, write_markdown
 from tests.documents.files import docx as made
-from tests.documents.files import paragraph
+from tests.documents.files import paragraph, zipped
 
 SIGNS = [*"ab 1.)#*_`[](){}<>!&;|\\-+=~:\"'é。", "&amp;", "<b>", "](x)"]
 TEXT = (
@@ -22,6 +22,8 @@ TEXT = (
     .map(lambda parts: " ".join("".join(parts).split()))
     .filter(bool)
 )
+ZIPPED, ENCRYPTED = (b"PK\1\2\x14\3\x14\0" + flag for flag in (b"\0", b"\1"))
+BOOK = ("META-INF/container.xml", "META-INF/encryption.xml")
 READER = MarkdownIt("commonmark").enable("table")
 
 
@@ -40,6 +42,8 @@ def test_one_child_converts_many_files_and_refusals_do_not_stop_it(worker):
         (docx.read, b"\xd0\xcf\x11\xe0" + b"\0" * 99, "an encrypted or older Office file"),
         (html.read, b"  ", "empty"),
         (html.read, b"<p></p>", "no text in it"),
+        (docx.read, good.replace(ZIPPED, ENCRYPTED), "is encrypted, password required"),
+        (html.read_epub, zipped(**{name: "html" for name in BOOK}), "protected: its text"),
     ):
         with pytest.raises(BadInput, match=reason):
             worker.convert(content, read)

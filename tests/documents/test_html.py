@@ -86,9 +86,18 @@ def test_a_span_without_end_makes_no_endless_table():
     assert len(html.read(page.encode()).markdown) < 100
 
 
-def test_a_title_inside_a_table_is_doubted():
-    rows = "<tr><th>a<th>b<th>c<tr><td>1<td>2<td>3<tr><td{}>Spares<tr><td>4<td>5<td>6"
-    doubts = [
-        html.read(f"<table>{rows.format(x)}</table>".encode()).doubt for x in (" colspan=3", "")
-    ]
-    assert doubts == ["1 × title inside a table", ""]
+@pytest.mark.parametrize(
+    ("row", "is_title"),
+    [
+        ("<td colspan=3>Spares", True),
+        ("<td colspan=2>Spares", True),
+        ("<td>Spares", False),
+        ("<td>0<td>0<td>0", False),
+        ("<td>n/a<td>n/a", False),
+        ("<td>Seal<td>Seal kit", False),
+    ],
+)
+def test_a_title_inside_a_table_is_doubted(row, is_title):
+    rows = f"<tr><th>a<th>b<th>c<tr><td>1<td>2<td>3<tr>{row}<tr><td>4<td>5<td>6"
+    doubt = html.read(f"<table>{rows}</table>".encode()).doubt
+    assert doubt == "1 × title inside a table" * is_title
