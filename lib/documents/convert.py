@@ -97,23 +97,20 @@ class Worker:
     """
 
     max_seconds: float = MAX_SECONDS
-    pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> "Worker":
+        self.pool = ProcessPoolExecutor(1, get_context("spawn"), confine)  # starts when needed
         return self
 
     def __exit__(self, *_) -> None:
-        if self.pool:
-            self.pool.shutdown()
+        self.pool.shutdown()
 
     def convert(self, raw: bytes, read: Read) -> Converted:
         """Convert a file's content by `read` in the child. Raises BadInput, also at a limit."""
-        if self.pool is None:
-            self.pool = ProcessPoolExecutor(1, get_context("spawn"), confine)
         try:
             return self.pool.submit(_within, raw, read, self.max_seconds).result()
         except BrokenProcessPool as error:
-            self.pool = None
+            self.__enter__()
             reason = f"its converter crashed, or took more than {self.max_seconds:.0f} s"
             raise BadInput(reason) from error
 

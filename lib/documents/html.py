@@ -74,25 +74,16 @@ def read(raw: bytes) -> Converted:
     return write_markdown(pieces_of(main))
 
 
-# XHTML is parsed as XML if it is well-formed; what is never shown is removed
+# What is never shown is removed; libxml2 closes the empty elements of XHTML, too
 def _parse_html(text: str):
     from lxml import etree, html
 
     if re.search(r"<!DOCTYPE[^<>]*\[", text):
         raise BadInput("it declares entities, which are never resolved")
-    common = {
-        "encoding": "utf-8",
-        "huge_tree": True,
-        "remove_comments": True,
-        "remove_pis": True,
-    }
-    raw, root = text.encode(), None
-    if "http://www.w3.org/1999/xhtml" in text[:2000]:
-        parser = html.XHTMLParser(resolve_entities=False, recover=True, **common)
-        root = etree.fromstring(raw, parser)
-        html.xhtml_to_html(root)
-    if root is None or parser.error_log:
-        root = etree.fromstring(raw + b"<p>", html.HTMLParser(**common))  # None without a tag
+    parser = html.HTMLParser(
+        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
+    )
+    root = etree.fromstring(text.encode() + b"<p>", parser)  # None without a tag
     for styled in root.xpath(_RAISED):
         styled.tag = "sup"
     if root.xpath("*" + "/*" * MAX_NESTED):
@@ -184,7 +175,7 @@ def read_epub(raw: bytes) -> Converted:
         if name in files:
             path = posixpath.join(posixpath.dirname(book), files[name])
             root = _parse_html(decode(read_part(package, posixpath.normpath(path))))
-            kinds = " ".join(root.xpath("//@*[local-name()='type']")).split()
+            kinds = " ".join(root.xpath("//@*[contains(name(), ':type')]")).split()
             pieces += pieces_of(root) if _NO_TEXT.isdisjoint(kinds) else []
     return write_markdown(pieces, opf.xpath("normalize-space(//*[local-name()='title'])"))
 
