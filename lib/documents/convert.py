@@ -88,15 +88,12 @@ class Converted:
 Read = Callable[[bytes], Converted]
 
 
-@dataclass
 class Worker:
     """A child process that converts file after file, started again after a failure.
 
     A bad file can neither hang nor kill the stage: the child may not exceed its time and memory,
     write a file, start a program or reach a network.
     """
-
-    max_seconds: float = MAX_SECONDS
 
     def __enter__(self) -> "Worker":
         self.pool = ProcessPoolExecutor(1, get_context("spawn"), confine)  # starts when needed
@@ -108,11 +105,12 @@ class Worker:
     def convert(self, raw: bytes, read: Read) -> Converted:
         """Convert a file's content by `read` in the child. Raises BadInput, also at a limit."""
         try:
-            return self.pool.submit(_within, raw, read, self.max_seconds).result()
+            return self.pool.submit(_within, raw, read, MAX_SECONDS).result()
         except BrokenProcessPool as error:
             self.__enter__()
-            reason = f"its converter crashed, or took more than {self.max_seconds:.0f} s"
-            raise BadInput(reason) from error
+            raise BadInput(
+                f"its converter crashed, or took more than {MAX_SECONDS:.0f} s"
+            ) from error
 
 
 def _within(raw: bytes, read: Read, seconds: float) -> Converted:
@@ -163,8 +161,7 @@ def open_package(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
         raise BadInput(f"not a {kind} file, {reason}") from error
     parts = package.infolist()
     unpacked = sum(part.file_size for part in parts)
-    is_dense = unpacked > max(10_000_000, MAX_RATIO * len(raw))
-    if is_dense or unpacked > MAX_UNPACKED:
+    if unpacked > min(MAX_UNPACKED, max(10_000_000, MAX_RATIO * len(raw))):
         raise BadInput(
             f"a ZIP bomb: {len(parts):,} parts, {unpacked / 1e6:,.0f} MB unpacked "
             f"from {len(raw) / 1e6:.2f} MB"

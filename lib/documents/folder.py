@@ -173,8 +173,7 @@ def _summary(rows: list[Rejected]) -> str:
 def _markdown(path: Path, worker: Worker) -> Converted:
     ending = path.suffix.lower()
     if ending in TEXT:
-        text = html.decode(read_bytes(path))
-        return Converted(text.replace("\r\n", "\n").replace("\r", "\n"))
+        return Converted(re.sub("\r\n?", "\n", html.decode(read_bytes(path))))
     result = worker.convert(read_bytes(path, MAX_FILE_BYTES), READERS[ending])
     _check_size(len(result.markdown.encode()), MAX_DOCUMENT_BYTES, " of text")
     return result
@@ -227,15 +226,12 @@ def language_of(blocks: Iterable[Block]) -> str:
     text = _NOT_WORDS.sub(" ", "\n".join(parts))
     words = Counter(_WORD.findall(text.lower()))
     amounts = {
-        language: sum(words[word] for word in {*known.split()}) / _SHARE
-        for language, known in _LANGUAGES["words"].items()
-    }
-    scripts = {
         language: len(re.findall(letters, text)) / n
         for language, (letters, n) in _LANGUAGES["scripts"].items()
     }
-    amounts |= scripts
-    n_words = max(words.total(), *scripts.values())
+    n_words = max(words.total(), *amounts.values())
+    for language, known in _LANGUAGES["words"].items():
+        amounts[language] = sum(words[word] for word in known.split()) / _SHARE
     found = max(amounts, key=amounts.__getitem__)
     if n_words < _FEW_WORDS:
         return ""

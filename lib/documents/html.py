@@ -71,7 +71,7 @@ def read(raw: bytes) -> Converted:
     main, titles = _main(root), root.findall(".//h1")
     if len(titles) == 1 and main.find(".//h1") is None:
         main.insert(0, titles[0])
-    return write_markdown(pieces_of(main))
+    return write_markdown(_Walker(main).pieces)
 
 
 # What is never shown is removed; libxml2 closes the empty elements of XHTML, too
@@ -126,7 +126,7 @@ def _strip_furniture(root) -> None:
 
 
 def _remove(element) -> None:
-    if element.getparent() is not None and element.tag not in ("html", "body"):
+    if element.tag not in ("html", "body"):
         element.drop_tree()
 
 
@@ -176,24 +176,18 @@ def read_epub(raw: bytes) -> Converted:
             path = posixpath.join(posixpath.dirname(book), files[name])
             root = _parse_html(decode(read_part(package, posixpath.normpath(path))))
             kinds = " ".join(root.xpath("//@*[contains(name(), ':type')]")).split()
-            pieces += pieces_of(root) if _NO_TEXT.isdisjoint(kinds) else []
+            pieces += _Walker(root).pieces if _NO_TEXT.isdisjoint(kinds) else []
     return write_markdown(pieces, opf.xpath("normalize-space(//*[local-name()='title'])"))
 
 
-def pieces_of(root) -> list[Piece]:
-    """Return the headings, paragraphs, list items, tables and code of a tree."""
-    walker = _Walker()
-    walker.block(root)
-    walker.flush()
-    return walker.pieces
-
-
+# The headings, paragraphs, list items, tables and code inside an element
 class _Walker:
-    def __init__(self):
+    def __init__(self, element):
         self.pieces: list[Piece] = []
         self.words: list[str] = []
         self.counts: dict[object, list[int]] = defaultdict(list)  # of each numbered list
         self.depth = 0
+        self.content(element)
 
     def add(self, kind: str, **fields) -> None:
         self.pieces.append(Piece(kind, depth=self.depth, **fields))
@@ -241,9 +235,10 @@ class _Walker:
 
     def number(self, item) -> int | None:
         parent = item.getparent()
-        if item.tag == "dt" or parent is None or parent.tag != "ol":
-            return None
-        return count_item(self.counts[parent], 0, _integer(parent, "start"))
+        is_numbered = parent.tag == "ol"
+        return (
+            count_item(self.counts[parent], 0, _integer(parent, "start")) if is_numbered else None
+        )
 
 
 # Other tables only arrange the page
@@ -264,9 +259,7 @@ def _grid(table) -> tuple[list[list[str]], int]:
                 column += 1
             text = _cell(cell)
             wide, high = _integer(cell, "colspan"), _integer(cell, "rowspan") or len(lines)
-            for place in product(
-                range(at, min(at + high, len(lines))), range(column, column + wide)
-            ):
+            for place in product(range(at, at + high), range(column, column + wide)):
                 cells.setdefault(place, text)
     width = max((column for _, column in cells), default=-1) + 1
     rows = [[cells.get((at, column), "") for column in range(width)] for at in range(len(lines))]
@@ -285,9 +278,8 @@ def _integer(element, name: str) -> int:
 
 # Blocks inside it are separated by <br>
 def _cell(cell) -> str:
-    walker = _Walker()
-    walker.content(cell)
-    parts = [code_span(one.text) if one.kind == "code" else one.text for one in walker.pieces]
+    pieces = _Walker(cell).pieces
+    parts = [code_span(one.text) if one.kind == "code" else one.text for one in pieces]
     return "<br>".join(re.sub(r"\s*\n\s*", "<br>", part) for part in parts if part)
 
 

@@ -34,7 +34,6 @@ _NO_WORDS = re.compile(
 
 # Dialects. [^1]: begins a footnote, whose further paragraphs are indented.
 _FOOTNOTE = re.compile(r" {0,3}\[\^[^\]\s]{1,200}\]:[ \t]*")
-_NOTE_MARK = "\ufdd0"  # stands in place of a footnote's mark: no character of any text
 _EDGE = "<!--\ufdd1-->"  # stands for the edge of a box or tab: a list does not go on across it
 _FENCE = re.compile(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t])*(?P<fence>`{3,}(?=[^`]*$)|~{3,})")
 # !!! note "Title", ??? tip, === "Tab" of MkDocs: what belongs to them is indented
@@ -196,9 +195,8 @@ def _trim(source: str, start: int, end: int) -> tuple[int, int]:
 
 
 # The same number of lines, in which tags of dialects are _EDGE or empty. Text that a dialect
-# indents below such a line loses that indent, so that it is not code. The mark of a footnote
-# becomes _NOTE_MARK, so that it is no link definition. In a table a pipe in code is no edge of a
-# cell.
+# indents below such a line loses that indent, so that it is not code. The mark of a footnote is
+# left out, so that it is no link definition. In a table a pipe in code is no edge of a cell.
 def _commonmark(body: str) -> str:
     lines, fence, in_table = list[str](), "", False
     boxes: list[int] = []  # the indents of the open ones
@@ -217,7 +215,7 @@ def _commonmark(body: str) -> str:
             line = " " * (indent - 4 * len(boxes)) + _EDGE
             boxes.append(indent)
         elif note := _FOOTNOTE.match(line):
-            line = _NOTE_MARK + line[note.end() :]
+            line = line[note.end() :]
             boxes.append(indent)
         elif tag := _DIALECT_TAG.fullmatch(line):
             line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + _EDGE
@@ -238,7 +236,7 @@ class _Reader:
     def blocks(self, parent: SyntaxTreeNode) -> Iterator[Block]:
         for node in parent.children:
             if node.type == "paragraph":
-                yield from self.paragraph(node)
+                yield self.block("prose", node, plain(node.children[0].content, self.references))
             elif node.type == "blockquote":
                 yield from self.blocks(node)
             elif node.type == "heading":
@@ -263,19 +261,6 @@ class _Reader:
             return self.block("table", node, header=header, rows=tuple(rows))
         is_code = node.type in ("fence", "code_block")
         return self.block("code", node, node.content) if is_code else None
-
-    # A paragraph, or each footnote of one that consists of footnotes
-    def paragraph(self, node: SyntaxTreeNode) -> Iterator[Block]:
-        lines = node.children[0].content.split("\n")
-        notes = {at for at, line in enumerate(lines) if line.startswith(_NOTE_MARK)}
-        for first, last in pairwise(sorted({0, *notes, len(lines)})):
-            start, end = _trim(
-                self.source, self.lines[node.map[0] + first], self.lines[node.map[0] + last]
-            )
-            if first in notes:
-                start = min(end, _FOOTNOTE.search(self.source, start, end).end())
-            text = plain("\n".join(lines[first:last]).removeprefix(_NOTE_MARK), self.references)
-            yield Block(text, start, end, "prose")
 
     # The items of a list and of its nested lists that have text of their own
     def items(self, node: SyntaxTreeNode) -> Iterator[Span]:

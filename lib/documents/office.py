@@ -116,11 +116,14 @@ def _text(frame, bullets: bool) -> Iterator[Piece]:
 def read_xlsx(raw: bytes) -> Converted:
     """Convert an XLSX file: the values that its visible cells show. Raises BadInput."""
     from openpyxl.reader.excel import ExcelReader
+    from openpyxl.worksheet.cell_range import CellRange
 
     package = open_package(raw, "xl/workbook.xml", "XLSX")
-    for name in package.namelist():
-        if name.startswith("xl/worksheets/"):
-            _check_merged(name, read_part(package, name))
+    for name in filter(re.compile("xl/worksheets/").match, package.namelist()):
+        areas = (CellRange(one.decode()).size for one in _MERGED.findall(read_part(package, name)))
+        n_cells = sum(area["columns"] * area["rows"] for area in areas)
+        if n_cells > MAX_CELLS:
+            raise BadInput(f"{name} merges {n_cells:,} cells: remove what is far out")
     reader, pieces = ExcelReader(io.BytesIO(raw), data_only=True, keep_links=False), []
     reader.read()
     parts = {sheet.name: relation.target for sheet, relation in reader.parser.find_sheets()}
@@ -133,22 +136,12 @@ def read_xlsx(raw: bytes) -> Converted:
     return write_markdown(pieces)
 
 
-def _check_merged(name: str, part: bytes) -> None:
-    from openpyxl.worksheet.cell_range import CellRange
-
-    areas = (CellRange(area.decode()).size for area in _MERGED.findall(part))
-    n_cells = sum(area["columns"] * area["rows"] for area in areas)
-    if n_cells > MAX_CELLS:
-        raise BadInput(f"{name} merges {n_cells:,} cells: remove what is far out")
-
-
 def read_csv(raw: bytes) -> Converted:
     """Convert a CSV or TSV file, whose delimiter and header are found. Raises BadInput."""
     text = re.sub(r"\Asep=.\r?\n", "", decode(raw))
     try:
         start = text[:100_000]
-        delimiter = max("\t;|,", key=lambda one: _width(start, one)[0])  # the first of equals
-        _, width = _width(start, delimiter)
+        _, width, delimiter = max((*_width(start, one), one) for one in ",|;\t")
         rows = [
             [escape(cell).strip() for cell in row]
             + [missing("row of too many cells")] * (len(row) > width)
@@ -205,9 +198,7 @@ def _blocks(rows: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
         columns = compress(columns, map("-".__ne__, shape))
         for is_used, kept in groupby(columns, key=any):
             if is_used:
-                lines = [list(line) for line in zip(*kept, strict=True)]
-                used = [at for at, line in enumerate(lines) if any(line)]
-                yield lines[used[0] : used[-1] + 1]
+                yield [list(line) for line in zip(*kept, strict=True) if any(line)]
 
 
 # every cell of a merged range has its text

@@ -92,14 +92,9 @@ class Page:
     height: float
     words: list[Word]
     bullets: list[tuple[float, float]]  # x, y
+    is_scan: bool
+    n_dropped: int  # letters that are printed twice or in a margin
     grids: list[Grid] = field(default_factory=list)
-    is_scan: bool = False
-    n_dropped: int = 0  # letters that are printed twice or in a margin
-
-    @property
-    def lines(self) -> list[Line]:
-        """Return its words as lines, from top to bottom."""
-        return lines_of(self.words, self.bullets)
 
 
 def read(raw: bytes) -> Converted:
@@ -191,10 +186,10 @@ def _page(original) -> Page:
         for one in [*page.curves, *page.rects]
         if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4
     ]
-    result = Page(page.width, page.height, words, bullets)
-    result.n_dropped = len(original.chars) - len(page.chars)
     covered = sum(one["width"] * one["height"] for one in page.images)
-    result.is_scan = len(words) < MIN_WORDS and 2 * covered > page.width * page.height
+    is_scan = len(words) < MIN_WORDS and 2 * covered > page.width * page.height
+    n_dropped = len(original.chars) - len(page.chars)
+    result = Page(page.width, page.height, words, bullets, is_scan, n_dropped)
     _take_grids(page, result)
     return result
 
@@ -205,30 +200,26 @@ def _take_grids(page, into: Page) -> None:
         if len(columns) < 2 or len(tops) < 2:
             continue
         texts = []
-        for cell in table.cells:
-            words = _inside(into.words, *cell)
+        for x0, top, x1, bottom in table.cells:
+            words = [
+                one
+                for one in into.words
+                if x0 <= (one.x0 + one.x1) / 2 <= x1 and top <= (one.top + one.bottom) / 2 <= bottom
+            ]
             _remove(into, words)
-            texts.append((cell, words_text([line.words for line in lines_of(words, [])])))
+            texts.append((x0 - 1, top - 1, x1 - 1, bottom - 1, words_text(lines_of(words))))
         rows = [
             [
-                "".join(
+                "".join(  # of a merged cell in each
                     text
-                    for (x0, top, x1, bottom), text in texts  # of a merged cell in each
-                    if x0 - 1 <= x < x1 - 1 and top - 1 <= y < bottom - 1
+                    for x0, top, x1, bottom, text in texts
+                    if x0 <= x < x1 and top <= y < bottom
                 )
                 for x in columns
             ]
             for y in tops
         ]
         into.grids.append(Grid(rows, *table.bbox))
-
-
-def _inside(words: Sequence[Word], x0: float, top: float, x1: float, bottom: float) -> list[Word]:
-    return [
-        one
-        for one in words
-        if x0 <= (one.x0 + one.x1) / 2 <= x1 and top <= (one.top + one.bottom) / 2 <= bottom
-    ]
 
 
 def _remove(page: Page, words: Sequence[Word]) -> None:
@@ -238,7 +229,7 @@ def _remove(page: Page, words: Sequence[Word]) -> None:
 # What stands in the same place of a margin on many pages: page numbers, titles, print dates; but
 # "Chapter 1" and "Chapter 2" in large type are headings
 def _drop_furniture(pages: Sequence[Page]) -> None:
-    lines = [(page, line) for page in pages for line in page.lines]
+    lines = [(page, line) for page in pages for line in lines_of(page.words)]
     large = 1.2 * median([line.size for _, line in lines] or [0])
     places = defaultdict(list)
     for page, line in lines:
@@ -257,7 +248,7 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
 # text in columns is as wide as its column on most lines
 def _gutter(pages: Sequence[Page]) -> tuple[float, float]:
     width = max(page.width for page in pages)
-    rows = [segments(line, _COLUMN_GAP) for page in pages for line in page.lines]
+    rows = [segments(line, _COLUMN_GAP) for page in pages for line in lines_of(page.words)]
     ends = [x1 for row in rows for _, x1 in row if x1 <= width / 2]
     starts = Counter(round(x0) for row in rows for x0, _ in row if x0 >= width / 2)
     n_across = sum(x0 < width / 2 < x1 for row in rows for x0, x1 in row)
@@ -269,39 +260,37 @@ def _gutter(pages: Sequence[Page]) -> tuple[float, float]:
 
 
 # Lines across both columns divide the page; between them the left column comes first. The right
-# one is moved below it, by `shift`.
+# one is moved below it.
 def _ordered(page: Page, gutter: tuple[float, float], margin: float) -> list[Line | Grid]:
     left, right = gutter
-    shift = right - margin
     across = [
         line
-        for line in page.lines
+        for line in lines_of(page.words, page.bullets)
         if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in segments(line, _COLUMN_GAP))
     ]
     for line in across:
         _remove(page, line.words)
-    sides: tuple[list[Word], list[Word]] = [], []
-    for word in page.words:
-        is_right = word.x0 + word.x1 >= left + right
-        moved = word._replace(x0=word.x0 - shift, x1=word.x1 - shift) if is_right else word
-        sides[is_right].append(moved)
-    columns = [
-        lines_of(words, [(x - by, y) for x, y in page.bullets])
-        for words, by in zip(sides, (0, shift), strict=True)
-    ]
+    parts = [across]
+    for is_right, by in ((False, 0), (True, right - margin)):
+        words = [
+            word._replace(x0=word.x0 - by, x1=word.x1 - by)
+            for word in page.words
+            if (word.x0 + word.x1 >= left + right) is is_right
+        ]
+        parts.append(lines_of(words, [(x - by, y) for x, y in page.bullets]))
     for grid in page.grids:
         is_across = grid.x0 < left - 5 and grid.x1 > right + 5
-        (across if is_across else columns[grid.x0 + grid.x1 > left + right]).append(grid)
+        parts[0 if is_across else 1 + (grid.x0 + grid.x1 > left + right)].append(grid)
     tops = sorted(one.top for one in across)
     placed = [
         (bisect_right(tops, one.top), at, one.top, one)
-        for at, parts in enumerate([across, *columns])
-        for one in parts
+        for at, own in enumerate(parts)
+        for one in own
     ]
     return [one for *_, one in sorted(placed, key=lambda place: place[:3])]
 
 
-def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]]) -> list[Line]:
+def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]] = ()) -> list[Line]:
     """Group words by their baseline, from top to bottom."""
     rows: list[list[Word]] = []
     for word in sorted(words, key=lambda one: one.top + one.bottom):
@@ -329,15 +318,15 @@ def segments(line: Line, least: float) -> list[list[float]]:
     return parts
 
 
-def words_text(lines: Sequence[Sequence[Word]], known: frozenset[str] = frozenset()) -> str:
-    """Return lines of words as one paragraph of inline Markdown.
+def words_text(lines: Sequence[Line], known: frozenset[str] = frozenset()) -> str:
+    """Return lines as one paragraph of inline Markdown.
 
     A hyphen at the end of a line is removed, unless the word with it is among the `known`;
     monospaced words become code.
     """
     runs: list[tuple[bool, str]] = []
-    for words in lines:
-        for before, word in pairwise([None, *words]):
+    for line in lines:
+        for before, word in pairwise([None, *line.words]):
             glue = ""
             if before:  # a word in several fonts has no gap
                 glue = " " * (word.x0 - before.x1 >= 0.12 * word.size)
@@ -357,7 +346,7 @@ def _join(text: str, following: str, known: frozenset[str]) -> tuple[str, str]:
 
 
 # Lines that look like rows of a table without rulings are doubtful.
-# `stack` holds the open list items as (x of mark, x of text)
+# `stack` holds where the texts of the open list items begin
 class _Reader:
     def __init__(self, lines: Sequence[Line]):
         text = Counter()
@@ -380,7 +369,7 @@ class _Reader:
         for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
             if size > 1.08 * self.body and (not self.levels or self.levels[-1] - size > 0.4):
                 self.levels.append(size)
-        self.stack: list[tuple[float, float]] = []
+        self.stack: list[float] = []
         self.pieces: list[tuple[Piece, list[Line]]] = [(Piece("heading"), [])]  # none yet
 
     def finished(self) -> list[Piece]:
@@ -389,7 +378,7 @@ class _Reader:
                 piece.text = "\n".join(line.text for line in lines)
             elif lines:
                 piece.kind = piece.kind.replace("doubtful", "prose")
-                piece.text = words_text([line.words for line in lines], self.known)
+                piece.text = words_text(lines, self.known)
         return [piece for piece, _ in self.pieces[1:]]
 
     def line(self, line: Line) -> None:
@@ -468,9 +457,9 @@ class _Reader:
 
     def _item(self, line: Line, x: float, number: str | None = None) -> None:
         self._begin("item", line, depth=self._depth(x + 1), number=int(number) if number else None)
-        self.stack.append((x, line.x0))
+        self.stack.append(line.x0)
 
     def _depth(self, x: float) -> int:
-        while self.stack and x < self.stack[-1][1] - 4:
+        while self.stack and x < self.stack[-1] - 4:
             self.stack.pop()
         return len(self.stack)
