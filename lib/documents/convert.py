@@ -114,9 +114,11 @@ class Worker:
 
 
 def _within(raw: bytes, read: Read, seconds: float) -> Converted:
+    if not raw.strip():
+        raise BadInput("empty")
     signal.setitimer(signal.ITIMER_REAL, seconds)  # then the system ends the process
     try:
-        result = read(raw) if raw.strip() else None
+        result = read(raw)
     except BadInput:
         raise
     except MemoryError as error:
@@ -126,8 +128,8 @@ def _within(raw: bytes, read: Read, seconds: float) -> Converted:
         raise BadInput(f"cannot be converted ({type(error).__name__}: {reason})") from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    if not (result and result.markdown.strip()):
-        raise BadInput("no text in it" if result else "empty")
+    if not result.markdown.strip():
+        raise BadInput("no text in it")
     return result
 
 

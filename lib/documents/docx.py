@@ -182,8 +182,7 @@ class _Reader:
                 text = "<br>".join(filter(None, texts))
                 if _value([cell], "w:tcPr/w:vMerge") in ("", "continue") and rows:
                     text = "".join(rows[-1][len(row) : len(row) + 1])
-                wide = int(_value([cell], "w:tcPr/w:gridSpan") or 1)
-                row += [text] * wide
+                row += [text] * int(_value([cell], "w:tcPr/w:gridSpan") or 1)
             rows.append(row)
         if len(rows) > 1 and max(map(len, rows)) > 1 and not is_layout:
             n_heads = len(element.xpath("w:tr[w:trPr/w:tblHeader]", namespaces=_NAMES))

@@ -113,7 +113,7 @@ def list_files(
 
     Raises BadInput if the folder is missing, is not a folder, or contains no such file.
     """
-    folder, kinds = Path(folder), listed(endings, "or")
+    kinds = listed(endings, "or")
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
         raise BadInput(f"{folder} {what}: name a folder that contains {kinds} files")
@@ -161,8 +161,7 @@ def _rejected(name: str, reason: str) -> Rejected:
 
 # bytes that are not UTF-8 become escapes
 def _name(path: Path, folder: Path) -> str:
-    relative = os.fsencode(path.relative_to(folder).as_posix())
-    return relative.decode("utf-8", "backslashreplace")
+    return os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
 
 
 def _summary(rows: list[Rejected]) -> str:
@@ -192,9 +191,8 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
     for block in blocks:
         tokens[block.kind] += -(-len(block.text.strip().encode()) // 4)
     if not any(tokens[kind] for kind in CONTENT):
-        kinds, doubt = ", ".join(sorted(tokens)), f" ({result.doubt})" * bool(result.doubt)
-        found = f"no paragraph, list or table, only {kinds}" if kinds else "empty"
-        raise BadInput(found + doubt)
+        kinds = ", ".join(filter(None, [*sorted(tokens), result.doubt]))
+        raise BadInput(f"no paragraph, list or table, only {kinds}" if kinds else "empty")
     lacking, doubted = Counter[str](), [*result.doubted]
     for block in blocks if name.lower().endswith(TEXT) else ():
         if block.kind in CONTENT and (found := settle(marked(text[block.start : block.end]))[1]):

@@ -44,6 +44,10 @@ _RAISED = (
     " or contains(translate(@style, ' ', ''), 'vertical-align:sup'))"
     " and not(ancestor::sup or descendant::sup)]"
 )
+_DATA = (  # other tables only arrange the page
+    "self::*[not(@role='presentation' or @role='none' or .//table"
+    " or .//h1 or .//h2 or .//h3 or .//h4 or .//h5 or .//h6)]//tr[th or count(td) > 1]"
+)
 _MARKED = {"sup": RAISED, "sub": LOWERED}
 _ROLES = frozenset(
     "navigation banner contentinfo search dialog alertdialog complementary menu "
@@ -208,18 +212,19 @@ class _Walker:
             return
         self.flush()
         if tag in _HEADINGS:
-            self.add("heading", text=_inlined(element).replace("\n", " "), level=int(tag[1]))
+            self.add("heading", text=_inlined(element), level=int(tag[1]))
         elif tag == "pre":
             self.add("code", text="".join(element.itertext()))
-        elif tag == "table" and _is_data(element):
+        elif tag == "table" and element.xpath(_DATA):
             for caption in element.iter("caption"):
                 self.content(caption)
-            rows, n_heads = _grid(element)
-            if rows and rows[0]:
-                self.pieces.append(table_piece(rows, n_heads, depth=self.depth))
+            self.pieces.append(table_piece(*_grid(element), depth=self.depth))
         else:
             if tag in ("li", "dt"):
-                self.add("item", number=self.number(element))
+                parent, number = element.getparent(), None
+                if parent.tag == "ol":
+                    number = count_item(self.counts[parent], 0, _integer(parent, "start"))
+                self.add("item", number=number)
             is_deeper = tag in ("li", "dt", "dd")
             self.depth += is_deeper
             self.content(element)
@@ -233,20 +238,6 @@ class _Walker:
             self.words.append(escape(child.tail or "") * (not is_list))
         self.flush()
 
-    def number(self, item) -> int | None:
-        parent = item.getparent()
-        is_numbered = parent.tag == "ol"
-        return (
-            count_item(self.counts[parent], 0, _integer(parent, "start")) if is_numbered else None
-        )
-
-
-# Other tables only arrange the page
-def _is_data(table) -> bool:
-    is_layout = table.get("role") in ("presentation", "none")
-    inner = table.xpath(".//table|.//h1|.//h2|.//h3|.//h4|.//h5|.//h6")
-    return not is_layout and not inner and bool(table.xpath(".//th|.//tr[count(td) > 1]"))
-
 
 # A table's cells, spans repeated, and how many of its rows are its header
 def _grid(table) -> tuple[list[list[str]], int]:
@@ -258,10 +249,10 @@ def _grid(table) -> tuple[list[list[str]], int]:
             while (at, column) in cells:
                 column += 1
             text = _cell(cell)
-            wide, high = _integer(cell, "colspan"), _integer(cell, "rowspan") or len(lines)
+            wide, high = _integer(cell, "colspan") or 1, _integer(cell, "rowspan") or len(lines)
             for place in product(range(at, at + high), range(column, column + wide)):
                 cells.setdefault(place, text)
-    width = max((column for _, column in cells), default=-1) + 1
+    width = 1 + max(column for _, column in cells)
     rows = [[cells.get((at, column), "") for column in range(width)] for at in range(len(lines))]
     is_head = [bool(line.xpath("self::*[parent::thead or * and not(td)]")) for line in lines]
     n_heads = [*is_head, False].index(False)

@@ -60,7 +60,7 @@ _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown 
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]*~~|<(?:del|s|strike)\b(?=[\s>])", re.I)
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
-_NOTE = re.compile(r"(?:(?<=\S)|\A)\[\^[\w-]{1,32}\]")  # the mark of a footnote
+_NOTE = re.compile(r"\A\[\^[\w-]{1,32}\](?::\s+)?|(?<=\S)\[\^[\w-]{1,32}\]")  # the mark of a footnote
 _ELEMENTS = """
 a abbr acronym article aside audio b base bdi bdo big blockquote body br button canvas caption
 center cite code col colgroup dd del details dfn dialog div dl dt em embed fieldset figcaption
@@ -134,7 +134,8 @@ def sentences(text: str) -> list[str]:
             if stop[0][0] == ":"
             else _ABBREVIATION.search(text, at - 12, at + 1)
         )
-        ends += [] if is_inside else [stop.end()]
+        if not is_inside:
+            ends.append(stop.end())
     parts = (text[start:end] for start, end in pairwise([*ends, len(text)]))
     return [plain(part) for part in parts if part.strip()]
 
@@ -219,8 +220,8 @@ def _commonmark(body: str) -> str:
             boxes.append(indent)
         elif tag := _DIALECT_TAG.fullmatch(line):
             line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + _EDGE
-        is_ruled = in_table or "|" in line and bool(_DELIMITER.fullmatch(line))
-        in_table = is_ruled and bool(line.strip()) and not fence
+        is_ruled = in_table or "|" in line and _DELIMITER.fullmatch(line)
+        in_table = is_ruled and line.strip() and not fence
         if in_table:
             line = _CODE.sub(lambda code: _PIPE.sub(r"\\|", code[0]), line)
         lines.append(line)

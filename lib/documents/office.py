@@ -259,10 +259,7 @@ def _formatted(value: float, form: str) -> str:
     is_own = value < 0 and len(sections) > 1
     section = sections[is_own or 2 * (value == 0 and len(sections) > 2)]
     marks = list(_FORMAT.finditer(section))
-    if (
-        "".join(mark[0] for mark in marks) != section
-        or sum(bool(one["digits"]) for one in marks) > 1
-    ):
+    if _FORMAT.sub("", section) or sum(bool(one["digits"]) for one in marks) > 1:
         return ""
     amount = Decimal(repr(value)) * 100 ** sum(mark["sign"] == "%" for mark in marks)
     text = "-" * (amount < 0 and not is_own)

