@@ -60,7 +60,9 @@ _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown 
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]*~~|<(?:del|s|strike)\b(?=[\s>])", re.I)
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
-_NOTE = re.compile(r"\A\[\^[\w-]{1,32}\](?::\s+)?|(?<=\S)\[\^[\w-]{1,32}\]")  # the mark of a footnote
+_NOTE = re.compile(
+    r"\A\[\^[\w-]{1,32}\](?::\s+)?|(?<=\S)\[\^[\w-]{1,32}\]"
+)  # the mark of a footnote
 _ELEMENTS = """
 a abbr acronym article aside audio b base bdi bdo big blockquote body br button canvas caption
 center cite code col colgroup dd del details dfn dialog div dl dt em embed fieldset figcaption

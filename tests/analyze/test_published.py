@@ -22,7 +22,7 @@ from lib.analyze.published import (
 from lib.analyze.stats import ALPHA
 from lib.analyze.tables import compact, table1, table2, table5
 from lib.annotate.llm_annotator import read_reply
-from lib.annotate.questions import violation
+from lib.annotate.questions import Candidate, violation
 from lib.core.arms import ALL, ARMS
 from lib.core.records import STRUCTURES, Document
 from lib.core.store import REPOSITORY
@@ -108,17 +108,13 @@ def test_the_page_of_deviations_has_the_values_of_the_papers_study():
         value = study.given(stage, arm).get(name, declared)
         assert here == str(value) or name == "epochs", (stage, name, value)
     document = Document(document_id="d", title="", path="", text="The flow is 3 l.")
-    pair = f'[{{"question": "Why?", "answer": "3 l", "source_reference": "{document.text}"%s}}]'
-    (wrong,), (right,) = (
-        found
-        for label in (', "source_reference_type": "tabular"', "")
-        for found in read_reply(Reply(pair % label), document, parse(document.text), 0, 16)
-        if found
-    )
+    pair = f'[{{"question": "a", "answer": "b", "source_reference": "{document.text}"}}]'
+    labelled = Reply(pair.replace("}", ', "source_reference_type": "tabular"}'))
+    _, [wrong] = read_reply(labelled, document, parse(document.text), 0, 16)
     [segment] = segments_of("d", document.text)
     decided = {
         "label of a pair": "is refused" * wrong.reason.startswith("the label is not the structure"),
-        "constraints": "is refused" * bool(violation(right, document.text)),
+        "constraints": "is refused" * bool(violation(Candidate("Why?", "b", "prose", 0, 1), "")),
         "a rewrite that is cut, or loses a fact": "once more"
         * (parse_rewrite(segment, Reply("<<<<{{ a")).dropped in AGAIN),
         "if that loses a fact, too": f"the segment is {KEPT}",

@@ -6,14 +6,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lib.annotate.llm_annotator import Budget, chunk, llm_annotator, places, read_reply
-from lib.annotate.questions import Candidate, annotate, violation
+from lib.annotate.questions import annotate
 from lib.core.prompts import prompt_template
-from lib.core.records import Document, Query, Rejected, structure_of
-from lib.documents.markdown import block_at, parse
+from lib.core.records import Document, Rejected
+from lib.documents.markdown import parse
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
 from tests.conftest import table
@@ -94,20 +94,6 @@ def kinds(rejected: list[Rejected]) -> list[str]:
     return [row.reason.split(":")[0] for row in rejected]
 
 
-def check(queries: list[Query], documents: list[Document]) -> None:
-    """Assert what holds for every query, whatever the model replied."""
-    texts = {document.document_id: document.text for document in documents}
-    for query in queries:
-        text = texts[query.document_id]
-        kind = block_at(parse(text), query.start, query.end).kind
-        n_lines = len(query.answer.split("\n"))
-        assert query.source_reference == text[query.start : query.end]
-        assert query.block_type == kind and query.structure == structure_of(kind).name
-        assert query.entity_count == (n_lines if query.structure == "entity-list" else None)
-        as_asked = Candidate(query.question, query.answer, kind, query.start, query.end)
-        assert not violation(as_asked, text)
-
-
 def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, calls):
     queries, rejected, prompts = ask(ALL, [DOCUMENT], times=2)
     assert [(query.structure, query.answer, query.entity_count) for query in queries] == [
@@ -115,7 +101,6 @@ def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, ca
         ("entity-list", "mineral\nsynthetic", 2),
         ("tabular", "12 kg", None),
     ]
-    check(queries, [DOCUMENT])
     assert rejected == [] and len(prompts) == 1
     assert TEXT.strip() in prompts[0] and "exactly 10 pairs" in prompts[0]
     assert (calls.tally.new, calls.tally.cached) == (1, 1)
@@ -125,10 +110,10 @@ def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, ca
     ("most", "per_call", "asked"), [(4, None, [4]), (4, 4, [4]), (4, 2, [2, 2]), (2, 3, [3])]
 )
 def test_a_document_has_as_many_calls_as_its_questions_need(ask, most, per_call, asked):
-    text = "".join(f"## {n}\n\nThe pump {n} holds 36 litres of oil.\n\n" for n in range(40))
-    _, _, prompts = ask("[]", [DOCUMENT.model_copy(update={"text": text})], most, 1, True, per_call)
+    document = DOCUMENT.model_copy(update={"text": "It holds 36 litres of oil.\n\n" * 40})
+    _, _, prompts = ask("[]", [document], most, per_call=per_call)
     assert [int(re.search(r"exactly (\d+) pairs", one)[1]) for one in prompts] == asked
-    assert "".join(within(one, "record") for one in prompts).count("holds") == 40
+    assert sum(within(one, "record").count("holds") for one in prompts) == 40
     with pytest.raises(ValueError, match="queries_per_call is 0"):
         ask("[]", [DOCUMENT], per_call=0)
 
@@ -160,7 +145,6 @@ def test_a_planted_instruction_stays_in_the_record_and_gives_no_planted_query(as
     record = within(prompts[0], "record")
     assert "the sump holds 5 litres." in record and "hunter2" in record
     assert [query.answer for query in queries] == ["36 litres"]
-    check(queries, [document])
     found = Counter(kinds(rejected))
     assert found.pop(ABSENT) == 1 and found.pop(LABEL) == 1
     ((reason, count),) = found.items()
@@ -180,25 +164,7 @@ def test_the_prompt_shows_three_examples_that_would_pass_its_own_parser():
         assert len(candidates) == 1 and rejected == []
 
 
-@pytest.mark.parametrize("text", ['{"question": "' + mark * 50_000 for mark in (" ", '"', "\\")])
-def test_a_hostile_reply_is_read_without_an_error(text):
-    assert not read(text)[0]
-
-
 PAIRS = st.lists(st.sampled_from([NATURAL, LISTED, CELL]), min_size=1, max_size=4)
-
-
-@given(
-    PAIRS,
-    st.sampled_from(["{}", "```json\n{}\n```", "So [2]:\n{}\nEnd {{}}.", '{{"pairs": {}}}']),
-    st.sampled_from([None, 2]),
-    st.booleans(),
-)
-def test_every_proper_array_is_read(pairs, around, indent, ascii_only):
-    reply = json.dumps(pairs, indent=indent, ensure_ascii=ascii_only)
-    candidates, rejected = read(around.format(reply))
-    assert [one.question for one in candidates] == [one["question"] for one in pairs]
-    assert rejected == []
 
 
 @given(PAIRS, st.data())
@@ -210,6 +176,9 @@ def test_a_reply_truncated_anywhere_gives_its_first_pairs_only(pairs, data):
 
 
 @given(st.text(st.sampled_from("{}[]\",:\\ \n“”'aqn"), max_size=80))
+@example(" " * 50_000)
+@example('"' * 50_000)
+@example("\\" * 50_000)
 def test_any_text_is_read(text):
     candidates, rejected = read('[{"question": ' + text)
     assert not candidates and rejected

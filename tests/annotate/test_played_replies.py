@@ -9,6 +9,7 @@ from lib.annotate.llm_annotator import llm_annotator as annotator
 from lib.annotate.questions import Candidate, annotate, violation
 from lib.core.records import Document
 from lib.core.store import REPOSITORY
+from lib.documents.markdown import block_at, parse
 from lib.judge.llm_judge import judge_with_llm as decider
 from lib.judge.scorer import judge
 from lib.llm.calls import Calls
@@ -83,6 +84,9 @@ def test_an_annotators_reply_gives_its_usable_pairs_and_the_reasons_of_the_other
     assert sorted(row.reason.split(":")[0] for row in rejected) == sorted(case["refused"])
     for one in queries:
         assert one.source_reference == RECORD[one.start : one.end]
+        assert one.block_type == block_at(parse(RECORD), one.start, one.end).kind
+        is_list = one.structure == "entity-list"
+        assert one.entity_count == (len(one.answer.split("\n")) if is_list else None)
         asked = Candidate(one.question, one.answer, one.block_type, one.start, one.end)
         assert not violation(asked, RECORD)
 

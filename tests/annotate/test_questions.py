@@ -76,9 +76,7 @@ def test_few_queries_are_spread_over_structures_and_the_rest_is_counted_by_reaso
 @pytest.mark.parametrize("seed", range(5))
 def test_documents_are_drawn_in_their_order_by_lot_or_so_that_they_differ(seed):
     texts = ["pump oil seal", "pump oil seal ring", "oil seal pump", "fuse volt", "cloud node pod"]
-    documents = [DOCUMENT.model_copy(update={"document_id": one, "text": one}) for one in texts]
+    documents = [DOCUMENT.model_copy(update={"text": one}) for one in texts]
     assert draw(documents, None, seed) == draw(documents, 9, seed, True) == documents
-    lots = draw(documents, 3, seed)
-    assert len(lots) == 3 and lots == sorted(lots, key=documents.index)
-    apart = [one.text for one in draw(documents, 3, seed, True)]
-    assert apart[1:] == texts[3:] and apart[0] in texts[:3]
+    lot, apart = ([texts.index(one.text) for one in draw(documents, 3, seed, x)] for x in (0, 1))
+    assert len(lot) == 3 and lot == sorted(lot) and apart[1:] == [3, 4]

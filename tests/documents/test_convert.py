@@ -107,27 +107,19 @@ def seen(markdown: str) -> list[tuple[str, int, str]]:
     return found
 
 
-@given(st.lists(TEXT, min_size=1, max_size=5))
-def test_paragraphs_and_headings_keep_their_text(texts):
-    kinds = ["heading" if at % 2 else "prose" for at in range(len(texts))]
-    pairs = list(zip(kinds, texts, strict=True))
-    made = write_markdown(Piece(kind, escape(text)) for kind, text in pairs)
-    tags = {"heading": "h1", "prose": "p"}
-    assert seen(made.markdown) == [(tags[kind], 0, text) for kind, text in pairs]
-
-
 @given(st.lists(st.tuples(TEXT, st.integers(0, 2), st.booleans()), min_size=1, max_size=6))
-def test_items_keep_their_text_and_depth(items):
+def test_items_headings_and_paragraphs_keep_their_text_and_depth(items):
     depths: list[int] = []
     for _, depth, _ in items:
         depths.append(min(depth, depths[-1] + 1 if depths else 0))
-    made = write_markdown(
-        Piece("item", escape(text), depth=depth, number=7 if ordered else None)
-        for (text, _, ordered), depth in zip(items, depths, strict=True)
-    )
-    assert seen(made.markdown) == [
-        ("p", depth + 1, text) for (text, _, _), depth in zip(items, depths, strict=True)
-    ]
+    pieces, expected = [], []
+    for (text, _, ordered), depth in zip(items, depths, strict=True):
+        pieces.append(Piece("item", escape(text), depth=depth, number=7 if ordered else None))
+        expected.append(("p", depth + 1, text))
+    for text, *_ in items:
+        pieces += [Piece("prose", escape(text)), Piece("heading", escape(text))]
+        expected += [("p", 0, text), ("h1", 0, text)]
+    assert seen(write_markdown(pieces).markdown) == expected
 
 
 @given(st.lists(st.lists(TEXT, min_size=2, max_size=2), min_size=2, max_size=4))

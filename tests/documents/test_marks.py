@@ -1,9 +1,6 @@
 """Marks inside a line and what a text lacks: numbers keep their meaning, or are doubted by name."""
 
-import io
-
 import pytest
-from pptx import Presentation
 
 from lib.annotate.llm_annotator import read_reply
 from lib.documents import docx, html, office
@@ -72,24 +69,6 @@ def test_word_files_keep_marks_titles_and_count_formulas():
     assert texts == ["12[^1]", "The force is N."]
 
 
-def test_slides_keep_marks():
-    deck = Presentation()
-    frame = deck.slides.add_slide(deck.slide_layouts[1]).placeholders[1].text_frame
-    for text, name, value in (
-        ("12", "", ""),
-        ("1", "baseline", "30000"),
-        ("9", "strike", "sngStrike"),
-    ):
-        run = frame.paragraphs[0].add_run()
-        run.text = text
-        if name:
-            run._r.get_or_add_rPr().set(name, value)
-    with io.BytesIO() as file:
-        deck.save(file)
-        found = office.read_pptx(file.getvalue())
-    assert (found.markdown, found.doubt) == ("- 12[^1]\n", AT)
-
-
 def test_rows_of_too_many_cells_and_open_quotes_are_no_values():
     found = office.read_csv(b"a,b\n1,2\n3,4,5\n6,7\n")
     assert found.doubt == "1 × row of too many cells"
@@ -114,11 +93,3 @@ def test_marked_blocks_of_markdown_are_doubted_and_not_asked_about(tmp_path):
         candidates, rejected = read_reply(reply, document, blocks, 0, len(document.text))
         assert (len(candidates), len(rejected)) == (1 - refused, refused), rejected
     assert rejected[0].reason == f"its block is in doubt: {document.doubt}"
-
-
-def test_a_large_file_is_refused_unread(tmp_path):
-    (tmp_path / "a.md").write_text("The pump opens.")
-    with (tmp_path / "log.txt").open("wb") as file:
-        file.truncate(6_000_000_000)
-    [row] = read_folder(tmp_path).rejected
-    assert row.reason == "6000.0 MB, over the limit of 5: split it"

@@ -88,7 +88,11 @@ def test_slides_have_titles_bullets_with_levels_tables_and_prose():
     frame = slide.placeholders[1].text_frame
     frame.text = "Two pumps"
     inner = frame.add_paragraph()
-    inner.text, inner.level = "One spare", 1
+    inner.text, inner.level = "One spare of 12", 1
+    for text, name, value in (("1", "baseline", "30000"), ("9", "strike", "sngStrike")):
+        run = inner.add_run()
+        run.text = text
+        run._r.get_or_add_rPr().set(name, value)
     slide = deck.slides.add_slide(deck.slide_layouts[5])
     slide.shapes.title.text = "Limits"
     slide.shapes.add_textbox(Inches(1), Inches(5), Inches(5), Inches(1)).text_frame.text = "Below."
@@ -99,10 +103,11 @@ def test_slides_have_titles_bullets_with_levels_tables_and_prose():
     slide.notes_slide.notes_text_frame.text = "Say that both run."
     made = office.read_pptx(bytes_of(deck))
     assert made.markdown == (
-        "# Pumps\n\n- Two pumps\n  - One spare\n\n# Limits\n\n"
+        "# Pumps\n\n- Two pumps\n  - One spare of 12[^1]\n\n# Limits\n\n"
         "| Pump | Flow |\n|---|---|\n| both |  |\n\nBelow.\n\n"
         "Say that both run.\n"
     )
+    assert made.doubt == "1 × mark at a number"
 
 
 def test_a_book_has_its_title_and_is_read_in_the_order_of_its_spine_without_contents():
