@@ -114,7 +114,7 @@ def test_a_folder_without_anything_usable_names_what_was_found(tmp_path):
         read_folder(tmp_path / "scan.png")
 
 
-def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
+def test_other_formats_are_converted_in_the_order_of_their_paths_and_old_files_go(tmp_path):
     put(tmp_path, b=TEXT, twin="# Valve\n\nIt opens at 3 bar.\n")
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "page.HTML").write_text("<h1>Valve</h1><p>It opens at 3 bar.</p>")
@@ -143,16 +143,11 @@ def test_other_formats_are_converted_in_the_order_of_their_paths(tmp_path):
         "twin.md": "same content as a/page.HTML",
     }
     assert reading.tokens["a/page.HTML"] == {"heading": 2, "prose": 5}
-
-
-def test_what_was_converted_is_written_and_old_files_go(tmp_path):
-    source, target = put(tmp_path / "in", a=TEXT), tmp_path / "out"
-    (source / "b").mkdir()
-    (source / "b" / "c.html").write_text("<h1>Valve</h1>\n<p>It opens.</p>")
-    put(target, **{"old.pdf": "words"})
-    write_converted(target, read_folder(source))
-    assert [path.relative_to(target).as_posix() for path in target.rglob("*.md")] == ["b/c.html.md"]
-    assert (target / "b" / "c.html.md").read_text() == ("# Valve\n\nIt opens.\n")
+    target = put(tmp_path / "out", **{"old.pdf": "words"})
+    write_converted(target, reading)
+    assert [path.relative_to(target).as_posix() for path in target.rglob("*.*")] == [
+        "a/page.HTML.md"
+    ]
 
 
 TEXTS = {
