@@ -60,10 +60,11 @@ def read(raw: bytes) -> Converted:
     from lxml import etree
 
     package = open_package(raw, "word/document.xml", "DOCX")
-    names = ("styles", "numbering", "document", "footnotes", "endnotes")
     styles, numbering, document, *notes = (
         parse_xml(package, name) if name in package.namelist() else etree.Element("none")
-        for name in map("word/{}.xml".format, names)
+        for name in map(
+            "word/{}.xml".format, ("styles", "numbering", "document", "footnotes", "endnotes")
+        )
     )
     reader = _Reader(styles, numbering)
     for part in (document, *notes):

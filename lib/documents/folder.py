@@ -113,7 +113,7 @@ def list_files(
 
     Raises BadInput if the folder is missing, is not a folder, or contains no such file.
     """
-    kinds = listed(endings, "or")
+    folder, kinds = Path(folder), listed(endings, "or")
     if not folder.is_dir():
         what = "is not a folder" if folder.exists() else "does not exist"
         raise BadInput(f"{folder} {what}: name a folder that contains {kinds} files")

@@ -188,8 +188,9 @@ def _page(original) -> Page:
     ]
     covered = sum(one["width"] * one["height"] for one in page.images)
     is_scan = len(words) < MIN_WORDS and 2 * covered > page.width * page.height
-    n_dropped = len(original.chars) - len(page.chars)
-    result = Page(page.width, page.height, words, bullets, is_scan, n_dropped)
+    result = Page(
+        page.width, page.height, words, bullets, is_scan, len(original.chars) - len(page.chars)
+    )
     _take_grids(page, result)
     return result
 
