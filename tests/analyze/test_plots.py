@@ -146,6 +146,8 @@ def test_bars_are_the_tables_cells():
     assert texts(figure.legends[0].get_texts()) == ["base", "raw text", "rewritten text"]
     ends = (100 * table[["low", "high"]]).round(6)
     assert interval_ends(axes, upright=True) == sorted(ends.to_numpy().ravel())
+    some = table[:2].assign(accuracy=[0.25, None], low=[0.25 + 1e-17, None], high=[0.5, None])
+    assert interval_ends(draw_bars(some)[0].axes[0], upright=True) == [25, 50]  # one is unknown
     figure, _ = draw_preferences(paper_table4()[:24])
     assert [len(bars(axes)) for axes in figure.axes] == [12, 12]
     some = paper_table4()[:24]
@@ -153,13 +155,6 @@ def test_bars_are_the_tables_cells():
     (axes,) = draw_preferences(some.assign(unscored=some.n.where(nobody, 1)))[0].axes
     assert texts(axes.get_xticklabels())[0] == "prose\n(n = 64)", "of 65 one is unscored"
     assert texts(figure.legends[0].get_texts())[0] == "base is better"
-
-
-def test_a_bar_of_unknown_height_is_not_drawn():
-    table = table2(paper_rows()).iloc[:2]
-    known = table.assign(accuracy=[0.25, None], low=[0.25 + 1e-17, None], high=[0.5, None])
-    axes = draw_bars(known)[0].axes[0]
-    assert interval_ends(axes, upright=True) == [25, 50]
 
 
 def test_forests_draw_every_known_interval_and_fill_what_differs():

@@ -83,16 +83,6 @@ def test_a_ceiling_and_the_exposures_to_half_of_it_are_recovered():
     assert early.half.isna().any(), "what lies beyond the last exposure is not determined"
 
 
-def test_facts_are_split_by_the_form_of_their_value(rows):
-    labels = np.array(["default port", "supplier", "spare parts"])
-    parts = analysis.by_value(rows.assign(attribute=labels[rows.fact % 3]))
-    assert {name: {*part.attribute} for name, part in parts.items()} == {
-        "all": {*labels},
-        "scalar": {*labels[:2]},
-        "list-valued": {labels[2]},
-    }
-
-
 def test_the_mean_over_exposures_stands_beside_the_last_one(rows):
     late = rows.assign(question=rows.question.where(rows.exposures < 64, -2.0))
     row = (
@@ -126,6 +116,7 @@ def test_what_is_forgotten_is_the_fall_from_exposure_0():
 def test_the_figure_has_every_structure_by_form_of_value_and_what_wordings_gain(rows):
     labels = np.array(["default port", "supplier", "spare parts"])
     rows = rows.assign(attribute=labels[rows.fact % 3])
+    assert {*analysis.by_value(rows)["list-valued"].attribute} == {labels[2]}
     drawn, plotted = analysis.draw_answers(rows)
     assert set(plotted.structure) == set(STRUCTURES) and set(plotted.measure) == {
         "answered",

@@ -51,10 +51,6 @@ def test_values_compare_by_worth_and_what_cannot_be_told_is_unscored_with_a_reas
     assert reason and found in case["verdict"].split(" or ")
 
 
-def test_numbers_of_any_length_are_compared():
-    assert verdict("9" * 40, "9" * 40) == "correct" != verdict("9" * 40, "9" * 5000)
-
-
 LAYOUTS = {
     "bullets": lambda items: "\n".join(f"- {item}" for item in items),
     "numbers": lambda items: "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1)),
@@ -102,6 +98,7 @@ def test_the_items_of_an_answer():
     assert split_items("drill\nhex key", 2) == ["drill", "hex key"]
     assert split_items("drill, hex key and pliers.") == ["drill", "hex key", "pliers"]
     assert split_items("8443 ") == ["8443"]
+    assert verdict("9" * 40, "9" * 40) == "correct" != verdict("9" * 40, "9" * 5000)
     long = "it stops when the pump is cold and starts again when the pump is warm"
     assert split_items(long) == [long]
 
