@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ DECLARED = {
     "learning_rate: float = 1.0e-3\nepochs: int = 2\nreport_to: list = []\nnote: str | None = None",
     "04_infer": 'arms: list[str] = ["dapt"]\nbase_model: str = ""',
     "05_judge": 'arms: list[str] = ["dapt"]\njudge: str = "scorer"',
-    "06_analyze": 'judge: str = "scorer"\narms: list[str] = ["base"]',
+    "06_analyze": 'judge: str = "scorer"\narms: list[str] = ["dapt"]',
     "retention": 'arms: list[str] = ["dapt"]\nbase_model: str = ""\ntasks: str = "lab"',
     "pairs": 'first_arm: str = "base"\narms: list[str] = ["dapt"]\njudge: str = "scorer"',
     "statistics": 'judge: str = "scorer"\narms: list = []',
@@ -113,8 +114,7 @@ DOES = {
         'text = require_artifact(study, "queries").read_text()',
         "for arm in arms:\n"
         '    path = data_path(study, "models", arm, "training.json")\n'
-        '    model = "" if arm == "base" else path.read_text()\n'
-        '    write_text(artifact_path(study, "answers", arm=arm), f"{text}{model}\\n")',
+        '    write_text(artifact_path(study, "answers", arm=arm), f"{text}{path.read_text()}\\n")',
     ],
     "05_judge": [
         "from lib.core.prompts import prompt_template",
@@ -139,7 +139,6 @@ extras: []
 notebooks:
   03_train: {learning_rate: 2.0e-3}
 arms:
-  base:
   dapt:
   dapt-n: {03_train: {epochs: 3}}
 """
@@ -289,6 +288,16 @@ def run_study_here(name: str) -> None:
             run_cells(stage, **study.given(stage, arm))
         for judge in study.other_judges if stage == "05_judge" else ():
             run_cells(stage, **study.given(stage) | {"judge": judge, "arms": study.runs})
+
+
+def until(condition, seconds: float = 60.0):
+    """Return `condition()` as soon as it is true; fail after `seconds`."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not true within {seconds} s")
 
 
 def rows(path: Path) -> list[dict]:

@@ -9,11 +9,12 @@ import pwd
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+
+from tests.conftest import until
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue")
 PLUGIN = "snakemake_executor_plugin_slurm"
@@ -44,10 +45,8 @@ MpiDefault=none
 ReturnToService=2
 KillWait=2
 """
-NODE = (
-    "NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cores} "
-    "RealMemory={memory}"
-)
+NODES = 2
+NODE = "NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=16000"
 
 
 def missing() -> str:
@@ -67,23 +66,14 @@ def search_path() -> str:
 
 
 @contextmanager
-def slurm(
-    folder: Path, nodes: int = 2, cores: int = 2, memory: int = 16_000
-) -> Iterator[dict[str, str]]:
-    """Run a cluster of `nodes` with `cores` and `memory` (MB) each; yield how to reach it.
-
-    What it yields belongs into the environment. Raises RuntimeError with the last lines of the logs
-    if the nodes are not ready within a minute.
-    """
+def slurm(folder: Path) -> Iterator[dict[str, str]]:
+    """Run a cluster of two nodes in `folder`; yield the variables of environment that reach it."""
     host, user = socket.gethostname(), pwd.getpwuid(os.getuid()).pw_name
-    ports = _free_ports(nodes + 1)
+    ports = _free_ports(NODES + 1)
     (folder / "state").mkdir(parents=True)
     lines = [
         CONFIGURATION.format(host=host, user=user, folder=folder, ports=ports),
-        *(
-            NODE.format(n=n, host=host, port=ports[n], cores=cores, memory=memory)
-            for n in range(1, nodes + 1)
-        ),
+        *(NODE.format(n=n, host=host, port=ports[n]) for n in range(1, NODES + 1)),
         "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
         "",
     ]
@@ -111,7 +101,7 @@ def slurm(
             *(f"--{name}-file={folder}/munged.{name}" for name in ("log", "pid", "seed")),
         ],
         ["slurmctld", "-D"],
-        *(["slurmd", "-D", "-N", f"n{n}"] for n in range(1, nodes + 1)),
+        *(["slurmd", "-D", "-N", f"n{n}"] for n in range(1, NODES + 1)),
     ]
     with open(folder / "daemons.log", "w") as log:
         running = []
@@ -123,12 +113,13 @@ def slurm(
                     )
                 )
                 if command[0] == "munged":
-                    _until(lambda: (folder / "munge.socket").exists(), folder)
-            _until(lambda: _ready(environment) == nodes, folder)
+                    until((folder / "munge.socket").exists)
+            idle = ["sinfo", "--noheader", "--Node", "--states=idle", "--format=%n"]
+            until(lambda: len(_listed(idle, environment)) == NODES)
             yield reach
         finally:
             subprocess.run(["scancel", "--user", user], env=environment, check=False)
-            _until(lambda: not _listed(["squeue", "--noheader"], environment), folder)
+            until(lambda: not _listed(["squeue", "--noheader"], environment))
             for daemon in reversed(running):
                 daemon.terminate()
                 daemon.wait(timeout=30)
@@ -146,18 +137,3 @@ def _listed(command: list[str], environment: dict[str, str]) -> list[str]:
     return subprocess.run(
         command, env=environment, check=False, text=True, capture_output=True
     ).stdout.split()
-
-
-def _ready(environment: dict[str, str]) -> int:
-    return len(
-        _listed(["sinfo", "--noheader", "--Node", "--states=idle", "--format=%n"], environment)
-    )
-
-
-def _until(condition, folder: Path, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            logs = [path.read_text()[-1000:] for path in sorted(folder.glob("*.log"))]
-            raise RuntimeError("the cluster is not ready:\n" + "\n".join(logs))
-        time.sleep(0.2)

@@ -2,6 +2,7 @@
 
 import base64
 import html
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import cycle
@@ -20,6 +21,14 @@ from lib.analyze.tables import as_csv, in_words, labelled
 from lib.core.arms import ALL, BASE, LOOK
 from lib.core.records import OUTCOMES, STRUCTURES
 from lib.core.store import replacing, result_path, write_text
+
+if "scipy.stats" in sys.modules:
+    import seaborn
+else:  # which only densities need, and which takes four fifths of the time
+    sys.modules["scipy.stats"] = None
+    import seaborn
+
+    del sys.modules["scipy.stats"]
 
 Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots
 
@@ -155,8 +164,6 @@ def draw_bars(
     label: str = "Accuracy (%)",
 ) -> Drawn:
     """Draw a bar per structure and value of column `by`; a column `panel` separates panels."""
-    import seaborn  # takes a second
-
     columns = [value, "low", "high"]
     present = [name for name in (*STRUCTURES, ALL) if table.n[table.structure == name].sum()]
     look, names = series_look(table[by].unique()), [*map(in_words, present)]
@@ -218,8 +225,6 @@ def draw_forest(
     """Draw `columns` (estimate, low, high) by `rows`, with a marker per `series`, hollow if not
     `filled`.
     """
-    import seaborn  # takes a second
-
     table = table.assign(filled=filled, series=table[series] if series else "")
     names, look = [*labelled(table)[rows].unique()], series_look(table.series.unique())
     n = max(1, len(look["palette"]))
@@ -267,8 +272,6 @@ def draw_lines(
     table: pd.DataFrame, x: str, y: str, by: str, *, panel: str, label: str = "", **shared: bool
 ) -> Drawn:
     """Draw column `y` against `x`, a line per value of column `by`, a panel per one of `panel`."""
-    import seaborn  # takes a second
-
     look = {"x": x, "y": y, "hue": by, "style": by, "markersize": 4, "errorbar": None}
     look |= series_look(table[by].unique())
     figure, parts = panels_of(table, panel, 2.4, **shared)

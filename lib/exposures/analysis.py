@@ -142,13 +142,14 @@ def _fitted(
 
 
 def _fit_ratios(counts: pd.DataFrame) -> pd.DataFrame:
-    import statsmodels.api as sm  # slow to import
+    from statsmodels.genmod.families import Binomial  # slow to import
+    from statsmodels.genmod.generalized_linear_model import GLM
 
     others = _others(counts.structure)
     dummies = [counts.structure == name for name in others]
     x = np.column_stack([np.ones(len(counts)), np.log2(counts.exposures), *dummies]).astype(float)
     y = np.column_stack([counts["sum"], counts["size"] - counts["sum"]])
-    _, slope, *coefficients = sm.GLM(y, x, family=sm.families.Binomial()).fit().params
+    _, slope, *coefficients = GLM(y, x, family=Binomial()).fit().params
     values = -np.array(coefficients) / (slope if slope > 0 else np.nan)
     return pd.DataFrame({"contrast": [f"{name} - {prose()}" for name in others], "value": values})
 
@@ -310,11 +311,9 @@ def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
 
 
 def _draw_lines(axes: Axes, cells: pd.DataFrame, **look: object) -> None:
-    import seaborn  # takes a second
-
     how = {"x": "exposures", "y": "drawn", "markersize": 3.5, "mew": 0, "estimator": "median"}
     drawn = plots.with_ends(cells, ["estimate", "low", "high"])
-    seaborn.lineplot(drawn, ax=axes, errorbar=("pi", 100), **how, **look)
+    plots.seaborn.lineplot(drawn, ax=axes, errorbar=("pi", 100), **how, **look)
 
 
 def _mark_doublings(axes: Axes, exposures: pd.Series) -> None:

@@ -33,8 +33,9 @@ _FIRST = (
     f"import signal, {process.__name__} as process; process.die_with_parent('JPY_PARENT_PID'); "
     "process.collect_seldom(); signal.signal(signal.SIGINT, signal.SIG_DFL)"
 )
-# papermill's imports that nothing here needs: a grammar that takes 1.4 s to build, paths in HDFS.
-_NOT_NEEDED = ("rfc3987_syntax", "pyarrow")
+# Imports of papermill and nbconvert that nothing here needs: a grammar that takes 1.4 s to build,
+# paths in HDFS, encodings to guess, durations.
+_NOT_NEEDED = ("rfc3987_syntax", "pyarrow", "chardet", "isoduration")
 _ENVIRONMENT = {  # unless it says otherwise
     "PYTHONPATH": str(REPOSITORY),
     "GOMP_SPINCOUNT": "20000",  # longer spinning starves shared cores

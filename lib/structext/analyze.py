@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from lib.analyze import tables
 from lib.analyze.agreement import LONGEST_CELL, Item, Sheet, item_name
 from lib.analyze.metrics import LEAST_ROUGE, rouge_l
-from lib.analyze.plots import draw_forest, panels, styled
+from lib.analyze.plots import draw_forest, panels, seaborn, styled
 from lib.analyze.stats import cluster_interval
 from lib.analyze.tables import by_group, estimate
 from lib.core.arms import ALL, is_trained
@@ -390,8 +390,6 @@ def draw_heat(
     Without SD, the judge's share and n. The figure shows the suite with the most cells; a cell
     without questions asked is empty.
     """
-    import seaborn  # takes a second
-
     font = {"fontsize": 8, "linespacing": 0.95}
     scale = {"cmap": "cividis", "vmin": 0, "vmax": 100, "cbar": False}
     cells, value = table.groupby("suite").size(), SCORE if "sd_tasks" in table else JUDGE

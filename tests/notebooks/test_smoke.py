@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 import yaml
 
 from lib.core.store import REPOSITORY
-from tests.conftest import rows, run_cells, table
+from tests.conftest import rows, run_cells, table, until
 
 # What studies/smoke.yaml gives. Counts are exact; losses differ in the third digit between
 # processors.
@@ -57,9 +56,7 @@ def root(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("smoke")
     first = start(root)
     begun = root / "data" / "smoke" / "notebooks" / "03_train-dapt.running.ipynb"
-    deadline = time.monotonic() + 900
-    while not begun.exists() and first.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
+    until(lambda: begun.exists() or first.poll() is not None, 900)
     first.send_signal(signal.SIGKILL)
     printed, _ = first.communicate()
     assert begun.exists(), printed

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from lib.core.store import REPOSITORY
-from tests.conftest import DOES, House, new_house
-from tests.run.test_study import table, until
+from tests.conftest import DOES, House, new_house, until
+from tests.run.test_study import table
 from tests.slurm_cluster import missing, slurm
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
