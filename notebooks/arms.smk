@@ -2,6 +2,8 @@
 # arm's training, answers and verdicts. The including graph sets `prompted`, what answering and judging
 # read in addition to the queries.
 
+from lib.run.provenance import labels_digest
+
 wildcard_constraints: arm=r"[^/@]+(@\d+)?"
 
 # The arms of one execution: all of them, or one that a wildcard names; how its record is called.
@@ -42,11 +44,7 @@ augmented = rows("augmented") if study.written else []
 base = [f"{study.base_model}/config.json"] * bool(study.made_by)
 answers, verdicts = of("answers", ALL), of("verdicts", ALL, judge=study.judge)
 others = [path for judge in study.other_judges for path in of("verdicts", ALL, judge=judge)]
-sheets, labels = output_root() / data / "labels", ""
-if any(sheets.glob("*.csv")):
-    from lib.analyze.agreement import labels_digest  # imports pandas and scipy: two seconds
-
-    labels = labels_digest(sheets)
+labels = labels_digest(output_root() / data / "labels")
 trained = expand(f"{data}/models/{{arm}}/training.json", arm=study.trained)
 
 

@@ -99,6 +99,15 @@ def contents(*places: str | Path) -> str:
     return hashlib.sha256(str(digests).encode()).hexdigest() * bool(found)
 
 
+def labels_digest(folder: Path) -> str:
+    """Return the digest of the labels in `folder`, "" if there are none."""
+    if not any(folder.glob("*.csv")):
+        return ""
+    from lib.analyze import agreement  # pandas and scipy take two seconds
+
+    return agreement.labels_digest(folder)
+
+
 def states(places: Iterable[Path]) -> dict[str, dict]:
     """Return size, time, digest and rows of each file, also below folders, by path."""
     every = {one for place in places for one in (place, *place.rglob("*"))}

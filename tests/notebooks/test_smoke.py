@@ -1,9 +1,8 @@
-"""The main chain end to end: Snakemake, papermill and kernels, killed once on the way."""
+"""The main chain end to end: Snakemake, papermill and kernels."""
 
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -15,7 +14,7 @@ import pytest
 import yaml
 
 from lib.core.store import REPOSITORY
-from tests.conftest import rows, run_cells, table, until
+from tests.conftest import rows, run_cells, table
 
 # What studies/smoke.yaml gives. Counts are exact; losses differ in the third digit between
 # processors.
@@ -39,31 +38,24 @@ MOST_LUCKY_ANSWERS = 3  # of 54, by models that have hardly learned to spell
 COMMAND = [sys.executable, "-m", "lib.run.study", "smoke", "--jobs", os.environ.get("JOBS", "all")]
 
 
-def start(root: Path) -> subprocess.Popen:
-    return subprocess.Popen(
+def run(root: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
         COMMAND,
         cwd=REPOSITORY,
         env={**os.environ, "STUDY_ROOT": str(root)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        check=False,
     )
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    """The study after a run that was killed while it trained, and a second one that ended."""
+    """The finished study; tests/run/test_study.py kills one."""
     root = tmp_path_factory.mktemp("smoke")
-    first = start(root)
-    begun = root / "data" / "smoke" / "notebooks" / "03_train-dapt.running.ipynb"
-    until(lambda: begun.exists() or first.poll() is not None, 900)
-    first.send_signal(signal.SIGKILL)
-    printed, _ = first.communicate()
-    assert begun.exists(), printed
-    second = start(root)
-    printed, _ = second.communicate(timeout=1800)
-    assert second.returncode == 0, printed
-    assert "00_lab" not in printed, "finished stages are not run again"
+    ran = run(root)
+    assert ran.returncode == 0, ran.stdout
     return root
 
 
@@ -186,16 +178,12 @@ def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_ret
 
 
 def test_each_result_of_the_paper_is_a_file(root):
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("STUDY_ROOT", str(root))
-        run_cells("agreement", study="smoke", arms=list(ARMS))
     for number in range(1, 6):
         assert len(table(root / "figures" / "smoke" / "tables" / f"paper_table{number}.csv")) > 4
     for name in RESULTS:
         [path] = (root / "figures" / "smoke").glob(f"*/{name}")
         size = path.stat().st_size
         assert size > (5_000 if name.endswith(".png") else 50), name
-    assert len(table(root / "data" / "smoke" / "labels" / "answers.csv")) == 60
 
 
 @pytest.mark.slow  # tests/test_export.py has the rows
@@ -240,7 +228,6 @@ def test_exports_open_in_other_tools(root, tmp_path, monkeypatch):
 
 
 def test_a_second_call_does_nothing_and_prints_table_2(root):
-    with start(root) as again:
-        printed, _ = again.communicate()
+    again = run(root)
     assert again.returncode == 0
-    assert "  …" not in printed and "18" in printed and "report.html" in printed
+    assert "  …" not in again.stdout and "18" in again.stdout and "report.html" in again.stdout
