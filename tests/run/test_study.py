@@ -103,7 +103,7 @@ def test_a_prompt_of_its_own_reruns_the_stages_that_send_it(finished):
     assert rerun(finished) == set()
     (own / "judge.md").write_text("Judge kindly.")
     assert rerun(finished) == {*(f"05_judge-{arm}" for arm in ARMS), "06_analyze"}
-    verdicts = finished.root / "data/tiny/verdicts/scorer/base.jsonl"
+    verdicts = finished.root / "data/tiny/verdicts/scorer/dapt.jsonl"
     assert verdicts.read_text().endswith("\nJudge kindly.")
     run = json.loads((finished.root / "data/tiny/run.json").read_text())
     assert [*run["inputs"]] == ["prompts", "own", "studies/tiny.yaml"]
