@@ -187,18 +187,6 @@ def _read(path: Path) -> pd.DataFrame:
     return sheet.set_axis([name if _READER.match(name) else name.lower() for name in names], axis=1)
 
 
-def labels_digest(folder: Path) -> str:
-    """Return a digest of the labels in `folder`, of an unreadable sheet's bytes, "" if none."""
-    found: list[object] = []
-    for path in sorted(folder.glob("*.csv")):
-        try:
-            sheet = read_sheet(path, ())
-            found += [sheet] * bool(sheet.labels)
-        except ValueError:
-            found.append(repr(path.read_bytes()))
-    return hashlib.sha256(json.dumps(found).encode()).hexdigest() if found else ""
-
-
 def verdicts_of(items: Iterable[Item], sheet: Sheet) -> list[Verdict]:
     """Return the labels of a sheet as verdicts of its reader; an unsure one is unscored."""
     return [

@@ -22,12 +22,10 @@ from lib.core.arms import ALL, BASE, LOOK
 from lib.core.records import OUTCOMES, STRUCTURES
 from lib.core.store import replacing, result_path, write_text
 
-if "scipy.stats" in sys.modules:
-    import seaborn
-else:  # which only densities need, and which takes four fifths of the time
-    sys.modules["scipy.stats"] = None
-    import seaborn
+sys.modules.setdefault("scipy.stats")  # only densities need it, and it takes most of the time
+import seaborn  # noqa: E402
 
+if not sys.modules["scipy.stats"]:
     del sys.modules["scipy.stats"]
 
 Drawn = tuple[Figure, pd.DataFrame]  # a figure and what it plots

@@ -7,7 +7,6 @@ import jinja2
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from scipy.optimize import minimize
 from scipy.special import expit, xlog1py, xlogy
 
@@ -142,14 +141,13 @@ def _fitted(
 
 
 def _fit_ratios(counts: pd.DataFrame) -> pd.DataFrame:
-    from statsmodels.genmod.families import Binomial  # slow to import
-    from statsmodels.genmod.generalized_linear_model import GLM
+    import statsmodels.genmod.api as sm  # a third of the time of statsmodels.api
 
     others = _others(counts.structure)
     dummies = [counts.structure == name for name in others]
     x = np.column_stack([np.ones(len(counts)), np.log2(counts.exposures), *dummies]).astype(float)
     y = np.column_stack([counts["sum"], counts["size"] - counts["sum"]])
-    _, slope, *coefficients = GLM(y, x, family=Binomial()).fit().params
+    _, slope, *coefficients = sm.GLM(y, x, family=sm.families.Binomial()).fit().params
     values = -np.array(coefficients) / (slope if slope > 0 else np.nan)
     return pd.DataFrame({"contrast": [f"{name} - {prose()}" for name in others], "value": values})
 
@@ -182,7 +180,7 @@ def summarize(values: pd.DataFrame, unit: str, margin: float = np.nan) -> pd.Dat
     found = []
     for cell, one in values.groupby(keys, sort=False):
         known, row = one.value.dropna(), dict(zip(keys, cell, strict=True))
-        is_tested = len(known) > 1 and known.std() > 0 and not np.isnan(margin)
+        is_tested = known.std() > 0 and not np.isnan(margin)
         equal = DescrStatsW(known).ttost_mean(-margin, margin)[0] if is_tested else np.nan
         row |= {"unit": unit, "is_primary": False, **over_units(one.value), "p_equivalent": equal}
         found.append(row)
@@ -278,7 +276,7 @@ def _long(means: pd.DataFrame, measures: Iterable[str] = MEASURES) -> pd.DataFra
 
 
 @plots.styled
-def draw_answers(rows: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
+def draw_answers(rows: pd.DataFrame) -> plots.Drawn:
     """Draw named facts answered by exposures, by the form of their value, and what 8 wordings gain.
 
     Bands are 95% over bases; dashes are the ceilings of a fit to all bases together. Without that

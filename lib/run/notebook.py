@@ -34,8 +34,8 @@ _FIRST = (
     "process.collect_seldom(); signal.signal(signal.SIGINT, signal.SIG_DFL)"
 )
 # Imports of papermill and nbconvert that nothing here needs: a grammar that takes 1.4 s to build,
-# paths in HDFS, encodings to guess, durations.
-_NOT_NEEDED = ("rfc3987_syntax", "pyarrow", "chardet", "isoduration")
+# paths in HDFS, encodings to guess.
+_NOT_NEEDED = ("rfc3987_syntax", "pyarrow", "chardet")
 _ENVIRONMENT = {  # unless it says otherwise
     "PYTHONPATH": str(REPOSITORY),
     "GOMP_SPINCOUNT": "20000",  # longer spinning starves shared cores

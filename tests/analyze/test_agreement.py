@@ -22,7 +22,6 @@ from lib.analyze.agreement import (
     draw,
     flips,
     items_of,
-    labels_digest,
     measured,
     paired_verdicts,
     read_sheet,
@@ -32,6 +31,7 @@ from lib.analyze.agreement import (
 )
 from lib.core.records import STRUCTURES, Answer, Query, Verdict
 from lib.core.store import BadInput
+from lib.run.provenance import labels_digest
 from tests.analyze import test_tables
 
 STATES = {"c": "correct", "i": "incorrect", "u": "unscored"}
