@@ -146,7 +146,7 @@ def test_the_shipped_readings_are_a_models_and_answer_questions_of_the_hard_test
     assert f"SHA-256 begins with `{asked[:12]}`" in page
 
 
-@pytest.mark.parametrize("suite", ["test", "test-hard"])
+@pytest.mark.parametrize("suite", ["test", pytest.param("test-hard", marks=pytest.mark.slow)])
 def test_the_floors_beside_published_results_are_measured(suite):
     samples = generated(suite, mode="faithful")
     constants = learned(training_samples(samples, mode="faithful")[0])

@@ -12,7 +12,12 @@ from tests.conftest import rows
 from tests.growth import calls
 from tests.tablequest.alm import DATA, cases, table
 
-REAL = [*REPOSITORY.glob("data/filings/*.html.gz"), *(DATA / "filings").glob("*.gz")]
+REAL = [  # a 10-K, a 10-Q and an excerpt are read each time
+    pytest.param(
+        path, id=path.name[:4], marks=[pytest.mark.slow] * (path.name[:4] not in "aapl tsla")
+    )
+    for path in (*REPOSITORY.glob("data/filings/*.html.gz"), *(DATA / "filings").glob("*.gz"))
+]
 NUMBERS = table("|2031|2030", "Sales|$10|$9", "Costs|(4)|(3)")
 HEADER = """<div style="display:none"><ix:header>
 <xbrli:context id="c31"><xbrli:startDate>2030-06-01</xbrli:startDate><xbrli:endDate>2031-05-31
@@ -40,7 +45,7 @@ def read(tmp_path):
     return read
 
 
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:4])
+@pytest.mark.parametrize("path", REAL)
 def test_a_real_filing_is_read_with_its_tags_nearly_all_without_and_each_grid_is_placed(path):
     found = measured(path)
     assert found["covered"] == found["right"] == found["tagged"] > 200
