@@ -9,6 +9,7 @@ before anything is saved. The first update warms up and is not counted.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ from lib.train.distributed import JOB, environment, run_process
 
 SPEED = "speed.json"
 RANK = 64
-# Operations a second in bf16 without sparsity, by part of a device's name: data sheets of NVIDIA
+# Operations a second in bf16 without sparsity, by words of a device's name: data sheets of NVIDIA
 PEAKS = {
     "H100 PCIe": 756e12,
     "H100": 989e12,
@@ -113,12 +114,17 @@ def run(source: str, config: TrainConfig, blocks: PackedBlocks) -> dict | str:
         return (errors or ran.stderr.splitlines() or [f"status {ran.returncode}"])[-1][:200]
 
 
+def data_sheet(device: str) -> float:
+    """What PEAKS has for a device by whole words of its name, or 0: an L40 is no L4."""
+    known = (speed for name, speed in PEAKS.items() if re.search(rf"\b{name}\b", device))
+    return next(known, 0.0)
+
+
 def peak() -> tuple[float, str]:
     """Operations a second that a device can make, and whose figure it is."""
     name = torch.cuda.get_device_name() if torch.cuda.is_available() else "the processor"
-    for model, known in PEAKS.items():
-        if model in name:
-            return known, f"{name}, {known / 1e12:,.0f} TFLOP/s by its data sheet"
+    if known := data_sheet(name):
+        return known, f"{name}, {known / 1e12:,.0f} TFLOP/s by its data sheet"
     dtype = (
         torch.bfloat16 if TrainConfig(**recipe(1, 1, 1)).arithmetic() == "bf16" else torch.float32
     )

@@ -7,6 +7,7 @@ import jinja2
 import pandas as pd
 
 from lib.core.arms import BASE
+from lib.core.prompts import casefold_words
 from lib.core.records import Document, Query
 from lib.core.store import (
     REPOSITORY,
@@ -16,7 +17,7 @@ from lib.core.store import (
     package_file,
     write_text,
 )
-from lib.infer.prompts import STOPS, chat_prompt_for, prompt_for
+from lib.infer.prompts import STOPS, chat_prompt_for, prompt_for, prompt_of
 from lib.train.corpus import read_corpus
 
 _PAGES = {
@@ -52,15 +53,21 @@ def licenses_of(documents: list[Document], license: str) -> dict[str, str]:
 
 
 def training_rows(study: str, arm: str, queries: list[Query]) -> dict[str, list[dict]]:
-    """The texts and the questions that a trained arm learned, without those of the test."""
+    """The texts and the questions that a trained arm learned, without those of the test.
+
+    A question on a text is what the model reads: its complete prompt, with the text.
+    """
     trained = _read(artifact_path(study, "model", arm=arm) / "training.json")
     rows = (load(study, "segments"), load(study, "normalized"), trained["held_out"])
     corpus = read_corpus(study, trained["texts"], *rows, trained["is_titled"])
-    tested = {query.question.casefold() for query in queries}
+    tested = {casefold_words(query.question) for query in queries}
     pairs = [
-        [{"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer}]
+        [
+            {"role": "user", "content": prompt_of(one, str)},
+            {"role": "assistant", "content": one.answer},
+        ]
         for one in corpus.pairs
-        if one.question.casefold() not in tested
+        if casefold_words(one.question) not in tested
     ]
     return {
         f"{arm}-texts": [{"text": text} for text in corpus.training],

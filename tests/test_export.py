@@ -3,8 +3,9 @@
 import pytest
 
 from lib.core.records import Augmented, Document
-from lib.core.store import REPOSITORY, BadInput, artifact_path, save, write_json
+from lib.core.store import REPOSITORY, BadInput, artifact_path, save, write_json, write_text
 from lib.export import licenses_of, training_rows
+from lib.infer.prompts import prompt_for
 from tests.rows import query, rewritten, segments_of
 
 SOURCES = "data/records/SOURCES.csv"
@@ -30,7 +31,12 @@ def test_a_document_without_a_named_licence_is_refused():
 def test_training_files_have_what_an_arm_learned_but_no_question_of_the_test(tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     segments = segments_of("d", "One. ", "Two. ", "Three. ")
-    asked = [(0, "Asked?", "a\nb"), (0, "TESTED?", "c"), (2, "Held out?", "d")]
+    asked = [(0, "Asked?", "a\nb"), (0, "**TESTED**  it?", "c"), (2, "Held out?", "d")]
+    own = write_text(
+        tmp_path / "own.jsonl",
+        '{"question": "Own?", "answer": "e", "text": "Own 7."}\n'
+        '{"question": "Tested it", "answer": "e"}\n',
+    )
     save("s", "segments", segments)
     save("s", "normalized", [rewritten(one, one.text) for one in segments])
     how = {"document_id": "d", "strategy": "questions", "number": 1, "dropped": ""}
@@ -39,10 +45,19 @@ def test_training_files_have_what_an_arm_learned_but_no_question_of_the_test(tmp
         for place, text, answer in asked
     ]
     save("s", "augmented", pairs)
-    learned = {"texts": "raw+questions", "held_out": [segments[2].segment_id], "is_titled": False}
+    learned = {"texts": f"raw+questions+{own}", "held_out": [segments[2].segment_id]}
+    learned["is_titled"] = False
     write_json(artifact_path("s", "model", arm="dapt-q") / "training.json", learned)
-    turns = [{"role": "user", "content": "Asked?"}, {"role": "assistant", "content": "a\nb"}]
-    assert training_rows("s", "dapt-q", [query(question="Tested?")]) == {
+    learned = {"Asked?": "a\nb", prompt_for("Own?", "Own 7."): "e"}  # as the model reads them
+    assert training_rows("s", "dapt-q", [query(question="Tested it?")]) == {
         "dapt-q-texts": [{"text": "One. Two."}],
-        "dapt-q-questions": [{"messages": turns}],
+        "dapt-q-questions": [
+            {
+                "messages": [
+                    {"role": "user", "content": text},
+                    {"role": "assistant", "content": reply},
+                ]
+            }
+            for text, reply in learned.items()
+        ],
     }

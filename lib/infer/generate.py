@@ -28,6 +28,7 @@ from lib.infer.prompts import (  # noqa: E402
     before_stop,
     chat_prompt_for,
     encoded,
+    end_token,
     ends_of,
     is_chat,
     prompt_of,
@@ -161,13 +162,14 @@ def continuations(
 ) -> list[Continuation]:
     """What the model writes after each prompt, up to EOS, a stop or its budget of tokens.
 
-    The batch's shape shifts a float32 logit by about 1e-5.
+    The batch's shape shifts a float32 logit by about 1e-5. Raises ValueError as `end_token` does.
     """
+    end = end_token(tokenizer)
     batch = tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")
     start = batch["input_ids"].shape[1]
     eos = model.generation_config.eos_token_id
     # Instruct models end a turn with their own token, which only the generation settings name.
-    ends = {tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos])}
+    ends = {end, *(eos if isinstance(eos, list) else [eos])}
 
     def is_stopped(own: list[int]) -> bool:
         text = tokenizer.decode(own, skip_special_tokens=True).lstrip() if stops else ""

@@ -79,6 +79,16 @@ def beginning(tokenizer: "PreTrainedTokenizerBase") -> list[int]:
     return first if first == [tokenizer.bos_token_id] else []
 
 
+def end_token(tokenizer: "PreTrainedTokenizerBase") -> int:
+    """EOS, which ends an answer and a training text. Raises ValueError without one."""
+    if tokenizer.eos_token_id is None:
+        raise ValueError(
+            f"the tokenizer of {tokenizer.name_or_path!r} has no EOS token, so nothing shows where "
+            "a text or an answer ends: choose another base_model or set its eos_token"
+        )
+    return tokenizer.eos_token_id
+
+
 def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str], **more: object) -> list:
     """The tokens of each text, without special tokens; a spelled-out `<s>` is ordinary text."""
     return tokenizer(list(texts), **PLAIN, **more)["input_ids"] if texts else []

@@ -1,6 +1,7 @@
 """Training settings, the length of a run, and the memory that it needs (paper, 4.2)."""
 
 import warnings
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -112,6 +113,14 @@ class TrainingLength:
     updates: int
     epochs: float
     tokens: int
+
+    def points(self, epochs: Iterable[int]) -> dict[int, int]:
+        """The update after which each of `epochs` ends: {update: epoch}.
+
+        An incomplete last epoch ends with training; those after it are left out.
+        """
+        each, n = self.updates_an_epoch, self.updates
+        return {min(one * each, n): one for one in epochs if one > 0 and (one - 1) * each < n}
 
 
 def training_length(config: TrainConfig, blocks: PackedBlocks) -> TrainingLength:

@@ -17,7 +17,7 @@ import numpy as np
 from lib.core import arms
 from lib.core.records import Normalized, Query, Segment
 from lib.core.store import REPOSITORY, load, made_by, read_lines
-from lib.infer.prompts import beginning, encode, encoded, is_chat, prompt_for
+from lib.infer.prompts import beginning, encode, encoded, end_token, is_chat, prompt_for
 
 if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
@@ -273,7 +273,7 @@ def _pairs(
     space = "" if end or is_chat(tokenizer) else " "  # as lib.infer.loglik scores an answer
     answers = encode(tokenizer, [space + query.answer + end for query in queries])
     return [
-        _Piece([*prompt, *answer, tokenizer.eos_token_id], len(prompt), query)
+        _Piece([*prompt, *answer, end_token(tokenizer)], len(prompt), query)
         for prompt, answer, query in zip(encoded(tokenizer, queries), answers, queries, strict=True)
     ]
 
@@ -336,11 +336,7 @@ def pack(
     "concat" joins all texts into one stream; "document" keeps a text intact if it fits into a
     block, and no text sees another. Raises ValueError without an EOS or a text.
     """
-    if tokenizer.eos_token_id is None:
-        raise ValueError(
-            f"the tokenizer of {tokenizer.name_or_path!r} has no EOS token, so documents cannot be "
-            "separated in a block: choose another base_model or set its eos_token"
-        )
+    end = end_token(tokenizer)
     if packing not in PACKINGS:
         raise ValueError(f"packing {packing!r} is not one of {', '.join(PACKINGS)}")
     if not any(text.strip() for text in texts):
@@ -360,7 +356,7 @@ def pack(
         for start in range(0, max(len(stream) - 1, 1), block_size - 1)
     ]
     groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
-    return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
+    return _blocks(groups, block_size, end, n_tokens)
 
 
 def pack_questions(

@@ -57,7 +57,7 @@ _LIBRARIES = ("torch", "transformers", "accelerate")
 
 # Attention by batched products, for a small model faster on a CPU than fused kernels. Each product
 # takes ROWS queries and only the keys up to the last of these queries, so most of what a causal
-# mask hides is never computed. Only whole blocks are so computed, in training: there is no cache.
+# mask hides is never computed. Only whole blocks are so computed: what has a cache goes to SDPA.
 PRODUCTS = "batched_products"
 ROWS = 80  # queries per product; 64 to 160 are equally fast at 320 tokens
 MOST_TOKENS = 1280  # per block; longer ones keep too many probabilities for the backward pass
@@ -94,6 +94,8 @@ def train(
     fields = fingerprint(config, blocks, validation, weights_hash(base))
     _prepare(work, fields, config.logging_dir)
     if config.processes > 1:
+        if callbacks:
+            raise ValueError("eval_epochs are scored in one process: set eval_epochs: []")
         texts = {"blocks": vars(blocks), "validation": validation and vars(validation)}
         job = {"source": base, "config": asdict(config), **texts}
         history = History(**launch(work, job, config.processes))
@@ -258,7 +260,7 @@ def curve_of(
     """
     if not epochs:
         return []
-    each, queries = length.updates_an_epoch, load_rows(study, "queries")
+    queries = load_rows(study, "queries")
     if is_ready := bool(queries[0].context):
         learned = load_rows(study, "training", arm=split_arm(arm)[0])
         kinds = tuple({row.query_id[row.query_id.rindex(":") :] for row in learned})
@@ -276,8 +278,7 @@ def curve_of(
             rows = score(model, tokenizer, queries, {}, arm, batch_size=16, cloze_context_tokens=0)
         save(study, "replies" if is_ready else "curve", rows, arm=arm, epoch=epoch)
 
-    points = {min(epoch * each, length.updates): epoch for epoch in sorted(epochs, reverse=True)}
-    return [ScoreAfter(points, score_answers)]
+    return [ScoreAfter(length.points(epochs), score_answers)]
 
 
 @dataclass
@@ -473,8 +474,8 @@ def _mask(*, dtype=torch.float32, **how):
 
 def _attend(module, query, key, value, mask, scaling=None, **how):
     # transformers' interface: `query` is (B, H, T, D), `key` and `value` are (B, KV, T, D), the
-    # result is (B, T, H, D). Dropout goes to SDPA.
-    if how.get("dropout"):
+    # result is (B, T, H, D). SDPA computes dropout, and answers, which have more keys than queries.
+    if how.get("dropout") or key.shape[2] != query.shape[2]:
         return sdpa_attention_forward(module, query, key, value, mask, scaling=scaling, **how)
     n_heads, n_tokens = query.shape[1:3]
     repeats = n_heads // key.shape[1]

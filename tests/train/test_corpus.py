@@ -14,6 +14,7 @@ from transformers import default_data_collator
 from lib.core.arms import RAW, REWRITTEN
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
 from lib.core.store import artifact_path, save, write_records
+from lib.infer.generate import continuations
 from lib.infer.loglik import after_question
 from lib.infer.prompts import encoded
 from lib.lab.bases import new_llama, train_tokenizer
@@ -292,5 +293,10 @@ def test_a_tokenizer_whose_eos_is_missing_or_a_word_is_refused():
     with pytest.raises(ValueError, match="'Ardwin' occurs inside a text"):
         pack(SHORT, tokenizer, 64, "concat")
     tokenizer.eos_token = None
-    with pytest.raises(ValueError, match="no EOS token"):
-        pack(SHORT, tokenizer, 64, "concat")
+    for use in (
+        lambda: pack(SHORT, tokenizer, 64, "concat"),
+        lambda: pack_questions([query()], tokenizer, 64),
+        lambda: continuations(small_model(), tokenizer, [[3]], [1]),
+    ):
+        with pytest.raises(ValueError, match="no EOS token"):
+            use()

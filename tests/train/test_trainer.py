@@ -19,6 +19,7 @@ from transformers import (
 )
 
 from lib.core.store import REPOSITORY, BadInput
+from lib.infer.generate import continuations
 from lib.infer.loglik import Sequence, token_scores
 from lib.lab.bases import new_llama, train_tokenizer
 from lib.train.config import TrainConfig, proposed_epoch, training_length
@@ -199,6 +200,8 @@ def test_arms_of_unequal_texts_make_equal_updates_and_scoring_between_epochs_cha
     ]
     assert [(one.updates, one.schedule_updates) for one in lengths] == [(10, 10)] * 2
     assert [one.epochs for one in lengths] == pytest.approx([10 / 3, 10])
+    # the fourth epoch is cut short; none begins after it
+    assert lengths[0].points([0, 1, 3, 4, 5, 9]) == {3: 1, 9: 3, 10: 4}
     scored = {}
 
     def score(model, epoch: int) -> None:
@@ -276,6 +279,16 @@ def test_loss_and_gradients_are_those_of_sdpa(batch, key_heads):
         assert model.config._attn_implementation == PRODUCTS
         found = loss_and_gradients(model, batch)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_answers_while_it_trains_are_those_of_sdpa():
+    model, drawn = small_llama().eval(), torch.Generator().manual_seed(1)
+    sizes = range(ROWS - 8, ROWS + 8, 2)
+    prompts = [torch.randint(3, 300, (size,), generator=drawn).tolist() for size in sizes]
+    expected = continuations(model, TOKENIZER, prompts, [8] * 8)
+    with fastest_attention(model, SIZE):
+        assert continuations(model, TOKENIZER, prompts, [8] * 8) == expected
+    assert len({*map(str, expected)}) == 8
 
 
 def test_it_replaces_only_sdpa_in_small_blocks_and_leaves_no_trace(tmp_path):
