@@ -27,7 +27,7 @@ def learned(wildcards):
 
 def corpora(wildcards):
     """Return the digest of the files of the repository that an arm's training reads."""
-    return contents(*corpus_inputs(study.corpus_of(wildcards.arm))[1])
+    return contents(*study.corpus_files(wildcards.arm))
 
 
 def of(name, arms, **keys):

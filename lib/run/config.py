@@ -23,9 +23,9 @@ from lib.core.arms import (
     BASE,
     GIVEN,
     RAW,
-    REPLIES,
     WRITTEN,
     check_exposures,
+    corpus_inputs,
     corpus_of,
     is_trained,
     split_arm,
@@ -236,16 +236,16 @@ class Study(StudyFile):
         if is_trained(arm) and not arm.startswith(trains):
             raise ValueError(f"arms: {arm!r} cannot be trained here; name it {trains}-…")
         if is_trained(arm):
-            learns = self.corpus_of(arm)
-            if REPLIES in learns and self.own("03_train", arm).get("replay_share"):
-                raise ValueError(
-                    f"arms, {arm}, 03_train: replay_share is for arms that learn texts, and "
-                    f"{arm!r} learns replies: remove it"
-                )
+            self.corpus_of(arm)
 
     def corpus_of(self, arm: str) -> str:
         """The corpus that a trained arm learns. Raises ValueError if none is named."""
         return corpus_of(arm, self.own("03_train", arm).get("corpus", ""))
+
+    def corpus_files(self, arm: str) -> list[str]:
+        """Files and folders of the repository that an arm's training reads."""
+        replay = self.own("03_train", arm).get("replay")
+        return [*corpus_inputs(self.corpus_of(arm))[1], *[replay] * bool(replay)]
 
     @property
     def written(self) -> list[str]:

@@ -42,6 +42,7 @@ class TrainConfig:
     ] = "linear"
     shuffle: bool = True  # False: blocks are read in their order, the same in each epoch
     processes: PositiveInt = 1  # above 1, with DeepSpeed: ZeRO-2 shards optimizer and gradients
+    grad_accum_dtype: Literal["fp32", "bf16"] = "fp32"  # of DeepSpeed's sums of gradients
     lora_rank: NonNegativeInt = 0  # 0: all weights are trained
     frozen_layers: NonNegativeInt = 0  # the lowest, which with the embedding are not trained
     # What follows and stop_after_epoch change no weight of an epoch: NEUTRAL
@@ -199,18 +200,19 @@ def plan(model: "PreTrainedConfig | str", config: TrainConfig, block_size: int) 
     # They are freed before a layer's own temporary numbers are needed, which are fewer.
     logits = model.vocab_size * (8 if size == 4 else 10)
     frozen = parameters if config.lora_rank else 0
-    memory = _states(trained, frozen, config.processes, size)
+    sums = 2 if config.grad_accum_dtype == "bf16" else 4
+    memory = _states(trained, frozen, config.processes, size, sums)
     memory |= {"activations": tokens * _saved(model, size, config), "logits": tokens * logits}
     return TrainingPlan(parameters, memory, device_bytes)
 
 
-def _states(n: int, frozen: int, processes: int, size: int) -> dict[str, float]:
-    # Rajbhandari et al. 2020, sections 3 and 5, with K = 12 and gradients summed in float32.
+def _states(n: int, frozen: int, processes: int, size: int, sums: int) -> dict[str, float]:
+    # Rajbhandari et al. 2020, sections 3 and 5, with K = 12; `sums` is the size of a gradient's sum
     if processes == 1:  # autocast's copies are kept until the pass ends
         states = (size * frozen + 4 * n, 4 * n, 8 * n, 2 * n if size == 2 else 0)
     else:
         shard = n / processes
-        states = (size * (frozen + n), 4 * shard, 12 * shard, size * min(_BUCKET, n))
+        states = (size * (frozen + n), sums * shard, 12 * shard, size * min(_BUCKET, n))
     names = ("weights", "gradients", "optimizer", "temporary copies")
     return dict(zip(names, states, strict=True))
 
@@ -227,9 +229,10 @@ def _saved(model: "PreTrainedConfig", size: int, config: TrainConfig) -> int:
     # autocast copies each product's input: query, key, value; gate, up; an adapter's output too
     scaled = 0 if rank else residual  # kept for the gradient of a norm's weights
     norms = hidden * (2 * (4 + scaled) + (5 if is_autocast else 2) * size)
-    attention = 2 * size * head * (heads + model.num_key_value_heads)
+    wide = getattr(model, "intermediate_size", 4 * hidden)
+    attention = 2 * size * head * (heads + getattr(model, "num_key_value_heads", heads))
     adapters = size * (7 * rank + head * heads * bool(rank and is_autocast))
-    layer = norms + attention + adapters + 4 * size * model.intermediate_size
+    layer = norms + attention + adapters + 4 * size * wide
     last = hidden * (4 + (0 if rank else residual + size))
     is_checkpointed = config.gradient_checkpointing
     return model.num_hidden_layers * (hidden * residual if is_checkpointed else layer) + last

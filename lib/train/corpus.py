@@ -6,7 +6,7 @@ import math
 import re
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, cycle, groupby, islice
 from pathlib import Path
 from random import Random
@@ -27,7 +27,6 @@ PACKINGS = ("document", "concat")
 SEED = 42  # of the split and of general questions
 END = "\n</answer>"  # ends a reply to a ready-made prompt
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.M)
-GENERAL = REPOSITORY / "data" / "general" / "replay.jsonl"
 
 
 @dataclass(frozen=True)
@@ -81,16 +80,7 @@ class Corpus:
     held_out: list[str]  # segment ids of the validation share
     dropped: list[str]  # segment ids of the training share without a text in this corpus
     places: dict[str, tuple[int, int]]  # segment id -> index in `training`, character offset
-    pairs: list[Query] = field(default_factory=list)  # questions; loss is on their answers
-
-    @property
-    def summary(self) -> str:
-        """The numbers of its texts."""
-        return (
-            f"{len(self.held_out)} held out for validation, {len(self.dropped)} dropped by the "
-            f"normalizer; {len(self.training)} texts to train on, "
-            f"{len(self.pairs)} questions with answers; {len(self.validation)} to validate with"
-        )
+    pairs: list[Query]  # questions; loss is on their answers
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ class TrainingTexts:
     validation: PackedBlocks | None
     summary: str
     texts: list[str]  # to train on; of prompts with replies, the first
-    facts: dict[str, object] = field(default_factory=dict)  # goes into training.json
+    facts: dict[str, object]  # go into training.json
 
 
 def for_arm(
@@ -113,7 +103,6 @@ def for_arm(
     block_size: int,
     packing: str,
     validation_fraction: float,
-    replay_share: float = 0,
     is_titled: bool = False,
 ) -> TrainingTexts:
     """Pack the texts that `arm` learns: `lib.core.arms.corpus_of` says which.
@@ -128,20 +117,50 @@ def for_arm(
     texts = read_corpus(study, kind, segments, normalized, held_out, is_titled)
     training = pack(texts.training, tokenizer, block_size, packing)
     own_blocks = training.digest()
+    pairs = _pairs(tokenizer, texts.pairs, block_size)
     if texts.pairs:
-        training += pack_questions(texts.pairs, tokenizer, block_size)
+        training += _packed_pairs(pairs, block_size, tokenizer)
     validation = (
         pack(texts.validation, tokenizer, block_size, packing) if texts.validation else None
     )
     facts = {"texts": kind, "packing": packing, "held_out": texts.held_out, "is_titled": is_titled}
     facts |= {"dropped": texts.dropped, "own_blocks": own_blocks}
-    summary = f"{kind}: {len(segments)} segments, {texts.summary}"
-    if replay_share:
-        wanted = training.n_tokens * replay_share / (1 - replay_share)
-        replayed = _general(tokenizer, wanted, block_size)
-        training += replayed
-        summary += f"; {replayed.n_tokens:,} tokens of general questions with answers"
+    summary = (
+        f"{kind}: {len(segments)} segments, {len(held_out)} held out for validation, "
+        f"{len(texts.dropped)} dropped by the normalizer; {len(texts.training)} texts to train "
+        f"on, {len(pairs)} questions with answers, {len(texts.pairs) - len(pairs)} more are longer "
+        f"than a block; {len(texts.validation)} to validate with"
+    )
     return TrainingTexts(training, validation, summary, texts.training, facts)
+
+
+def with_replay(
+    learned: TrainingTexts,
+    tokenizer: "PreTrainedTokenizerBase",
+    source: str,
+    share: float,
+    block_size: int,
+) -> TrainingTexts:
+    """Add general texts, drawn at random, up to `share` of all tokens.
+
+    `source` is a .jsonl file of questions, or a folder of .md and .txt files, in the repository.
+    """
+    if not share:
+        return learned
+    path, wanted = REPOSITORY / source, learned.training.n_tokens * share / (1 - share)
+    if path.is_dir():
+        files = [one for one in sorted(path.rglob("*")) if one.suffix in (".md", ".txt")]
+        streams = [_stream(one.read_text(encoding="utf-8"), tokenizer) for one in files]
+        pieces = _pieces(streams, block_size)
+    else:
+        pieces = _pairs(tokenizer, _asked([source]), block_size)
+    drawn = _shuffled(pieces)
+    drawn *= math.ceil(wanted / max(1, sum(len(one.tokens) for one in drawn)))  # if too few
+    read = accumulate((len(one.tokens) for one in drawn), initial=0)
+    drawn = [one for one, before in zip(drawn, read, strict=False) if before < wanted]
+    replayed = _packed_pairs(drawn, block_size, tokenizer)
+    summary = f"{learned.summary}; {replayed.n_tokens:,} tokens of {source}"
+    return replace(learned, training=learned.training + replayed, summary=summary)
 
 
 def split(segments: list[Segment], validation_fraction: float) -> list[str]:
@@ -268,29 +287,20 @@ class _Piece(NamedTuple):
 
 
 def _pairs(
-    tokenizer: "PreTrainedTokenizerBase", queries: list[Query], end: str = ""
+    tokenizer: "PreTrainedTokenizerBase", queries: list[Query], block_size: int, end: str = ""
 ) -> list[_Piece]:
+    # those that fit a block
     space = "" if end or is_chat(tokenizer) else " "  # as lib.infer.loglik scores an answer
     answers = encode(tokenizer, [space + query.answer + end for query in queries])
-    return [
+    pairs = [
         _Piece([*prompt, *answer, end_token(tokenizer)], len(prompt), query)
         for prompt, answer, query in zip(encoded(tokenizer, queries), answers, queries, strict=True)
     ]
+    return [pair for pair in pairs if len(pair.tokens) <= block_size]
 
 
-def _drawn(tokenizer: "PreTrainedTokenizerBase", files: Iterable[str | Path]) -> list[_Piece]:
-    pairs = _pairs(tokenizer, _asked(files))
-    return Random(SEED).sample(pairs, len(pairs))
-
-
-def _general(
-    tokenizer: "PreTrainedTokenizerBase", n_tokens: float, block_size: int
-) -> PackedBlocks:
-    drawn = _drawn(tokenizer, [GENERAL])
-    drawn *= math.ceil(n_tokens / sum(len(pair.tokens) for pair in drawn))  # if there are too few
-    read = accumulate((len(pair.tokens) for pair in drawn), initial=0)
-    drawn = [pair for pair, before in zip(drawn, read, strict=False) if before < n_tokens]
-    return _packed_pairs(drawn, block_size, tokenizer)
+def _shuffled(pieces: list[_Piece]) -> list[_Piece]:
+    return Random(SEED).sample(pieces, len(pieces))
 
 
 def _replies(
@@ -303,19 +313,17 @@ def _replies(
 ) -> TrainingTexts:
     # Split over texts (document_id), so that no text is on both sides.
     queries: list[Query] = load(study, "training", arm=arms.split_arm(arm)[0])
-    pairs = _pairs(tokenizer, queries, END)
-    if general := _drawn(
-        tokenizer, arms.corpus_inputs(kind)[1]
-    ):  # v1's set "mix": half of the samples are replaced
-        pairs[1::2] = islice(cycle(general), len(pairs) // 2)
-    fitting = [pair for pair in pairs if len(pair.tokens) <= block_size]
-    documents = sorted({pair.query.document_id for pair in fitting})
+    pairs = _pairs(tokenizer, queries, block_size, END)
+    n_left_out = len(queries) - len(pairs)
+    general = _pairs(tokenizer, _asked(arms.corpus_inputs(kind)[1]), block_size)
+    if general:  # v1's set "mix": half of the samples are replaced
+        pairs[1::2] = islice(cycle(_shuffled(general)), len(pairs) // 2)
+    documents = sorted({pair.query.document_id for pair in pairs})
     held = set(Random(SEED).sample(documents, round(len(documents) * validation_fraction)))
     training, validation = (
-        [pair for pair in fitting if (pair.query.document_id in held) is is_held]
+        [pair for pair in pairs if (pair.query.document_id in held) is is_held]
         for is_held in (False, True)
     )
-    n_left_out = len(queries) - len(fitting)
     blocks = _packed_pairs(training, block_size, tokenizer)
     return TrainingTexts(
         blocks,
@@ -348,15 +356,19 @@ def pack(
     n_tokens = sum(map(len, streams))
     if packing == "concat":
         streams = [list(chain.from_iterable(streams))]
+    pieces = _pieces(streams, block_size)
+    groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
+    return _blocks(groups, block_size, end, n_tokens)
+
+
+def _pieces(streams: list[list[int]], block_size: int) -> list[_Piece]:
     # A piece after a cut repeats the last token before it, so that every token is a target once,
     # except the first of a stream (concat) or of a text (document).
-    pieces = [
+    return [
         _Piece(stream[start : start + block_size])
         for stream in streams
         for start in range(0, max(len(stream) - 1, 1), block_size - 1)
     ]
-    groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
-    return _blocks(groups, block_size, end, n_tokens)
 
 
 def pack_questions(
@@ -364,9 +376,9 @@ def pack_questions(
 ) -> PackedBlocks:
     """Blocks of questions in the prompt of 04_infer, with loss on answers and their ends alone.
 
-    No question sees another. Raises ValueError without one that fits a block.
+    No question sees another, and longer ones are left out. Raises ValueError if none fits a block.
     """
-    return _packed_pairs(_pairs(tokenizer, queries), block_size, tokenizer)
+    return _packed_pairs(_pairs(tokenizer, queries, block_size), block_size, tokenizer)
 
 
 def _packed_pairs(
@@ -375,8 +387,8 @@ def _packed_pairs(
     # Only replies are targets, and no pair sees another.
     if not pairs:
         raise ValueError(
-            "there is nothing to train on: no prompt with its reply fits a block of "
-            f"{block_size} tokens; raise block_size"
+            "there is nothing to train on: no text, and no prompt with its reply that fits a "
+            f"block of {block_size} tokens; raise block_size"
         )
     groups, n_tokens = _best_fit(pairs, block_size), sum(len(pair.tokens) for pair in pairs)
     return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)

@@ -38,8 +38,8 @@ def deepspeed_config(config: "TrainConfig") -> dict[str, object]:
         # bf16 weights, of which the optimizer's shard keeps a float32 copy; a single process has
         # float32 weights and bf16 arithmetic.
         "bf16": {"enabled": config.arithmetic() == "bf16"},
-        # sums of 8 passes in the weights' type, bf16, would lose small gradients
-        "data_types": {"grad_accum_dtype": "fp32"},
+        # sums of 8 passes in bf16 lose small gradients
+        "data_types": {"grad_accum_dtype": config.grad_accum_dtype},
     }
 
 

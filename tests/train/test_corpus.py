@@ -13,7 +13,7 @@ from transformers import default_data_collator
 
 from lib.core.arms import RAW, REWRITTEN
 from lib.core.records import Augmented, Document, Normalized, Query, Segment
-from lib.core.store import artifact_path, save, write_records
+from lib.core.store import REPOSITORY, artifact_path, save, write_records, write_text
 from lib.infer.generate import continuations
 from lib.infer.loglik import after_question
 from lib.infer.prompts import encoded
@@ -21,7 +21,6 @@ from lib.lab.bases import new_llama, train_tokenizer
 from lib.retention import QUESTIONS
 from lib.train.corpus import (
     END,
-    GENERAL,
     IGNORED,
     Corpus,
     PackedBlocks,
@@ -30,6 +29,7 @@ from lib.train.corpus import (
     pack_questions,
     read_corpus,
     split,
+    with_replay,
 )
 from tests.rows import query, rewritten, segments_of
 
@@ -209,28 +209,37 @@ def test_a_question_is_learned_in_the_very_tokens_in_which_its_answer_is_scored(
     assert learned.input_ids[0][: len(scored.tokens)] == scored.tokens
     targets = [label for label in learned.labels[0] if label != IGNORED]
     assert targets == [*(scored.tokens[place] for place in scored.scored), TOKENIZER.eos_token_id]
+    assert pack_questions([one, query(question="Why? " * 64)], TOKENIZER, 64) == learned
 
 
-def test_general_questions_are_a_share_of_what_is_read_and_none_is_one_of_the_200(root):
+GENERAL = "data/general/replay.jsonl"
+
+
+def test_replayed_texts_are_a_share_of_what_is_read_and_none_is_one_of_the_200(study, root):
     for name, own in zip(
         ("segments", "normalized"), rows_of(a=["What is the port? 8443 "] * 200), strict=True
     ):
         save("s", name, own)
-    plain, mixed = (
-        texts("dapt", block_size=512, validation_fraction=0, replay_share=share)
-        for share in (0, 0.4)
-    )
-    n_own, n_all = plain.training.n_tokens, mixed.training.n_tokens
-    assert 0 <= (n_all - n_own) / n_all - 0.4 < 0.1  # the last question ends it
-    assert mixed.training.labels[: len(plain.training)] == plain.training.labels
-    assert mixed.facts == plain.facts and mixed.facts["own_blocks"] == plain.training.digest()
-    pool = [json.loads(line) for line in GENERAL.read_text().splitlines()]
+    write_text(root / "own" / "a.md", "Valve 9 is red. " * 50)
+    write_text(root / "own" / "b.csv", "not read")
+    for arm in ("dapt", "tuned"):
+        plain = texts(arm, block_size=512, validation_fraction=0)
+        for place in (GENERAL, str(root / "own")):
+            mixed = with_replay(plain, TOKENIZER, place, 0.4, 512)
+            n_own, n_all = plain.training.n_tokens, mixed.training.n_tokens
+            assert 0 <= (n_all - n_own) / n_all - 0.4 < 0.1  # the last piece ends it
+            assert mixed.training.labels[: len(plain.training)] == plain.training.labels
+            assert mixed.facts == plain.facts
+        replayed = [one for row in mixed.training.labels[len(plain.training) :] for one in row]
+        read = TOKENIZER.decode([one for one in replayed if one != IGNORED])
+        assert "Valve 9 is red." in read and "not read" not in read
+    pool = [json.loads(line) for line in (REPOSITORY / GENERAL).read_text().splitlines()]
     asked = [json.loads(line)["question"] for line in QUESTIONS.read_text().splitlines()]
     assert len(set(asked)) == 200 and not {one["question"] for one in pool} & set(asked)
 
 
 def test_blocks_too_small_for_any_pair_are_an_error(study):
-    with pytest.raises(ValueError, match="no prompt with its reply fits a block of 4 tokens"):
+    with pytest.raises(ValueError, match="no prompt with its reply that fits a block of 4"):
         texts(block_size=4)
     assert texts(validation_fraction=0.0).validation is None
 

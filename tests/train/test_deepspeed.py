@@ -57,8 +57,11 @@ def alone(root):
 
 
 @pytest.mark.slow
-def test_bf16_weights_have_the_curve_of_one_process_and_save_a_model_that_loads(root, alone, capfd):
-    recipe = replace(RECIPE, precision="bf16", stop_after_epoch=2)
+@pytest.mark.parametrize("sums", ["fp32", "bf16"])
+def test_bf16_weights_have_the_curve_of_one_process_and_save_a_model_that_loads(
+    root, alone, capfd, sums
+):
+    recipe = replace(RECIPE, precision="bf16", stop_after_epoch=2, grad_accum_dtype=sums)
     history = run(root, "sharded", recipe, processes=2)
     assert curve(history) == pytest.approx(curve(alone)[:6], rel=BF16_TOLERANCE)
     assert weights(root / "sharded").keys() == weights(root / "alone").keys()
@@ -67,7 +70,7 @@ def test_bf16_weights_have_the_curve_of_one_process_and_save_a_model_that_loads(
         for name in ("deepspeed", "training")
     )
     assert config["zero_optimization"]["stage"] == 2
-    assert config["data_types"] == {"grad_accum_dtype": "fp32"}
+    assert config["data_types"] == {"grad_accum_dtype": sums}
     assert manifest["fingerprint"]["recipe.processes"] == 2
     assert "updates:" in capfd.readouterr().err, "its log is shown while it trains"
 

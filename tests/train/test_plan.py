@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import GPTNeoXConfig, LlamaConfig, LlamaForCausalLM
 
+from benchmarks.gpu import data_sheet
 from lib.train.config import TrainConfig, plan, with_adapter
 
 LLAMA_8B = LlamaConfig(
@@ -45,6 +46,24 @@ def test_zero_shards_gradients_and_optimizer_so_an_8b_model_fits_the_papers_devi
     assert planned.parameters == n
     assert (kept["weights"], kept["gradients"], kept["optimizer"]) == (2 * n, 4 * n / 8, 12 * n / 8)
     assert planned.bytes_needed < 72e9
+    summed = replace(PAPER, grad_accum_dtype="bf16")
+    assert plan(LLAMA_8B, summed, 4096).memory == kept | {"gradients": 2 * n / 8}
+    assert plan(GPTNeoXConfig(num_hidden_layers=1), PAPER, 64).memory["activations"] > 0
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        ("NVIDIA L4", 121e12),
+        ("NVIDIA L40S", 362e12),
+        ("NVIDIA L40", 0),
+        ("NVIDIA A100-SXM4-80GB", 312e12),
+        ("NVIDIA GH200 480GB", 0),
+        ("NVIDIA H100 PCIe", 756e12),
+    ],
+)
+def test_a_device_has_the_peak_of_its_own_data_sheet(device, expected):
+    assert data_sheet(device) == expected
 
 
 def test_lora_fits_an_8b_model_into_one_device_of_24_gb():
