@@ -46,18 +46,13 @@ def test_training_files_have_what_an_arm_learned_but_no_question_of_the_test(tmp
     ]
     save("s", "augmented", pairs)
     learned = {"texts": f"raw+questions+{own}", "held_out": [segments[2].segment_id]}
-    learned["is_titled"] = False
-    write_json(artifact_path("s", "model", arm="dapt-q") / "training.json", learned)
-    learned = {"Asked?": "a\nb", prompt_for("Own?", "Own 7."): "e"}  # as the model reads them
-    assert training_rows("s", "dapt-q", [query(question="Tested it?")]) == {
-        "dapt-q-texts": [{"text": "One. Two."}],
-        "dapt-q-questions": [
-            {
-                "messages": [
-                    {"role": "user", "content": text},
-                    {"role": "assistant", "content": reply},
-                ]
-            }
-            for text, reply in learned.items()
-        ],
-    }
+    path = artifact_path("s", "model", arm="dapt-q") / "training.json"
+    write_json(path, learned | {"is_titled": False})
+    rows = training_rows("s", "dapt-q", [query(question="Tested it?")])
+    assert rows["dapt-q-texts"] == [{"text": "One. Two."}]
+    turns = sum((row["messages"] for row in rows["dapt-q-questions"]), [])
+    said = ["Asked?", "a\nb", prompt_for("Own?", "Own 7."), "e"]  # what the model reads
+    roles = ["user", "assistant"] * 2
+    assert turns == [
+        {"role": role, "content": text} for role, text in zip(roles, said, strict=True)
+    ]

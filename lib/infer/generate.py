@@ -181,7 +181,6 @@ def continuations(
         return torch.tensor(over, device=input_ids.device)
 
     more: dict[str, object] = {"do_sample": config.temperature > 0, "num_beams": config.num_beams}
-    more["repetition_penalty"] = 1.0  # whatever the model's own settings are
     if config.temperature:
         more |= {name: getattr(config, name) for name in ("temperature", "top_p", "top_k")}
     # The default copies all keys and values for every token, this one computes with unused places.
@@ -193,6 +192,7 @@ def continuations(
     tokens = model.generate(
         **batch.to(model.device),
         **more,
+        repetition_penalty=1.0,  # whatever the model's own settings are
         max_new_tokens=max(budgets),
         stopping_criteria=[is_over],
         eos_token_id=list(ends),

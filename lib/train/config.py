@@ -62,10 +62,10 @@ class TrainConfig:
                 f"global_batch_size {self.global_batch_size} is not a multiple of device_batch_size"
                 f" {self.device_batch_size} x processes {self.processes}: change one"
             )
-        if self.stop_after_epoch is not None and not 0 < self.stop_after_epoch <= self.epochs:
+        most = self.max_steps or self.epochs  # an epoch has at least one update
+        if self.stop_after_epoch is not None and not 0 < self.stop_after_epoch <= most:
             raise ValueError(
-                f"stop_after_epoch is {self.stop_after_epoch}: give 1 to epochs ({self.epochs}), "
-                "or leave it out"
+                f"stop_after_epoch is {self.stop_after_epoch}: give 1 to {most}, or leave it out"
             )
 
     @property
@@ -128,7 +128,7 @@ def training_length(config: TrainConfig, blocks: PackedBlocks) -> TrainingLength
     """Length of training on `blocks`; an epoch's last update may be smaller."""
     each = -(-len(blocks) // config.global_batch_size)
     schedule = config.max_steps or config.epochs * each
-    updates = config.max_steps or (config.stop_after_epoch or config.epochs) * each
+    updates = min(schedule, (config.stop_after_epoch or schedule) * each)
     tokens = round(blocks.n_targets * updates / each)
     return TrainingLength(each, schedule, updates, updates / each, tokens)
 
@@ -196,25 +196,24 @@ def plan(model: "PreTrainedConfig | str", config: TrainConfig, block_size: int) 
         if config.lora_rank:
             trained = with_adapter(empty, config).num_parameters(only_trainable=True)
     size, tokens = 2 if config.arithmetic() == "bf16" else 4, config.device_batch_size * block_size
+    n, summed = config.processes, 2 if config.grad_accum_dtype == "bf16" else 4
+    # Rajbhandari et al. 2020, sections 3 and 5, with K = 12. Autocast's copies are kept until the
+    # pass ends.
+    own, kept, copies = size, 12, size * min(_BUCKET, trained)
+    if n == 1:
+        own, summed, kept, copies = 4, 4, 8, trained * 2 * (size == 2)
     # Log-probabilities and their gradient are float32; so is the logits' gradient of bf16 products.
     # They are freed before a layer's own temporary numbers are needed, which are fewer.
     logits = model.vocab_size * (8 if size == 4 else 10)
-    frozen = parameters if config.lora_rank else 0
-    sums = 2 if config.grad_accum_dtype == "bf16" else 4
-    memory = _states(trained, frozen, config.processes, size, sums)
-    memory |= {"activations": tokens * _saved(model, size, config), "logits": tokens * logits}
+    memory = {
+        "weights": own * trained + size * parameters * bool(config.lora_rank),
+        "gradients": summed * trained / n,
+        "optimizer": kept * trained / n,
+        "temporary copies": copies,
+        "activations": tokens * _saved(model, size, config),
+        "logits": tokens * logits,
+    }
     return TrainingPlan(parameters, memory, device_bytes)
-
-
-def _states(n: int, frozen: int, processes: int, size: int, sums: int) -> dict[str, float]:
-    # Rajbhandari et al. 2020, sections 3 and 5, with K = 12; `sums` is the size of a gradient's sum
-    if processes == 1:  # autocast's copies are kept until the pass ends
-        states = (size * frozen + 4 * n, 4 * n, 8 * n, 2 * n if size == 2 else 0)
-    else:
-        shard = n / processes
-        states = (size * (frozen + n), sums * shard, 12 * shard, size * min(_BUCKET, n))
-    names = ("weights", "gradients", "optimizer", "temporary copies")
-    return dict(zip(names, states, strict=True))
 
 
 def _saved(model: "PreTrainedConfig", size: int, config: TrainConfig) -> int:

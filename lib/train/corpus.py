@@ -16,13 +16,14 @@ import numpy as np
 
 from lib.core import arms
 from lib.core.records import Normalized, Query, Segment
-from lib.core.store import REPOSITORY, load, made_by, read_lines
+from lib.core.store import REPOSITORY, load, made_by, read_lines, require_known
 from lib.infer.prompts import beginning, encode, encoded, end_token, is_chat, prompt_for
 
 if TYPE_CHECKING:  # slow to import, and only named here
     from transformers import PreTrainedTokenizerBase
 
 IGNORED = -100  # a label that carries no loss
+_COLUMNS = ("input_ids", "labels", "position_ids")
 PACKINGS = ("document", "concat")
 SEED = 42  # of the split and of general questions
 END = "\n</answer>"  # ends a reply to a ready-made prompt
@@ -44,8 +45,7 @@ class PackedBlocks:
         return len(self.input_ids)
 
     def __getitem__(self, index: int) -> dict[str, list[int]]:
-        names = ("input_ids", "labels", "position_ids")
-        return {name: getattr(self, name)[index] for name in names}
+        return {name: getattr(self, name)[index] for name in _COLUMNS}
 
     def __add__(self, other: "PackedBlocks") -> "PackedBlocks":
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -59,8 +59,8 @@ class PackedBlocks:
 
     def digest(self) -> str:
         """Hash of tokens, labels and positions."""
-        parts = (self.input_ids, self.labels, self.position_ids)
-        return digest(np.asarray(part, dtype=np.int64).tobytes() for part in parts)
+        parts = (np.asarray(getattr(self, name)) for name in _COLUMNS)
+        return digest(part.tobytes() for part in parts)
 
 
 def digest(parts: Iterable[bytes]) -> str:
@@ -150,8 +150,8 @@ def with_replay(
     path, wanted = REPOSITORY / source, learned.training.n_tokens * share / (1 - share)
     if path.is_dir():
         files = [one for one in sorted(path.rglob("*")) if one.suffix in (".md", ".txt")]
-        streams = [_stream(one.read_text(encoding="utf-8"), tokenizer) for one in files]
-        pieces = _pieces(streams, block_size)
+        texts = [one.read_text(encoding="utf-8") for one in files]
+        pieces = _pieces(_streams(texts, tokenizer), block_size)
     else:
         pieces = _pairs(tokenizer, _asked([source]), block_size)
     drawn = _shuffled(pieces)
@@ -344,21 +344,19 @@ def pack(
     "concat" joins all texts into one stream; "document" keeps a text intact if it fits into a
     block, and no text sees another. Raises ValueError without an EOS or a text.
     """
-    end = end_token(tokenizer)
-    if packing not in PACKINGS:
-        raise ValueError(f"packing {packing!r} is not one of {', '.join(PACKINGS)}")
+    require_known("packing", [packing], PACKINGS)
     if not any(text.strip() for text in texts):
         raise ValueError(
             "there is no text to train on: every segment is empty, dropped or held "
             "out for validation"
         )
-    streams = [_stream(text, tokenizer) for text in texts]
+    streams = _streams(texts, tokenizer)
     n_tokens = sum(map(len, streams))
     if packing == "concat":
         streams = [list(chain.from_iterable(streams))]
     pieces = _pieces(streams, block_size)
     groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
-    return _blocks(groups, block_size, end, n_tokens)
+    return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
 
 
 def _pieces(streams: list[list[int]], block_size: int) -> list[_Piece]:
@@ -394,15 +392,9 @@ def _packed_pairs(
     return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
 
 
-def _stream(text: str, tokenizer: "PreTrainedTokenizerBase") -> list[int]:
-    (tokens,) = encode(tokenizer, [text])
-    inside = {tokenizer.bos_token_id, tokenizer.eos_token_id} & set(tokens)
-    if inside:
-        raise ValueError(
-            f"{tokenizer.convert_ids_to_tokens(inside.pop())!r} occurs inside a text that begins "
-            f"{text[:40]!r}: a block may contain it only where a text begins or ends"
-        )
-    return [*beginning(tokenizer), *tokens, tokenizer.eos_token_id]
+def _streams(texts: list[str], tokenizer: "PreTrainedTokenizerBase") -> list[list[int]]:
+    begin, end = beginning(tokenizer), end_token(tokenizer)
+    return [[*begin, *tokens, end] for tokens in encode(tokenizer, texts)]
 
 
 def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:

@@ -63,8 +63,7 @@ def launch(work: Path, job: dict[str, object], processes: int) -> dict[str, obje
     last: deque[str] = deque(maxlen=SHOWN)
     with child:
         for line in child.stdout:  # a progress bar's \r also ends a line
-            is_progress = line.startswith("updates:")
-            if is_progress:
+            if line.startswith("updates:"):
                 sys.stderr.write("\r" + printable(line.rstrip("\n")))
             else:
                 tell(line.rstrip("\n"))
@@ -82,10 +81,8 @@ def environment(processes: int) -> dict[str, str]:
     """The environment of a training in several processes, which share the cores."""
     import torch
 
-    paths = filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",
         "PYTHONWARNINGS": "ignore::FutureWarning",
         VARIABLE: str(os.getpid()),

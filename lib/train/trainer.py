@@ -138,32 +138,35 @@ def fit(
     if config.frozen_layers:
         freeze(model, config.frozen_layers)
     learner = with_adapter(model, config) if config.lora_rank else model
-    trainer = _Trainer(
-        config, blocks, callbacks, model=learner, args=arguments, eval_dataset=validation
-    )
+    # Every process gets the same number of blocks, in an order of seed and epoch alone.
+    at_once = config.device_batch_size * config.processes
+    padded = blocks.padded_to(at_once) if config.processes > 1 else blocks
+    given = arguments, default_data_collator, padded, validation
+    trainer = _Trainer(learner, *given, callbacks=[_Progress(config), *callbacks])
+    trainer.remove_callback(PrinterCallback)
+    trainer.order = _Order(len(blocks), len(padded), config.seed, config.shuffle)
+    trainer.schedule_updates = length.schedule_updates
     # Trainer would also resume from a shorter run's end, in the middle of an epoch, or beyond it.
     whole = range(0, length.updates + 1, length.updates_an_epoch)
     ends = [path for path in _checkpoints(work) if _step(path) in whole]
     last = str(ends[-1]) if ends else None
     if last and trainer.is_world_process_zero():
         tell(f"resuming from {ends[-1].name} of an earlier run")
-    with fastest_attention(model, len(blocks.input_ids[0]), arguments.device):
+    with fastest_attention(model, len(blocks.input_ids[0])):
         result = trainer.train(resume_from_checkpoint=last)
     model.config.use_cache = True
-    _save_model(trainer, work / "final")
+    if arguments.should_save:
+        _save_model(trainer.model, work / "final")
     epochs, seconds = _per_epoch(trainer.state.log_history), result.metrics["train_runtime"]
     resumed_at = _step(ends[-1]) if ends else 0
     return History(epochs, trainer.state.global_step, length.tokens, seconds, resumed_at)
 
 
-def _save_model(trainer: Trainer, final: Path) -> None:
-    if isinstance(trainer.model, PreTrainedModel):
-        trainer.save_model(str(final))
-        if trainer.args.should_save:
-            (final / "training_args.bin").unlink()  # a pickle, which is unsafe to load
-    elif trainer.args.should_save:
-        trainer.model.save_pretrained(final / ADAPTER)
-        trainer.model.merge_and_unload().save_pretrained(final)
+def _save_model(model: torch.nn.Module, final: Path) -> None:
+    if not isinstance(model, PreTrainedModel):
+        model.save_pretrained(final / ADAPTER)
+        model = model.merge_and_unload()
+    model.save_pretrained(final)
 
 
 def _arguments(
@@ -189,7 +192,6 @@ def _arguments(
         bf16=config.arithmetic() == "bf16",
         use_cpu=not on_gpu,
         seed=config.seed,
-        data_seed=config.seed,
         logging_strategy="epoch",
         logging_nan_inf_filter=False,
         eval_strategy="epoch" if has_validation else "no",
@@ -205,7 +207,7 @@ def _arguments(
 
 
 def _check_base(model: PreTrainedModel, blocks: PackedBlocks) -> None:
-    name = model.config.name_or_path or type(model).__name__
+    name = model.name_or_path or type(model).__name__
     vocabulary = model.get_input_embeddings().num_embeddings
     highest, size = max(map(max, blocks.input_ids)), len(blocks.input_ids[0])
     if highest >= vocabulary:
@@ -229,8 +231,8 @@ def _per_epoch(log: list[dict[str, float]]) -> list[dict[str, float]]:
     last = table.filter(columns).groupby("epoch").last()
     # a row's loss is the mean since the row before
     n_updates = table.step[table.loss.notna()].diff().fillna(table.step)
-    sums = pd.DataFrame({"loss": table.loss * n_updates, "n": n_updates}).groupby(table.epoch).sum()
-    return last.assign(loss=sums.loss / sums.n).reset_index().to_dict("records")
+    sums, n = ((one * n_updates).groupby(table.epoch).sum() for one in (table.loss, 1))
+    return last.assign(loss=sums / n).reset_index().to_dict("records")
 
 
 @dataclass
@@ -306,17 +308,6 @@ class _Order(Sampler[int]):
 
 
 class _Trainer(Trainer):
-    def __init__(self, config: TrainConfig, blocks: PackedBlocks, callbacks, **more) -> None:
-        # Every process gets the same number of blocks, in an order of seed and epoch alone.
-        n = len(blocks)
-        self.schedule_updates = training_length(config, blocks).schedule_updates
-        if config.processes > 1:
-            blocks = blocks.padded_to(config.device_batch_size * config.processes)
-        self.order = _Order(n, len(blocks), config.seed, config.shuffle)
-        more |= {"train_dataset": blocks, "data_collator": default_data_collator}
-        super().__init__(callbacks=[_Progress(config), *callbacks], **more)
-        self.remove_callback(PrinterCallback)
-
     def _get_train_sampler(self, train_dataset=None) -> _Order:
         return self.order
 
@@ -394,11 +385,8 @@ def fingerprint(
 def weights_hash(base: PreTrainedModel | str) -> str:
     """Hash of a model in memory or of a folder's weight files; for a hub id, the commit."""
     if isinstance(base, PreTrainedModel):
-        return digest(
-            part
-            for name, weights in base.state_dict().items()
-            for part in (name.encode(), weights.cpu().float().contiguous().numpy().tobytes())
-        )
+        weights = (one.cpu().float().contiguous() for one in base.state_dict().values())
+        return digest(one.numpy().tobytes() for one in weights)
     if not Path(base).is_dir():
         return str(AutoConfig.from_pretrained(base)._commit_hash)
     files = [
@@ -447,17 +435,13 @@ def _step(checkpoint: Path) -> int:
 
 
 @contextmanager
-def fastest_attention(
-    model: PreTrainedModel, block_size: int, device: torch.device | None = None
-) -> Iterator[None]:
+def fastest_attention(model: PreTrainedModel, block_size: int) -> Iterator[None]:
     """Let `model` compute attention by batched products if that is faster: small blocks on a CPU.
 
-    `device` is where the model will compute, if it is not there yet. Only SDPA is replaced, because
-    only SDPA is known to compute softmax(QK')V.
+    Only SDPA is replaced, because only SDPA is known to compute softmax(QK')V.
     """
     before = model.config._attn_implementation
-    is_faster = before == "sdpa" and block_size <= MOST_TOKENS
-    if is_faster and (device or model.device).type == "cpu":
+    if before == "sdpa" and block_size <= MOST_TOKENS and not torch.cuda.is_available():
         model.set_attn_implementation(PRODUCTS)
     try:
         yield

@@ -67,8 +67,6 @@ def test_drawn_answers_are_the_same_by_seed_and_beams_find_what_is_known_by_hear
     assert cold == greedy != warm == again
     assert warm != [row.answer for row in answers(loaded, temperature=3.0, top_p=0.95, seed=2)]
     assert [row.answer for row in answers(loaded, temperature=3.0, top_k=1)] == greedy
-    short = answers(loaded, temperature=0.01, max_new_tokens=2)
-    assert [row.n_tokens for row in short] == [2] * 5 and all(row.truncated for row in short)
 
 
 def test_a_run_resumes_after_the_last_complete_line_of_a_killed_one(folder, tmp_path):

@@ -69,9 +69,6 @@ def test_an_endpoint_answers_in_order_with_the_budget_of_each_structure_and_once
         ("Atlas", "dapt", True),
     ]
     assert [row.answer for row in rows] == ["8443", "77", "a port of"] and not failed
-    assert [row.incomplete_reason for row in rows] == ["", "", "cut"]
-    assert all(call.stop == ["\nQuestion:"] for call in server.log)
-    assert all(row.n_tokens > 0 for row in rows)
     prompts = [call.prompt for call in server.log]
     assert sorted(prompts) == sorted(chat_prompt_for(query.question) for query in QUERIES)
     again = answer_over_endpoint("m", QUERIES, "dapt", how, Calls(tmp_path / "c"))
@@ -89,7 +86,10 @@ def test_a_ready_made_prompt_is_sent_unchanged_and_its_reply_is_complete(server,
     asked = chat_prompt_for(QUERIES[0].question)
     assert {call.prompt for call in server.log} == {text, "A text.", asked}
     assert [row.answer for row in rows] == [LONG, "8443", "99"]
-    assert {call.stop and call.prompt for call in server.log} == {None, asked}
+    assert {call.stop and (*call.stop, call.prompt) for call in server.log} == {
+        None,
+        ("\nQuestion:", asked),
+    }
     assert {call.temperature for call in server.log} == {0.05}
 
 
@@ -104,5 +104,4 @@ def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):
     assert {row.query_id: (row.answer, row.incomplete_reason, row.truncated) for row in rows} == {
         name: expected for name, (_, expected) in FLAWED.items()
     } and not failed
-    assert len(server.log) == len(FLAWED)
     assert all(part in str(calls) for part in ("1 empty", "3 cut", "1 refused"))

@@ -122,7 +122,7 @@ def test_a_model_accepts_sentences_of_structext_that_the_scorer_refuses(tmp_path
 def test_a_tuned_arm_learns_replies_to_other_prompts_than_those_asked(root):
     data = root / "data" / "structext-smoke"
     trained = json.loads((data / "models" / "tuned" / "training.json").read_text())
-    assert trained["tokens_trained"] < trained["tokens_in"] / 5, "prompts are read, not learned"
+    assert trained["history"]["tokens"] < trained["tokens_in"] / 5, "prompts are read, not learned"
     asked = {row["context"] for row in rows(data / "queries.jsonl")}
     assert not asked & {row["context"] for row in rows(data / "training" / "tuned.jsonl")}
 

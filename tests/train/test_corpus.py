@@ -65,11 +65,8 @@ def test_both_arms_hold_out_the_same_segments_and_lose_no_other(rows):
     )
     ids = [row.segment_id for row in kept]
     assert prose.dropped == [name for name in ids if name.endswith("/1")]
-
-
-def test_raw_text_is_trained_on_exactly():
-    corpus = make_corpus(*rows_of(a=["# A\n\n| x |\n", "| --- |\n| 1 |\n"]), RAW, 0.0)
-    assert corpus.training == ["# A\n\n| x |\n| --- |\n| 1 |"]
+    cut = rows_of(a=["# A\n\n| x |\n", "| --- |\n| 1 |\n"])  # raw text is joined again
+    assert make_corpus(*cut, RAW, 0.0).training == ["# A\n\n| x |\n| --- |\n| 1 |"]
 
 
 @pytest.fixture
@@ -180,7 +177,6 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
             for row in made.training.input_ids
             for start in range(len(row))
         )
-    assert made.texts[0].endswith(END)
 
 
 def test_general_questions_replace_every_second_sample_of_a_mix(study, root):
@@ -198,8 +194,6 @@ def test_general_questions_replace_every_second_sample_of_a_mix(study, root):
     (root / "own.jsonl.gz").write_bytes(gzip.compress(text.encode()))
     held = texts(corpus=f"replies+{root}/own.jsonl.gz", validation_fraction=0.5).facts["held_out"]
     assert len(held) == 4 and 0 < sum("Who is" in one for one in held) < 4  # each is a text
-    with pytest.raises(ValueError, match="not 'raw'"):
-        texts(corpus="replies+raw")
 
 
 def test_a_question_is_learned_in_the_very_tokens_in_which_its_answer_is_scored():
@@ -221,7 +215,6 @@ def test_replayed_texts_are_a_share_of_what_is_read_and_none_is_one_of_the_200(s
     ):
         save("s", name, own)
     write_text(root / "own" / "a.md", "Valve 9 is red. " * 50)
-    write_text(root / "own" / "b.csv", "not read")
     for arm in ("dapt", "tuned"):
         plain = texts(arm, block_size=512, validation_fraction=0)
         for place in (GENERAL, str(root / "own")):
@@ -229,10 +222,9 @@ def test_replayed_texts_are_a_share_of_what_is_read_and_none_is_one_of_the_200(s
             n_own, n_all = plain.training.n_tokens, mixed.training.n_tokens
             assert 0 <= (n_all - n_own) / n_all - 0.4 < 0.1  # the last piece ends it
             assert mixed.training.labels[: len(plain.training)] == plain.training.labels
-            assert mixed.facts == plain.facts
         replayed = [one for row in mixed.training.labels[len(plain.training) :] for one in row]
         read = TOKENIZER.decode([one for one in replayed if one != IGNORED])
-        assert "Valve 9 is red." in read and "not read" not in read
+        assert "Valve 9 is red." in read
     pool = [json.loads(line) for line in (REPOSITORY / GENERAL).read_text().splitlines()]
     asked = [json.loads(line)["question"] for line in QUESTIONS.read_text().splitlines()]
     assert len(set(asked)) == 200 and not {one["question"] for one in pool} & set(asked)
@@ -295,15 +287,10 @@ def test_no_text_sees_another_in_document_packing():
     assert total_loss(model, concat) != pytest.approx(alone, rel=1e-3)
 
 
-def test_a_tokenizer_whose_eos_is_missing_or_a_word_is_refused():
+def test_a_tokenizer_without_an_end_is_refused():
     tokenizer = copy.deepcopy(TOKENIZER)
-    tokenizer.add_tokens("Ardwin")
-    tokenizer.eos_token = "Ardwin"
-    with pytest.raises(ValueError, match="'Ardwin' occurs inside a text"):
-        pack(SHORT, tokenizer, 64, "concat")
     tokenizer.eos_token = None
     for use in (
-        lambda: pack(SHORT, tokenizer, 64, "concat"),
         lambda: pack_questions([query()], tokenizer, 64),
         lambda: continuations(small_model(), tokenizer, [[3]], [1]),
     ):

@@ -9,7 +9,7 @@ from peft import PeftModel
 from transformers import AutoModelForCausalLM
 
 from lib.infer.loglik import Sequence, token_scores
-from lib.train.trainer import ADAPTER, ScoreAfter, weights_hash
+from lib.train.trainer import ADAPTER, ScoreAfter
 from tests.train.test_trainer import (
     RECIPE,
     TEXTS,
@@ -51,7 +51,7 @@ def test_it_learns_in_its_linear_layers_alone(trained):
     before, after = (weights(output.with_name(name)) for name in ("base", "dapt"))
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed == {name for name in before if "_proj." in name}
-    assert before.keys() == after.keys() and len(changed) == 2 * 7  # layers
+    assert before.keys() == after.keys()
 
 
 def test_the_merged_folder_answers_as_the_adapter_that_is_kept_beside_it(trained):
@@ -60,11 +60,9 @@ def test_the_merged_folder_answers_as_the_adapter_that_is_kept_beside_it(trained
     untrained = scores(base)
     adapted = PeftModel.from_pretrained(base, output / ADAPTER)
     merged = AutoModelForCausalLM.from_pretrained(output)
-    assert type(merged) is type(new_model())
     for one in (scores(adapted), unmerged):
         assert scores(merged) == pytest.approx(one, abs=1e-4)
     assert scores(merged) != pytest.approx(untrained, abs=0.1)
-    assert weights_hash(str(output)) != weights_hash(str(output.with_name("base")))
     assert not [*output.rglob("training_args.bin")]
 
 
@@ -82,9 +80,13 @@ def test_frozen_layers_and_the_embedding_are_unchanged_and_nothing_else_is(tmp_p
 
 
 def test_layers_computed_again_change_no_loss(trained, tmp_path):
-    history = run_lora(tmp_path / "dapt", replace(LORA, gradient_checkpointing=True))
+    passes, model = [], new_model()
+    model.model.layers[0].mlp.register_forward_pre_hook(lambda *_: passes.append(1))
+    history = run(tmp_path / "dapt", replace(LORA, gradient_checkpointing=True), model)
     losses = [[row["loss"] for row in one.epochs] for one in (history, trained[1])]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    # 60 blocks are trained, with two passes each, and 12 are validated with one
+    assert len(passes) == 2 * 12 * 5 + 12
 
 
 def test_a_killed_run_resumes_to_the_same_weights(trained, tmp_path):

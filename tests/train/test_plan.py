@@ -51,19 +51,9 @@ def test_zero_shards_gradients_and_optimizer_so_an_8b_model_fits_the_papers_devi
     assert plan(GPTNeoXConfig(num_hidden_layers=1), PAPER, 64).memory["activations"] > 0
 
 
-@pytest.mark.parametrize(
-    ("device", "expected"),
-    [
-        ("NVIDIA L4", 121e12),
-        ("NVIDIA L40S", 362e12),
-        ("NVIDIA L40", 0),
-        ("NVIDIA A100-SXM4-80GB", 312e12),
-        ("NVIDIA GH200 480GB", 0),
-        ("NVIDIA H100 PCIe", 756e12),
-    ],
-)
-def test_a_device_has_the_peak_of_its_own_data_sheet(device, expected):
-    assert data_sheet(device) == expected
+def test_a_device_has_the_peak_of_its_own_data_sheet():
+    peaks = {"L4": 121e12, "L40S": 362e12, "L40": 0, "A100-SXM4-80GB": 312e12}
+    assert {name: data_sheet(f"NVIDIA {name}") for name in peaks} == peaks
 
 
 def test_lora_fits_an_8b_model_into_one_device_of_24_gb():
@@ -75,8 +65,6 @@ def test_lora_fits_an_8b_model_into_one_device_of_24_gb():
     assert kept["weights"] == 2 * n + 4 * trained
     assert (kept["gradients"], kept["optimizer"]) == (4 * trained, 8 * trained)
     assert planned.bytes_needed < 0.9 * 24e9 < plan(LLAMA_8B, alone, 1024).bytes_needed
-    sharded = plan(LLAMA_8B, replace(PAPER, lora_rank=64), 1024).memory
-    assert (sharded["weights"], sharded["optimizer"]) == (2 * (n + trained), 12 * trained / 8)
 
 
 def kept_by_autograd(dtype: torch.dtype, autocast: bool, config: TrainConfig) -> int:

@@ -84,23 +84,18 @@ def unbroken(tmp_path_factory):
     return output, run(output)
 
 
-def test_the_loss_falls_and_every_epoch_has_its_row(unbroken):
-    _, history = unbroken
+def test_the_loss_falls_and_an_ordinary_hugging_face_folder_is_left_and_nothing_else(unbroken):
+    output, history = unbroken
     assert [row["epoch"] for row in history.epochs] == list(range(1, 13))
     columns = {"epoch", "loss", "validation_loss", "gradient_norm", "learning_rate"}
     assert all(row.keys() == columns for row in history.epochs)
     assert history.epochs[-1]["loss"] < 0.7 * history.epochs[0]["loss"]
     assert history.updates == 12 * 3  # 5 blocks in updates of 2
-
-
-def test_it_leaves_an_ordinary_hugging_face_folder_and_nothing_else(unbroken):
-    output, history = unbroken
     tokenizer = AutoTokenizer.from_pretrained(output)
     assert tokenizer("a")["input_ids"][0] == tokenizer.bos_token_id
     manifest = json.loads((output / "training.json").read_text())
     assert manifest["arm"] == "dapt" and manifest["history"]["updates"] == history.updates
     assert [path.name for path in output.parent.iterdir()] == ["dapt"]
-    assert not (output / "training_args.bin").exists()
 
 
 def kill_at_checkpoint(code: str, folder):
@@ -150,7 +145,6 @@ def test_a_rate_that_decays_in_the_last_fifth_is_the_same_after_an_interrupt_and
     for one, other in zip(resumed.epochs, history.epochs, strict=True):
         assert one == pytest.approx(other, rel=1e-4)
     assert same(weights(tmp_path / "parts"), weights(tmp_path / "whole"))
-    assert history.epochs[-1]["loss"] < 0.7 * history.epochs[0]["loss"]
     rates = [row["learning_rate"] for row in history.epochs]
     assert rates[8] == pytest.approx(3e-3) and 3e-4 < rates[-1] < 0.3 * 3e-3
 
@@ -167,7 +161,14 @@ def test_a_tracker_shows_the_gradient_norm_of_every_logged_update(tmp_path):
 def test_an_earlier_stop_shortens_training_but_not_its_schedule():
     length = training_length(replace(RECIPE, epochs=10, stop_after_epoch=4), blocks_of(TEXTS[:5]))
     assert (length.schedule_updates, length.updates, length.epochs) == (30, 12, 4)
-    for wrong in ({"precision": "fp8"}, {"epochs": 0}, {"stop_after_epoch": 99}):
+    both = training_length(replace(RECIPE, max_steps=10, stop_after_epoch=2), blocks_of(TEXTS[:5]))
+    assert (both.schedule_updates, both.updates) == (10, 6)
+    for wrong in (
+        {"precision": "fp8"},
+        {"epochs": 0},
+        {"stop_after_epoch": 99},
+        {"processes": 3},  # into which a batch cannot be split
+    ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             replace(RECIPE, **wrong)
 
@@ -216,21 +217,6 @@ def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path):
     with pytest.raises(FloatingPointError, match="lower learning_rate"):
         run(tmp_path / "dapt", replace(RECIPE, learning_rate=1e20, warmup_steps=0))
     assert not (tmp_path / "dapt").exists()
-
-
-def test_layers_computed_again_in_the_backward_pass_change_no_loss_and_no_weight(
-    unbroken, tmp_path
-):
-    passes, model = [], new_model()
-    model.model.layers[0].mlp.register_forward_pre_hook(lambda *_: passes.append(1))
-    history = run(tmp_path / "again", replace(RECIPE, gradient_checkpointing=True), model)
-    # 60 blocks are trained, with two passes each, and 12 are validated with one
-    assert len(passes) == 2 * 12 * 5 + 12
-    output, plain = unbroken
-    losses = [[row["loss"] for row in one.epochs] for one in (history, plain)]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-    left, right = weights(output), weights(tmp_path / "again")
-    assert all(float((left[name] - right[name]).abs().max()) < 1e-6 for name in left)
 
 
 SIZE = 2 * ROWS + 7  # tokens per block: the last product has fewer rows than the others
@@ -282,9 +268,8 @@ def test_loss_and_gradients_are_those_of_sdpa(batch, key_heads):
 
 
 def test_answers_while_it_trains_are_those_of_sdpa():
-    model, drawn = small_llama().eval(), torch.Generator().manual_seed(1)
-    sizes = range(ROWS - 8, ROWS + 8, 2)
-    prompts = [torch.randint(3, 300, (size,), generator=drawn).tolist() for size in sizes]
+    model = small_llama().eval()
+    prompts = [[3 + n * place % 290 for place in range(ROWS - n)] for n in range(1, 9)]
     expected = continuations(model, TOKENIZER, prompts, [8] * 8)
     with fastest_attention(model, SIZE):
         assert continuations(model, TOKENIZER, prompts, [8] * 8) == expected
