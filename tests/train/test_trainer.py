@@ -269,7 +269,8 @@ def test_loss_and_gradients_are_those_of_sdpa(batch, key_heads):
 
 def test_answers_while_it_trains_are_those_of_sdpa():
     model = small_llama().eval()
-    prompts = [[3 + n * place % 290 for place in range(ROWS - n)] for n in range(1, 9)]
+    model.generation_config.use_cache = True
+    prompts = [[3 + n * place % 290 for place in range(ROWS + 9 * n)] for n in range(1, 9)]
     expected = continuations(model, TOKENIZER, prompts, [8] * 8)
     with fastest_attention(model, SIZE):
         assert continuations(model, TOKENIZER, prompts, [8] * 8) == expected
