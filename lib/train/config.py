@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # slow to import, and only named here
 
 # Fields that are no part of a fingerprint.
 NEUTRAL = ("stop_after_epoch", "keep_checkpoints", "logging_dir", "logging_steps", "report_to")
-_BUCKET = 5e8  # elements that DeepSpeed reduces at once (reduce_bucket_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +198,7 @@ def plan(model: "PreTrainedConfig | str", config: TrainConfig, block_size: int) 
     n, summed = config.processes, 2 if config.grad_accum_dtype == "bf16" else 4
     # Rajbhandari et al. 2020, sections 3 and 5, with K = 12. Autocast's copies are kept until the
     # pass ends.
-    own, kept, copies = size, 12, size * min(_BUCKET, trained)
+    own, kept, copies = size, 12, size * min(5e8, trained)  # reduce_bucket_size of DeepSpeed
     if n == 1:
         own, summed, kept, copies = 4, 4, 8, trained * 2 * (size == 2)
     # Log-probabilities and their gradient are float32; so is the logits' gradient of bf16 products.

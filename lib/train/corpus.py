@@ -116,22 +116,25 @@ def for_arm(
     held_out = split(segments, validation_fraction)
     texts = read_corpus(study, kind, segments, normalized, held_out, is_titled)
     training = pack(texts.training, tokenizer, block_size, packing)
-    own_blocks = training.digest()
+    facts = {
+        "texts": kind,
+        "packing": packing,
+        "held_out": texts.held_out,
+        "is_titled": is_titled,
+        "dropped": texts.dropped,
+        "own_blocks": training.digest(),
+    }
     pairs = _pairs(tokenizer, texts.pairs, block_size)
     if texts.pairs:
         training += _packed_pairs(pairs, block_size, tokenizer)
-    validation = (
-        pack(texts.validation, tokenizer, block_size, packing) if texts.validation else None
-    )
-    facts = {"texts": kind, "packing": packing, "held_out": texts.held_out, "is_titled": is_titled}
-    facts |= {"dropped": texts.dropped, "own_blocks": own_blocks}
+    validation = texts.validation and pack(texts.validation, tokenizer, block_size, packing)
     summary = (
         f"{kind}: {len(segments)} segments, {len(held_out)} held out for validation, "
         f"{len(texts.dropped)} dropped by the normalizer; {len(texts.training)} texts to train "
         f"on, {len(pairs)} questions with answers, {len(texts.pairs) - len(pairs)} more are longer "
         f"than a block; {len(texts.validation)} to validate with"
     )
-    return TrainingTexts(training, validation, summary, texts.training, facts)
+    return TrainingTexts(training, validation or None, summary, texts.training, facts)
 
 
 def with_replay(

@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # an agent starts in half the time without
     from lib.train.config import TrainConfig
 
 JOB, HISTORY = "job.json", "history.json"
-SHOWN = 20  # lines of a failed training, in its error
 
 
 def deepspeed_config(config: "TrainConfig") -> dict[str, object]:
@@ -60,7 +59,7 @@ def launch(work: Path, job: dict[str, object], processes: int) -> dict[str, obje
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    last: deque[str] = deque(maxlen=SHOWN)
+    last: deque[str] = deque(maxlen=20)  # shown in an error
     with child:
         for line in child.stdout:  # a progress bar's \r also ends a line
             if line.startswith("updates:"):

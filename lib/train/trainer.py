@@ -53,7 +53,6 @@ FINGERPRINT, LOG = "fingerprint.json", "log.jsonl"
 ADAPTER = "adapter"  # in a model's folder, whose weights are the base's with the adapter's added
 # of answers while a model trains
 REPLY = GenerationConfig(max_new_tokens_in_context=256, batch_size=8)
-_LIBRARIES = ("torch", "transformers", "accelerate")
 
 # Attention by batched products, for a small model faster on a CPU than fused kernels. Each product
 # takes ROWS queries and only the keys up to the last of these queries, so most of what a causal
@@ -141,8 +140,10 @@ def fit(
     # Every process gets the same number of blocks, in an order of seed and epoch alone.
     at_once = config.device_batch_size * config.processes
     padded = blocks.padded_to(at_once) if config.processes > 1 else blocks
-    given = arguments, default_data_collator, padded, validation
-    trainer = _Trainer(learner, *given, callbacks=[_Progress(config), *callbacks])
+    callbacks = [_Progress(config), *callbacks]
+    trainer = _Trainer(
+        learner, arguments, default_data_collator, padded, validation, callbacks=callbacks
+    )
     trainer.remove_callback(PrinterCallback)
     trainer.order = _Order(len(blocks), len(padded), config.seed, config.shuffle)
     trainer.schedule_updates = length.schedule_updates
@@ -370,7 +371,7 @@ def fingerprint(
     """Everything that determines the weights: the same fields give the same weights."""
     settings = {**asdict(config), "precision": config.arithmetic()}
     used = {"deepspeed": config.processes > 1, "peft": config.lora_rank}
-    libraries = [*_LIBRARIES, *filter(used.get, used)]
+    libraries = ["torch", "transformers", "accelerate", *filter(used.get, used)]
     return {
         **{f"recipe.{name}": settings[name] for name in settings if name not in NEUTRAL},
         "device": "cuda" if torch.cuda.is_available() else "cpu",
