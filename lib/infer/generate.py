@@ -164,12 +164,11 @@ def continuations(
 
     The batch's shape shifts a float32 logit by about 1e-5. Raises ValueError as `end_token` does.
     """
-    end = end_token(tokenizer)
-    batch = tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")
-    start = batch["input_ids"].shape[1]
     eos = model.generation_config.eos_token_id
     # Instruct models end a turn with their own token, which only the generation settings name.
-    ends = {end, *(eos if isinstance(eos, list) else [eos])}
+    ends = {end_token(tokenizer), *(eos if isinstance(eos, list) else [eos])}
+    batch = tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")
+    start = batch["input_ids"].shape[1]
 
     def is_stopped(own: list[int]) -> bool:
         text = tokenizer.decode(own, skip_special_tokens=True).lstrip() if stops else ""

@@ -244,8 +244,9 @@ class Study(StudyFile):
 
     def corpus_files(self, arm: str) -> list[str]:
         """Files and folders of the repository that an arm's training reads."""
-        replay = self.own("03_train", arm).get("replay")
-        return [*corpus_inputs(self.corpus_of(arm))[1], *[replay] * bool(replay)]
+        replayed = self.own("03_train", arm).get("replay_share")
+        places = replayed if isinstance(replayed, dict) else ()
+        return [*corpus_inputs(self.corpus_of(arm))[1], *places]
 
     @property
     def written(self) -> list[str]:

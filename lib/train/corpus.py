@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # slow to import, and only named here
 
 IGNORED = -100  # a label that carries no loss
 _COLUMNS = ("input_ids", "labels", "position_ids")
+GENERAL = "data/general/replay.jsonl"
 PACKINGS = ("document", "concat")
 SEED = 42  # of the split and of general questions
 END = "\n</answer>"  # ends a reply to a ready-made prompt
@@ -140,24 +141,24 @@ def for_arm(
 def with_replay(
     learned: TrainingTexts,
     tokenizer: "PreTrainedTokenizerBase",
-    source: str,
-    share: float,
+    share: float | dict[str, float],
     block_size: int,
 ) -> TrainingTexts:
-    """Add general texts, drawn at random, up to `share` of all tokens.
+    """Add general questions, drawn at random, up to `share` of all tokens.
 
-    `source` is a .jsonl file of questions, or a folder of .md and .txt files, in the repository.
+    {place: share} adds those of a .jsonl file, or the .md and .txt files of a folder.
     """
     if not share:
         return learned
-    path, wanted = REPOSITORY / source, learned.training.n_tokens * share / (1 - share)
+    [(source, own)] = share.items() if isinstance(share, dict) else [(GENERAL, share)]
+    path, wanted = REPOSITORY / source, learned.training.n_tokens * own / (1 - own)
     if path.is_dir():
         files = [one for one in sorted(path.rglob("*")) if one.suffix in (".md", ".txt")]
         texts = [one.read_text(encoding="utf-8") for one in files]
         pieces = _pieces(_streams(texts, tokenizer), block_size)
     else:
         pieces = _pairs(tokenizer, _asked([source]), block_size)
-    drawn = _shuffled(pieces)
+    drawn = Random(SEED).sample(pieces, len(pieces))
     drawn *= math.ceil(wanted / max(1, sum(len(one.tokens) for one in drawn)))  # if too few
     read = accumulate((len(one.tokens) for one in drawn), initial=0)
     drawn = [one for one, before in zip(drawn, read, strict=False) if before < wanted]
@@ -302,10 +303,6 @@ def _pairs(
     return [pair for pair in pairs if len(pair.tokens) <= block_size]
 
 
-def _shuffled(pieces: list[_Piece]) -> list[_Piece]:
-    return Random(SEED).sample(pieces, len(pieces))
-
-
 def _replies(
     study: str,
     arm: str,
@@ -320,7 +317,7 @@ def _replies(
     n_left_out = len(queries) - len(pairs)
     general = _pairs(tokenizer, _asked(arms.corpus_inputs(kind)[1]), block_size)
     if general:  # v1's set "mix": half of the samples are replaced
-        pairs[1::2] = islice(cycle(_shuffled(general)), len(pairs) // 2)
+        pairs[1::2] = islice(cycle(Random(SEED).sample(general, len(general))), len(pairs) // 2)
     documents = sorted({pair.query.document_id for pair in pairs})
     held = set(Random(SEED).sample(documents, round(len(documents) * validation_fraction)))
     training, validation = (

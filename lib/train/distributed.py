@@ -78,19 +78,15 @@ def launch(work: Path, job: dict[str, object], processes: int) -> dict[str, obje
 
 def environment(processes: int) -> dict[str, str]:
     """The environment of a training in several processes, which share the cores."""
-    import torch
-
-    environment = {
+    # all together get the cores that a single one would have
+    cores = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
+    return {
         **os.environ,
         "PYTHONUNBUFFERED": "1",
         "PYTHONWARNINGS": "ignore::FutureWarning",
         VARIABLE: str(os.getpid()),
+        "OMP_NUM_THREADS": str(max(1, cores // processes)),
     }
-    if not torch.cuda.is_available():
-        environment["DS_ACCELERATOR"] = "cpu"  # otherwise each process would warn about its choice
-    # all together get the cores that a single one would have
-    cores = int(os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0)))
-    return environment | {"OMP_NUM_THREADS": str(max(1, cores // processes))}
 
 
 def run_processes(arguments: list[str]) -> None:

@@ -21,6 +21,7 @@ from lib.lab.bases import new_llama, train_tokenizer
 from lib.retention import QUESTIONS
 from lib.train.corpus import (
     END,
+    GENERAL,
     IGNORED,
     Corpus,
     PackedBlocks,
@@ -206,9 +207,6 @@ def test_a_question_is_learned_in_the_very_tokens_in_which_its_answer_is_scored(
     assert pack_questions([one, query(question="Why? " * 64)], TOKENIZER, 64) == learned
 
 
-GENERAL = "data/general/replay.jsonl"
-
-
 def test_replayed_texts_are_a_share_of_what_is_read_and_none_is_one_of_the_200(study, root):
     for name, own in zip(
         ("segments", "normalized"), rows_of(a=["What is the port? 8443 "] * 200), strict=True
@@ -217,8 +215,8 @@ def test_replayed_texts_are_a_share_of_what_is_read_and_none_is_one_of_the_200(s
     write_text(root / "own" / "a.md", "Valve 9 is red. " * 50)
     for arm in ("dapt", "tuned"):
         plain = texts(arm, block_size=512, validation_fraction=0)
-        for place in (GENERAL, str(root / "own")):
-            mixed = with_replay(plain, TOKENIZER, place, 0.4, 512)
+        for share in (0.4, {str(root / "own"): 0.4}):
+            mixed = with_replay(plain, TOKENIZER, share, 512)
             n_own, n_all = plain.training.n_tokens, mixed.training.n_tokens
             assert 0 <= (n_all - n_own) / n_all - 0.4 < 0.1  # the last piece ends it
             assert mixed.training.labels[: len(plain.training)] == plain.training.labels
