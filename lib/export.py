@@ -61,17 +61,18 @@ def training_rows(study: str, arm: str, queries: list[Query]) -> dict[str, list[
     rows = (load(study, "segments"), load(study, "normalized"), trained["held_out"])
     corpus = read_corpus(study, trained["texts"], *rows, trained["is_titled"])
     tested = {casefold_words(query.question) for query in queries}
-    pairs = [
-        [
-            {"role": "user", "content": prompt_of(one, str)},
-            {"role": "assistant", "content": one.answer},
-        ]
-        for one in corpus.pairs
-        if casefold_words(one.question) not in tested
-    ]
     return {
         f"{arm}-texts": [{"text": text} for text in corpus.training],
-        f"{arm}-questions": [{"messages": pair} for pair in pairs],
+        f"{arm}-questions": [
+            {
+                "messages": [
+                    {"role": "user", "content": prompt_of(one, str)},
+                    {"role": "assistant", "content": one.answer},
+                ]
+            }
+            for one in corpus.pairs
+            if casefold_words(one.question) not in tested
+        ],
     }
 
 

@@ -245,8 +245,8 @@ class Study(StudyFile):
     def corpus_files(self, arm: str) -> list[str]:
         """Files and folders of the repository that an arm's training reads."""
         replayed = self.own("03_train", arm).get("replay_share")
-        places = replayed if isinstance(replayed, dict) else ()
-        return [*corpus_inputs(self.corpus_of(arm))[1], *places]
+        own = corpus_inputs(self.corpus_of(arm))[1]
+        return own + [*replayed] if isinstance(replayed, dict) else own
 
     @property
     def written(self) -> list[str]:
