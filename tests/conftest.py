@@ -114,7 +114,8 @@ DOES = {
         'text = require_artifact(study, "queries").read_text()',
         "for arm in arms:\n"
         '    path = data_path(study, "models", arm, "training.json")\n'
-        '    write_text(artifact_path(study, "answers", arm=arm), f"{text}{path.read_text()}\\n")',
+        '    model = "" if arm == "base" else path.read_text()\n'
+        '    write_text(artifact_path(study, "answers", arm=arm), f"{text}{model}\\n")',
     ],
     "05_judge": [
         "from lib.core.prompts import prompt_template",

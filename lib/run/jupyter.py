@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from lib.core.store import PROMPTS, tell
+from lib.core.store import PROMPTS, WRITTEN, tell
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -28,7 +28,7 @@ def use_study(stage: str, names: MutableMapping[str, Any]) -> None:
     Of several runs, it is that of `arm`, of the first of `arms` or of `seed`.
     """
     injected = [cell for cell in names["In"] if cell.startswith("# Parameters")]
-    if injected and PROMPTS in os.environ:  # the graph has checked them
+    if injected and WRITTEN in os.environ:  # lib.run.notebook has checked them
         return
     from lib.run.config import load_study, studies  # which takes a second
     from lib.run.parameters import check, notebook_path
