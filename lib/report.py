@@ -82,7 +82,7 @@ def ending(study: str, disclaimer: str, analysis: str, table: str) -> str:
     else:
         written = [figures_path(study, f"{name}.md") for name in (analysis, "report")]
         answers = (*written, result_path(study, f"{table}.md"))
-        told = "\n".join(path.read_text("utf-8") for path in answers if path.exists())
+        told = "\n\n".join(path.read_text("utf-8") for path in answers if path.exists())
     kept = [path for name in _COUNTED if (path := artifact_path(study, name)).exists()]
     screen = _PAGES.get_template("screen.md.j2").render(
         study=study,
