@@ -1,9 +1,12 @@
 """`make bench`, or `python -m benchmarks llm`: measure, and write to benchmarks/README.md."""
 
 import argparse
-from importlib import import_module
+import os
+import subprocess
+import sys
 
 from lib.core.store import REPOSITORY, write_text
+from lib.run.notebook import ENVIRONMENT
 
 README = REPOSITORY / "benchmarks" / "README.md"
 PARTS = (
@@ -34,7 +37,9 @@ def main() -> None:
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no part is called {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
     for name in options.parts or PARTS:
-        text = import_module(f"benchmarks.{name}").main()
+        code = f"from benchmarks import {name}; print({name}.main())"
+        environment = ENVIRONMENT | os.environ  # as notebooks have it
+        text = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
         write_section(name, text)
         print(text)
 

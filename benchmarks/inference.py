@@ -9,7 +9,6 @@ time to fill in a prompt is stated separately. Prompts with a text to read, whic
 rows of their own.
 """
 
-import os
 import re
 import statistics
 import sys
@@ -18,10 +17,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-os.environ.setdefault(
-    "GOMP_SPINCOUNT", "20000"
-)  # as the notebook runner does; before torch is imported
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase

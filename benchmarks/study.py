@@ -10,10 +10,6 @@ import tempfile
 import time
 from pathlib import Path
 
-os.environ.setdefault(
-    "GOMP_SPINCOUNT", "20000"
-)  # as the notebook runner does; before torch is imported
-
 from benchmarks.documents import peak, scaling
 
 FACTORS = (1, 4, 16)  # times the laboratory's private records

@@ -10,7 +10,6 @@ not counted.
 import contextlib
 import io
 import json
-import os
 import platform
 import statistics
 import tempfile
@@ -18,10 +17,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
 from pathlib import Path
-
-os.environ.setdefault(
-    "GOMP_SPINCOUNT", "20000"
-)  # as the notebook runner does; before torch is imported
 
 import torch
 from transformers import (
