@@ -81,17 +81,18 @@ def rows_of(
         ids, is_out = rows.query_id, rows.query_id.isin(out)
         state = rows.error.where(rows.error != "", ANSWERED).mask(is_out, LEFT_OUT)
         correct = ids.map(verdict).map({"correct": 1.0, "incorrect": 0.0})
-        rows = rows.assign(
-            arm=arm,
-            state=state,
-            left_out=is_out,
-            failed=state == NO_ROW,
-            no_answer=~state.isin([ANSWERED, LEFT_OUT, NO_ROW]),
-            truncated=[name in given and given[name].truncated for name in ids],
-            reply=[given[name].answer if name in given else None for name in ids],
-            judge=correct.mask(is_out, 0.0),
+        tables.append(
+            rows.assign(
+                arm=arm,
+                state=state,
+                left_out=is_out,
+                failed=state == NO_ROW,
+                no_answer=~state.isin([ANSWERED, LEFT_OUT, NO_ROW]),
+                truncated=[name in given and given[name].truncated for name in ids],
+                reply=[given[name].answer if name in given else None for name in ids],
+                judge=correct.mask(is_out, 0.0),
+            )
         )
-        tables.append(rows)
     return pd.concat(tables, ignore_index=True).astype({"arm": _ordered(answers)})
 
 
@@ -114,8 +115,8 @@ def steps_of(study: str, asked: Sequence[Prompted], arms: Iterable[str]) -> pd.D
         return pd.DataFrame()
     rows = pd.concat(parts)
     for panel in (rows.language, rows.task.astype(str).map(TASKS)):
-        part = rows.assign(panel=panel)
-        tables.append(by_group(part, ["panel", "arm", "step"], "right", "text"))
+        keys = ["panel", "arm", "step"]
+        tables.append(by_group(rows.assign(panel=panel), keys, "right", "text"))
     return pd.concat(tables)[["panel", "arm", "step", "n", "mean", "low", "high"]]
 
 
@@ -137,11 +138,10 @@ def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
     ]
     table = pd.DataFrame(rows)
     table["text"] = _clusters(table.text, pd.Series([one.sample.reference for one in questions]))
-    order = table.setting.map([*SETTINGS].index)
-    prompts = table.assign(order=order).sort_values(["order", "n_shots"], kind="stable").prompt
+    prompts = sorted(questions, key=lambda one: ([*SETTINGS].index(one.setting), one.n_shots))
     orders = {
         "suite": [*SUITES, *table.suite],
-        "prompt": prompts,
+        "prompt": [one.name for one in prompts],
         "language": [*LANGUAGES, ALL],
         "task": TASKS,
     }
@@ -191,8 +191,7 @@ def heat(rows: pd.DataFrame) -> pd.DataFrame:
     table = summary(rows, by)
     for name in ("task", "language"):
         means = rows.groupby([*by, name], observed=True).rouge_score.mean()
-        spread = means.groupby(by, observed=True).std()
-        table = table.merge(spread.rename(f"sd_{name}s"), on=by)
+        table[f"sd_{name}s"] = means.groupby(by, observed=True).std().array
     return table
 
 
@@ -218,13 +217,12 @@ def learned(training: Iterable[Sample]) -> Constants:
     It is the one of the cell's answers with the best mean score (the paper's) over them; of equals,
     the most frequent.
     """
-    cells: dict[tuple[str, int], Counter] = {}
-    for sample in training:
-        cells.setdefault((sample.task, sample.depth), Counter())[sample.answer] += 1
-    return {cell: _best(counts) for cell, counts in cells.items()}
+    rows = pd.DataFrame([one.model_dump() for one in training], columns=[*Sample.model_fields])
+    return rows.groupby(["task", "depth"]).answer.agg(_best).to_dict()
 
 
-def _best(counts: Counter[str]) -> str:
+def _best(answers: pd.Series) -> str:
+    counts = Counter(answers)
     words = {answer: set(answer.replace(".", " ").split()) for answer in counts}
 
     def mean_score(response: str) -> float:
@@ -242,9 +240,9 @@ def _best(counts: Counter[str]) -> str:
 
 def constant(sample: Sample, constants: Constants) -> str:
     """Return the answer to a sample's task at the nearest depth, the smaller of two."""
-    depths = [depth for task, depth in constants if task == sample.task]
-    nearest = min(depths, key=lambda depth: (abs(depth - sample.depth), depth), default=0)
-    return constants.get((sample.task, nearest), "")
+    answers = {depth: answer for (task, depth), answer in constants.items() if task == sample.task}
+    nearest = min(sorted(answers), key=lambda depth: abs(depth - sample.depth), default=0)
+    return answers.get(nearest, "")
 
 
 def blind(asked: Sequence[Prompted], constants: Constants) -> tuple[list[Answer], list[Verdict]]:
@@ -255,9 +253,14 @@ def blind(asked: Sequence[Prompted], constants: Constants) -> tuple[list[Answer]
 def _answered(
     asked: Sequence[Prompted], arm: str, texts: Iterable[str]
 ) -> tuple[list[Answer], list[Verdict]]:
-    row = {"arm": arm, "n_tokens": 0, "truncated": False}
     replies = [
-        Answer(query_id=one.query_id, answer=as_reply(text, one.setting), **row)
+        Answer(
+            query_id=one.query_id,
+            arm=arm,
+            answer=as_reply(text, one.setting),
+            n_tokens=0,
+            truncated=False,
+        )
         for one, text in zip(asked, texts, strict=True)
     ]
     return replies, _judged(asked, replies)
@@ -271,7 +274,8 @@ def _judged(asked: Sequence[Prompted], replies: list[Answer]) -> list[Verdict]:
 def to_answer(asked: Iterable[Prompted]) -> list[Item]:
     """Return the questions as rows of a sheet to answer, if a cell holds the text."""
     items = []
-    for query_id, one in ((one.query_id, one.sample) for one in asked):
+    for prompted in asked:
+        one, query_id = prompted.sample, prompted.query_id
         texts = {"text": one.reference, "question": one.question}
         if len(one.reference) <= LONGEST_CELL:
             name = item_name(query_id, *texts.values())
@@ -356,8 +360,7 @@ def both_scores(rows: pd.DataFrame) -> pd.DataFrame:
     """
     by, own = ["prompt", "arm"], rows[rows.suite == OFFICIAL]
     given = own[own.reply.notna()]
-    scores = [*map(score, given.answer, given.reply)]
-    scores = pd.DataFrame(scores, given.index, Scored._fields)
+    scores = pd.DataFrame([*map(score, given.answer, given.reply)], given.index, Scored._fields)
     given = given.assign(
         lost=scores.official_fails, official=scores.rouge_score.mask(scores.official_fails)
     )
@@ -377,8 +380,16 @@ def draw_groups(
     """
     columns, scale = (measure, *INTERVALS[measure]), 1 if measure.endswith("_points") else 100
     named = table.assign(**{name: scale * table[name] for name in columns})
-    look = {"panel": "suite" if "suite" in table else "", "filled": table[columns[1]].notna()}
-    return draw_forest(named, columns, by, series="arm", label=LABELS[measure], **look), table
+    figure = draw_forest(
+        named,
+        columns,
+        by,
+        series="arm",
+        label=LABELS[measure],
+        panel="suite" if "suite" in table else "",
+        filled=table[columns[1]].notna(),
+    )
+    return figure, table
 
 
 @styled
@@ -390,19 +401,26 @@ def draw_heat(
     Without SD, the judge's share and n. The figure shows the suite with the most cells; a cell
     without questions asked is empty.
     """
-    font = {"fontsize": 8, "linespacing": 0.95}
-    scale = {"cmap": "cividis", "vmin": 0, "vmax": 100, "cbar": False}
-    cells, value = table.groupby("suite").size(), SCORE if "sd_tasks" in table else JUDGE
-    plotted = table[(table.suite == cells[::-1].idxmax()) & table.arm.isin(arms)]
+    value = SCORE if "sd_tasks" in table else JUDGE
+    plotted = table[(table.suite == table.suite.mode().iloc[-1]) & table.arm.isin(arms)]
     figure, drawn = panels(len(arms), 0.9 + 0.5 * plotted[row].nunique(), sharey=True, names=arms)
     for axes, arm in zip(drawn, arms, strict=False):
         own = plotted[plotted.arm == arm].set_index([row, column])
         score, other = 100 * own[value].where(own.left_out < own.n), "\nn = " + own.n.astype(str)
         if value == SCORE:
-            spreads = [(100 * own[name]).map(estimate) for name in ("sd_tasks", "sd_languages")]
-            other = "\nSD " + spreads[0] + "\nand " + spreads[1]
-        texts = (score.map(estimate) + other).unstack().fillna("")
-        seaborn.heatmap(score.unstack(), annot=texts, fmt="", ax=axes, annot_kws=font, **scale)
+            other = "\nSD " + (100 * own.sd_tasks).map(estimate)
+            other += "\nand " + (100 * own.sd_languages).map(estimate)
+        seaborn.heatmap(
+            score.unstack(),
+            annot=(score.map(estimate) + other).unstack().fillna(""),
+            fmt="",
+            ax=axes,
+            annot_kws={"fontsize": 8, "linespacing": 0.95},
+            cmap="cividis",
+            vmin=0,
+            vmax=100,
+            cbar=False,
+        )
         axes.tick_params(length=0, rotation=0)
         axes.set(xlabel=column.capitalize(), ylabel=row.capitalize() * (axes is drawn[0]))
     if arms:

@@ -1,8 +1,9 @@
 """Writers of texts in eight languages over an abstract tree, and finders of the tasks' answers."""
 
+import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise, product
 from random import Random
 from typing import NamedTuple
 
@@ -11,33 +12,15 @@ import pandas as pd
 from lib.structext.names import COLORS, MEN, NO_BOLD, NO_IMAGE, WOMEN, Names
 
 MOST_LEAVES = 2_000_000  # about 2 GB of text; a larger request is taken for a typing error
-
-
-class Layout(NamedTuple):
-    """A complete tree in pre-order; each list has one entry per node, the root first."""
-
-    parent: list[int]  # the root's is -1
-    depth: list[int]  # edges from the root
-    rank: list[int]  # position among its siblings, from 0
-    last: list[int]  # the last node of its subtree
-    children: list[list[int]]
-
-    @property
-    def leaves(self) -> list[int]:
-        """Nodes without children, in order."""
-        return [node for node, below in enumerate(self.children) if not below]
-
-
-def trail(parent: list[int], node: int) -> list[int]:
-    """Return the nodes from the root to `node`, both included, by each node's parent."""
-    return [*trail(parent, parent[node]), node] if node >= 0 else []
+Node = tuple[int, ...]  # positions among siblings, from 0, on the way down from the root
 
 
 @lru_cache(maxsize=32)
-def layout(depth: int, width: float) -> Layout:
+def layout(depth: int, width: float) -> list[Node]:
     """Return the tree with `depth` levels below the root and int(depth × width) children per node.
 
-    Raises ValueError if a node would have no child, or the tree more than MOST_LEAVES.
+    Nodes are in pre-order. Raises ValueError if a node would have no child, or the tree more than
+    MOST_LEAVES.
     """
     branching = int(depth * width)
     if min(depth, branching) < 1 or min(branching, MOST_LEAVES + 1) ** min(depth, 21) > MOST_LEAVES:
@@ -45,32 +28,26 @@ def layout(depth: int, width: float) -> Layout:
             f"depth {depth}, width {width}: a tree needs a level and a child (1, 1 is a root and a "
             f"leaf), and at most {MOST_LEAVES:,} leaves; give other dials"
         )
-    tree = Layout([], [], [], [], [])
-
-    def grow(parent: int, level: int, rank: int) -> int:
-        node = len(tree.parent)
-        for column, value in zip(tree, (parent, level, rank, node, []), strict=True):
-            column.append(value)
-        for place in range(branching if level < depth else 0):
-            tree.children[node].append(grow(node, level + 1, place))
-        tree.last[node] = len(tree.parent) - 1
-        return node
-
-    grow(-1, 0, 0)
-    return tree
+    levels = (product(range(branching), repeat=level) for level in range(depth + 1))
+    return sorted(chain.from_iterable(levels))
 
 
 class Setting(NamedTuple):
     """The input of a writer of texts. `tree` and `rng` decide the structure, `names` fill it."""
 
-    tree: Layout
+    tree: list[Node]
     depth: int
     most: int  # attributes of a node, words of a paragraph
     is_corrected: bool
     rng: Random
     names: Names
     number: int  # the sample's number within its kind; its remainders balance the labels
-    is_june: bool = False  # XML as in June 2024, where a tag may have no attribute
+    is_june: bool  # XML as in June 2024, where a tag may have no attribute
+
+    @property
+    def leaves(self) -> list[Node]:
+        """Nodes without children, in order."""
+        return [path for path in self.tree if len(path) == self.depth]
 
 
 class Item(NamedTuple):
@@ -128,8 +105,8 @@ def _drawn(setting: Setting, key: str) -> Person:
         "color": rng.choice(COLORS),
         "status": rng.choice(STATUSES),
         "salary": rng.randint(SALARIES[0], SALARIES[-1]),
-        "company": names.companies[rng.randrange(7)],
-        "location": names.places[rng.randrange(7)],
+        "company": rng.choice(names.companies),
+        "location": rng.choice(names.places),
     }
 
 
@@ -145,13 +122,10 @@ def _balance(people: list[Person], number: int) -> None:
 
 def _limits(values: Iterable[int], span: range) -> dict[int, tuple[int, int]]:
     # n -> the least and greatest limit in `span` that n of `values` exceed, if there is one
-    greatest = [span[-1] + 1, *sorted(values, reverse=True), span[0]]
-    limits = {}
-    for n, (above, below) in enumerate(pairwise(greatest)):
-        low, high = max(below, span[0]), min(above - 1, span[-1])
-        if low <= high:
-            limits[n] = low, high
-    return limits
+    least, most = span[0], span[-1] + 1
+    inside = (min(max(value, least), most) for value in sorted(values, reverse=True))
+    pairs = enumerate(pairwise([most, *inside, least]))
+    return {n: (below, above - 1) for n, (above, below) in pairs if below < above}
 
 
 def _cell(document: Tables, rng: Random) -> Item:
@@ -174,16 +148,16 @@ def _of_gender(document: Tables, rng: Random) -> Item:
 
 
 def _join(document: Tables, rng: Random) -> Item:
-    heights: dict[str, list[int]] = {}
-    for one in document.people:
-        heights.setdefault(one["location"], []).append(one["height"])
-    places = document.setting.names.places
+    heights = {  # in this order, so that draws depend on no name
+        place: [one["height"] for one in document.people if one["location"] == place]
+        for place in document.setting.names.places
+    }
     if not document.setting.is_corrected:
-        place, limit = rng.choice(places), rng.choice(HEIGHT_LIMITS)
-        answer = sum(height > limit for height in heights.get(place, ()))
+        place, limit = rng.choice([*heights]), rng.choice(HEIGHT_LIMITS)
+        answer = sum(height > limit for height in heights[place])
         return Item({"place": place, "height": limit}, str(answer))
     choices: dict[int, list[tuple[str, int, int]]] = {}  # answer -> place, least and greatest limit
-    for place in filter(heights.get, places):  # in this order, so that draws depend on no name
+    for place in filter(heights.get, heights):
         for answer, limits in _limits(heights[place], HEIGHT_LIMITS).items():
             choices.setdefault(answer, []).append((place, *limits))
     answer = rng.choice(sorted(choices))
@@ -195,220 +169,197 @@ def _join(document: Tables, rng: Random) -> Item:
 
 
 class Edges:
-    """Lines `father->child`, ordered by the child in pre-order; node i is named ids[i].
+    """Lines `father->child`, ordered by the child in pre-order; a node's name is ids[path].
 
     A corrected tree has a chain of 0 to MOST_ADDED more nodes below one of its leaves, so that the
     dial `depth` does not give its height away.
     """
 
     def __init__(self, setting: Setting) -> None:
-        tree, self.is_corrected = setting.tree, setting.is_corrected
-        self.parent, self.depth = [*tree.parent], [*tree.depth]
-        n_starts = 26
+        tree, self.is_corrected, n_starts = setting.tree, setting.is_corrected, 26
         if self.is_corrected:
-            leaf, n_starts = setting.rng.choice(tree.leaves), N_STARTS
-            n, level = setting.number % (MOST_ADDED + 1), tree.depth[leaf]
-            self.parent = [above + n if above > leaf else above for above in tree.parent]
-            self.parent[leaf + 1 : leaf + 1] = range(leaf, leaf + n)
-            self.depth[leaf + 1 : leaf + 1] = range(level + 1, level + n + 1)
-        self.ids = setting.names.ids(len(self.parent), n_starts)
-        fathers = [self.ids[above] for above in self.parent[1:]]
-        self.text = "\n".join(map("->".join, zip(fathers, self.ids[1:], strict=True)))
+            leaf, n_starts = setting.rng.choice(setting.leaves), N_STARTS
+            more = range(1, setting.number % (MOST_ADDED + 1) + 1)
+            tree = sorted([*tree, *(leaf + (0,) * below for below in more)])
+        self.ids = dict(zip(tree, setting.names.ids(len(tree), n_starts), strict=True))
+        self.text = "\n".join(f"{self.ids[path[:-1]]}->{self.ids[path]}" for path in tree[1:])
 
 
 def _depth(document: Edges, rng: Random) -> Item:
-    node = rng.randrange(len(document.parent))
+    path = rng.choice([*document.ids])
     if document.is_corrected:
-        wanted = rng.randint(0, max(document.depth))
-        node = rng.choice([node for node, depth in enumerate(document.depth) if depth == wanted])
-    return Item({"id": document.ids[node]}, str(document.depth[node]))
+        wanted = rng.randint(0, max(map(len, document.ids)))
+        path = rng.choice([path for path in document.ids if len(path) == wanted])
+    return Item({"id": document.ids[path]}, str(len(path)))
 
 
 def _node_path(document: Edges, rng: Random) -> Item:
-    nodes = trail(document.parent, rng.randrange(len(document.parent)))
-    return Item({"id": document.ids[nodes[-1]]}, "->".join(document.ids[node] for node in nodes))
+    path = rng.choice([*document.ids])
+    nodes = [document.ids[path[:level]] for level in range(len(path) + 1)]
+    return Item({"id": nodes[-1]}, "->".join(nodes))
 
 
 # --- JSON, YAML and XML: nested objects and tags
 
 
-class Nested:
-    """Nested nodes: owners[i] is the node that has the attribute keys[i] with values[i].
+class Form(NamedTuple):
+    """Patterns of a node; `line` is a line break and the node's indentation."""
 
-    A node has 1 to `most` of them, in June 2024 also none. Subclasses write a node with all
-    below it.
+    indent: str  # a level's
+    pair: str  # an attribute
+    start: str  # `dash` is `line`, whose last two blanks are a dash below the root
+    joint: str  # between nodes
+    inside: tuple[str, str]  # of a leaf, of another node
+    ends: tuple[str, str]  # intact, with a structural error
+    before: str = ""  # the first node
+
+
+JSON = Form(
+    " ",
+    '{line}"{key}":"{value}",',
+    '{line}{{{line}"id":"{id}",{pairs}{line}"subs":[',
+    ",",
+    ("]", "{below}{line}]"),
+    ("{line}}}", ""),
+)
+# quoted where corrected: bare NO is a boolean in YAML 1.1, and a comma is data
+YAML = Form(
+    "  ",
+    '{line}"{key}": "{value}"',
+    '{dash}id: "{id}"{pairs}{line}subs:',
+    "",
+    (" []", "{below}"),
+    ("", "{line}:{flaw}"),
+)
+FAITHFUL_YAML = YAML._replace(pair="{line}{key}: {value},", inside=(" []", " {below}"))
+XML = Form(
+    " ",
+    ' {key}="{value}"',
+    "{line}<{id}{pairs}>",
+    "",
+    ("{line} {word}", "{below}{line} {word}"),
+    ("{line}</{id}>", ""),
+    '<?xml version="1.0" encoding="UTF-8"?>',
+)
+
+
+class Nested:
+    """Nested nodes with ids and `attributes`, each with its node, key and value.
+
+    A node has 1 to `most` of them, in June 2024 also none. No value of a corrected text is an
+    object's id. Faithful tags and words count from the first letter, so few answer most questions.
     """
 
-    before = ""  # the text before the first node
-    indent = " "
-
-    def __init__(self, setting: Setting, avoided: Collection[str] = ()) -> None:
-        self.setting, self.tree = setting, setting.tree
-        span = range(not setting.is_june, setting.most + 1)
-        counts = setting.rng.choices(span, k=len(self.tree.parent))
+    def __init__(self, setting: Setting, form: Form) -> None:
+        names, tree, n_nodes = setting.names, setting.tree, len(setting.tree)
+        self.setting, self.form = setting, form
+        start = None if setting.is_corrected else 0
+        ids = names.tags(n_nodes, start) if form is XML else names.ids(n_nodes)
+        self.ids = dict(zip(tree, ids, strict=True))
+        self.words = dict(zip(tree, names.texts(n_nodes, start), strict=True))
+        counts = setting.rng.choices(range(not setting.is_june, setting.most + 1), k=n_nodes)
         if not any(counts):
             counts[0] = 1  # one question needs an attribute in the text
-        self.owners = [node for node, count in enumerate(counts) for _ in range(count)]
-        self.keys = setting.names.keys(len(self.owners))
-        self.values = setting.names.values(len(self.owners), avoided)
-        pairs = map(self.pair, self.keys, self.values)
-        self.pairs = [[*islice(pairs, count)] for count in counts]
+        avoided = ids if setting.is_corrected and form is not XML else ()
+        pairs = iter(names.attributes(sum(counts), avoided))
+        self.pairs = {
+            path: [*islice(pairs, count)] for path, count in zip(tree, counts, strict=True)
+        }
+        self.attributes = [(path, *pair) for path, pairs in self.pairs.items() for pair in pairs]
         self.text = self.broken(())
 
-    def broken(self, nodes: Collection[int]) -> str:
+    def broken(self, nodes: Collection[Node]) -> str:
         """Return the text with a structural error in each of `nodes`."""
         self.flaws = iter(self.setting.names.flaws(len(nodes)))
-        return (self.before + self.written(0, nodes)).removeprefix("\n")
+        return (self.form.before + self.written((), nodes)).removeprefix("\n")
 
-    def excerpt(self, node: int) -> str:
-        """Return a node's content as it is in the text, without whitespace around it.
+    def written(self, path: Node, broken: Collection[Node]) -> str:
+        """Return a node with all below it."""
+        form, line = self.form, "\n" + self.form.indent * len(path)
+        ranks = range(self.setting.tree[-1][0] + 1) if len(path) < self.setting.depth else ()
+        below = form.joint.join(self.written((*path, rank), broken) for rank in ranks)
+        pairs = [form.pair.format(line=line, key=one, value=two) for one, two in self.pairs[path]]
+        pattern = form.start + form.inside[bool(below)] + form.ends[path in broken]
+        return pattern.format(
+            line=line,
+            dash=f"{line[:-2]}- " if path else line,
+            id=self.ids[path],
+            pairs="".join(pairs),
+            below=below,
+            word=self.words[path],
+            flaw=next(self.flaws) if path in broken else "",
+        )
+
+    def excerpt(self, path: Node) -> str:
+        """Return an object, or a tag's content, as in the text, without whitespace around it.
 
         A faithful answer is re-indented as if outermost, and in YAML has no dash.
         """
-        text = self.inner(node, ()).strip()
+        text = re.sub(r"\A\s*<[^>]*>|</[^>]*>\Z", "", self.written(path, ())).strip()
         if self.setting.is_corrected:
             return text
-        line = "\n" + self.indent * self.tree.depth[node]
-        return text.removeprefix("- ").replace(line, "\n")
-
-    def below(self, node: int, broken: Collection[int]) -> list[str]:
-        """Return each child of a node as it is written."""
-        return [self.written(child, broken) for child in self.tree.children[node]]
+        return text.removeprefix("- ").replace("\n" + self.form.indent * len(path), "\n")
 
 
-class Objects(Nested):
-    """Objects with id, attributes and `subs`; in corrected texts no value is an object's id."""
-
-    def __init__(self, setting: Setting) -> None:
-        self.ids = setting.names.ids(len(setting.tree.parent))
-        super().__init__(setting, set(self.ids) if setting.is_corrected else ())
-
-    def inner(self, node: int, broken: Collection[int]) -> str:
-        """Return what an excerpt of a node shows: all of it."""
-        return self.written(node, broken)
-
-
-class _Json(Objects):
-    def pair(self, key: str, value: str) -> str:
-        return f'"{key}":"{value}",'
-
-    def written(self, node: int, broken: Collection[int]) -> str:
-        line, below = "\n" + " " * self.tree.depth[node], self.below(node, broken)
-        subs = f'"subs":[{",".join(below)}{line if below else ""}]'
-        end = [] if node in broken else ["}"]
-        return line.join(["", "{", f'"id":"{self.ids[node]}",', *self.pairs[node], subs, *end])
-
-
-class _Yaml(Objects):
-    indent = "  "
-
-    def pair(self, key: str, value: str) -> str:
-        # quoted where corrected: bare NO is a boolean in YAML 1.1, and a comma is data
-        return f'"{key}": "{value}"' if self.setting.is_corrected else f"{key}: {value},"
-
-    def written(self, node: int, broken: Collection[int]) -> str:
-        depth, below = self.tree.depth[node], "".join(self.below(node, broken))
-        line = "\n" + "  " * depth
-        dash = f"{line[:-2]}- " if depth else line
-        subs = ("" if self.setting.is_corrected else " ") + below if below else " []"
-        flaw = [f":{next(self.flaws)}"] if node in broken else []
-        return line.join(
-            [f'{dash}id: "{self.ids[node]}"', *self.pairs[node], f"subs:{subs}", *flaw]
-        )
-
-
-class Tags(Nested):
-    """Tags; each one's content ends with a word. In texts of June 2024 some have no attribute.
-
-    Faithful tags and words count from the first letter, so few of them answer most questions.
-    """
-
-    before = '<?xml version="1.0" encoding="UTF-8"?>'
-
-    def __init__(self, setting: Setting) -> None:
-        names, n_nodes = setting.names, len(setting.tree.parent)
-        start = None if setting.is_corrected else 0
-        self.ids, self.words = names.tags(n_nodes, start), names.texts(n_nodes, start)
-        super().__init__(setting)
-
-    def pair(self, key: str, value: str) -> str:
-        """Return an attribute as it is in a tag."""
-        return f' {key}="{value}"'
-
-    def written(self, node: int, broken: Collection[int]) -> str:
-        """Return a tag with its content; the tags in `broken` have no end."""
-        line, tag = "\n" + " " * self.tree.depth[node], self.ids[node]
-        start = f"{line}<{tag}{''.join(self.pairs[node])}>"
-        return start + self.inner(node, broken) + ("" if node in broken else f"{line}</{tag}>")
-
-    def inner(self, node: int, broken: Collection[int]) -> str:
-        """Return the content of a tag: the tags below it and a word."""
-        line = "\n" + " " * self.tree.depth[node]
-        return "".join([*self.below(node, broken), f"{line} {self.words[node]}"])
-
-
-def _excerpt(document: Objects | Tags, rng: Random) -> Item:
-    node = rng.randrange(len(document.ids))
-    return Item({"id": document.ids[node]}, document.excerpt(node))
+def _excerpt(document: Nested, rng: Random) -> Item:
+    path = rng.choice(document.setting.tree)
+    return Item({"id": document.ids[path]}, document.excerpt(path))
 
 
 def _syntax(document: Nested, rng: Random) -> Item:
     # Each node has an error with probability ERROR_SHARE, so a faithful text is hardly ever intact:
     # 129 of 132 official texts have the label True. Every second corrected text is intact.
-    setting, n_nodes = document.setting, len(document.tree.parent)
+    setting = document.setting
     if setting.is_corrected and setting.number % 2 == 0:
         return Item({}, "False")
-    broken = {node for node in range(n_nodes) if rng.random() < ERROR_SHARE}
+    broken = {path for path in setting.tree if rng.random() < ERROR_SHARE}
     if setting.is_corrected and not broken:
-        broken = {rng.randrange(n_nodes)}
+        broken = {rng.choice(setting.tree)}
     return Item({}, str(bool(broken)), document.broken(broken))
 
 
-def _path(document: Objects, rng: Random) -> Item:
-    attribute = rng.randrange(len(document.keys))
-    nodes = trail(document.tree.parent, document.owners[attribute])[1:]
-    steps = "".join(f'["subs"][{document.tree.rank[node]}]' for node in nodes)
-    return Item({"value": document.values[attribute]}, f'obj{steps}["{document.keys[attribute]}"]')
+def _path(document: Nested, rng: Random) -> Item:
+    path, key, value = rng.choice(document.attributes)
+    steps = "".join(f'["subs"][{rank}]' for rank in path)
+    return Item({"value": value}, f'obj{steps}["{key}"]')
 
 
-def _tag(document: Tags, rng: Random) -> Item:
-    attribute = rng.randrange(len(document.values))
-    return Item({"value": document.values[attribute]}, document.ids[document.owners[attribute]])
+def _tag(document: Nested, rng: Random) -> Item:
+    path, _, value = rng.choice(document.attributes)
+    return Item({"value": value}, document.ids[path])
 
 
 # --- LaTeX, Markdown and Org: nested sections with bold text and images
 
 
 class Parts:
-    """A title and a paragraph, then headings with a paragraph each; node i is heads[i].
+    """A title and a paragraph, then headings with a paragraph each: heads[path].
 
     Every paragraph begins with a word of its own, continues with the document's `body`, and has
-    `most` words in all. bold[i] and images[i] are "" if the paragraph has none.
+    `most` words in all. `marks` has its bold text and its image; "" if it has none.
     """
 
-    def __init__(self, setting: Setting, mark: str, bold: str, image: str) -> None:
-        tree, rng, names = setting.tree, setting.rng, setting.names
-        self.setting, self.mark = setting, mark
-        draws = [[rng.random() for _ in range(4)] for _ in tree.parent]
-        texts = iter(names.bold(len(draws))), iter(names.images(len(draws)))
-        self.bold, self.images = (
-            [next(text) if draw[kind] < MARK_SHARE else "" for draw in draws]
-            for kind, text in enumerate(texts)
-        )
-        words, body = names.texts(len(draws)), names.body(setting.most - 1)
-        self.heads = []
-        for node, title in enumerate(names.headings(len(draws))):
-            pairs = (bold, self.bold[node]), (image, self.images[node])
-            marks = [text and pattern.format(text) for pattern, text in pairs]
-            paragraph = self._paragraph([words[node], *body], marks, draws[node][2:])
-            self.heads.append(f"{self._heading(tree.depth[node], title)}\n{paragraph}")
-        self.text = "\n".join(self.heads)
+    def __init__(self, setting: Setting, mark: str, *patterns: str) -> None:
+        names, n_nodes = setting.names, len(setting.tree)
+        self.setting, self.mark, self.heads = setting, mark, {}
+        self.marks: list[list[str]] = []
+        texts = iter(names.bold(n_nodes)), iter(names.images(n_nodes))
+        body, titles = names.body(setting.most - 1), names.headings(n_nodes)
+        for path, title, word in zip(setting.tree, titles, names.texts(n_nodes), strict=True):
+            *drawn, first, second = (setting.rng.random() for _ in range(4))
+            marks = [
+                next(text) if share < MARK_SHARE else ""
+                for text, share in zip(texts, drawn, strict=True)
+            ]
+            self.marks.append(marks)
+            marked = [text and one.format(text) for one, text in zip(patterns, marks, strict=True)]
+            paragraph = self._paragraph([word, *body], marked, [first, second])
+            self.heads[path] = f"{self._heading(len(path), title)}\n{paragraph}"
+        self.text = "\n".join(self.heads.values())
 
     def _heading(self, level: int, title: str) -> str:
-        if not level:
-            return title
-        if self.mark:
-            return f"{self.mark * level} {title}"
+        if self.mark or not level:
+            return f"{self.mark * level} {title}".lstrip()
         place = level if self.setting.is_corrected else min(max(level - 1, 1), 3)  # fault 1
         return f"\\{LATEX_HEADINGS[place - 1]}{{{title}}}"
 
@@ -426,12 +377,12 @@ class Parts:
         image = image.replace("file:", "")  # without it, Org's image is a link (fault 11)
         return f"{text[:first]}{bold}{text[first:second]}{image}{text[second:]}"
 
-    def listed(self, marks: list[str], none: str, rng: Random) -> str:
-        """Return one mark per line, or `none`.
+    def listed(self, kind: int, none: str, rng: Random) -> str:
+        """Return one mark of a kind per line, or `none`.
 
         A faithful answer has each distinct mark once, in random order, as in a Python set.
         """
-        found = [mark for mark in marks if mark]
+        found = [marks[kind] for marks in self.marks if marks[kind]]
         if not self.setting.is_corrected:
             found = sorted(set(found))
             rng.shuffle(found)
@@ -439,44 +390,44 @@ class Parts:
 
 
 def _part(document: Parts, rng: Random) -> Item:
-    tree, is_corrected = document.setting.tree, document.setting.is_corrected
-    node = rng.randrange(1, len(tree.parent))
+    path, is_corrected = rng.choice(document.setting.tree[1:]), document.setting.is_corrected
     steps = []
-    for level, above in enumerate(trail(tree.parent, node)[1:], 1):
-        number = tree.rank[above] + 1
+    for level, number in enumerate((rank + 1 for rank in path), 1):
         if is_corrected and not document.mark:
             steps.append(f"\\{LATEX_HEADINGS[level - 1]} number {number}")
         elif is_corrected:
             steps.append(f"heading number {number} of level {level}")
         elif level < 4:  # faithful questions name at most three levels
             steps.append(f"{number}th {'sub' * (level - 1)}section")
-    excerpt = "\n".join(document.heads[node : tree.last[node] + 1])
-    return Item({"place": " under ".join(steps[::-1])}, excerpt)
+    parts = [head for one, head in document.heads.items() if one[: len(path)] == path]
+    return Item({"place": " under ".join(steps[::-1])}, "\n".join(parts))
 
 
-def _document(mark: str, bold: str, image: str) -> tuple:
-    finders = (
-        lambda document, rng: Item({}, document.listed(document.bold, NO_BOLD, rng)),
+def _document(mark: str, *patterns: str) -> tuple:
+    return lambda setting: Parts(setting, mark, *patterns), (
+        lambda document, rng: Item({}, document.listed(0, NO_BOLD, rng)),
         _part,
-        lambda document, rng: Item({}, document.listed(document.images, NO_IMAGE, rng)),
+        lambda document, rng: Item({}, document.listed(1, NO_IMAGE, rng)),
     )
-    return lambda setting: Parts(setting, mark, bold, image), finders
 
 
 _OBJECTS = (
     _excerpt,
-    lambda document, rng: Item({}, document.ids[1]),
+    lambda document, rng: Item({}, document.ids[(0,)]),  # the root's first child
     _syntax,
     _path,
-    lambda document, rng: Item({}, "\n\n".join(map(document.excerpt, document.tree.leaves))),
+    lambda document, rng: Item({}, "\n\n".join(map(document.excerpt, document.setting.leaves))),
 )
 # To add a language, add a line here, tasks in names, and questions and hints in questions.yaml.
 PLUG_INS = {  # language -> writer of a document with a field `text`, finders of its tasks' items
     "csv": (Tables, (_cell, _paid_more, _of_gender, _join)),
-    "tree": (Edges, (lambda tree, rng: Item({}, str(max(tree.depth))), _depth, _node_path)),
-    "json": (_Json, _OBJECTS),
-    "yaml": (_Yaml, _OBJECTS),
-    "xml": (Tags, (_excerpt, _tag, _syntax)),
+    "tree": (Edges, (lambda tree, rng: Item({}, str(max(map(len, tree.ids)))), _depth, _node_path)),
+    "json": (lambda setting: Nested(setting, JSON), _OBJECTS),
+    "yaml": (
+        lambda setting: Nested(setting, YAML if setting.is_corrected else FAITHFUL_YAML),
+        _OBJECTS,
+    ),
+    "xml": (lambda setting: Nested(setting, XML), (_excerpt, _tag, _syntax)),
     "latex": _document("", "\\textbf{{{}}}", "\\includegraphics[width=0.5\\textwidth]{{{}}}"),
     "markdown": _document("#", "**{}**", '![alt]({} "hover text")'),
     "org": _document("*", "*{}*", "[[file:{}]]"),

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from datetime import date, timedelta
 from random import Random
 from string import ascii_lowercase, ascii_uppercase
-from typing import NamedTuple
+from typing import Any
 
 import yaml
 
@@ -87,17 +87,7 @@ QUESTIONS = {
 }
 
 
-class Scenario(NamedTuple):
-    """The vocabulary of one domain; `fields` have the type of their values."""
-
-    name: str
-    business: str
-    things: list[str]
-    fields: dict[str, str]
-    words: list[str]
-
-
-SCENARIOS = [Scenario(**one) for one in _TEXTS["scenarios"]]
+SCENARIOS: list[dict[str, Any]] = _TEXTS["scenarios"]  # the vocabularies of domains
 
 
 def _drawn(kind: str, rng: Random) -> str:
@@ -131,20 +121,19 @@ class Names:
     Each method returns `count` names. None affects the structure.
     """
 
-    def __init__(self, seed: int, scenario: Scenario | None = None) -> None:
+    def __init__(self, seed: int, scenario: dict[str, Any] | None = None) -> None:
         self.seed, self.scenario = seed, scenario
         self.companies, self.places = _TEXTS["companies"], _TEXTS["states"]
         if scenario:
             rng = self._rng("places")
-            self.places = tuple(rng.sample(TOWNS, 7))
-            towns = rng.sample(SURNAMES, 7)
-            self.companies = tuple(f"{name} {scenario.business}" for name in towns)
+            self.places = rng.sample(TOWNS, 7)
+            self.companies = [f"{name} {scenario['business']}" for name in rng.sample(SURNAMES, 7)]
 
     def _start(self, part: int, span: int = 26) -> int:
         return (self.seed >> 6 * part) % span
 
     def _rng(self, part: str) -> Random:
-        return Random(f"{self.seed} {self.scenario.name} {part}")
+        return Random(f"{self.seed} {self.scenario['name']} {part}")
 
     def _shuffled(self, part: str, words: Collection) -> list:
         return self._rng(part).sample(list(words), len(words))
@@ -152,7 +141,7 @@ class Names:
     def ids(self, count: int, n_starts: int = 26) -> list[str]:
         """Name nodes; letters start at one of the first `n_starts` names."""
         if self.scenario:
-            return _distinct(self._shuffled("ids", self.scenario.things), count)
+            return _distinct(self._shuffled("ids", self.scenario["things"]), count)
         return count_in(ascii_lowercase, self._start(0, n_starts), count)
 
     def primary_keys(self, count: int) -> list[str]:
@@ -160,7 +149,7 @@ class Names:
         if not self.scenario:
             return count_in(ascii_lowercase, 0, count)
         first = self._rng("codes").randrange(100, 800)
-        return [f"{self.scenario.name[:3].upper()}-{first + number}" for number in range(count)]
+        return [f"{self.scenario['name'][:3].upper()}-{first + number}" for number in range(count)]
 
     def tags(self, count: int, start: int | None = None) -> list[str]:
         """Name XML elements; letters count from the `start`-th or from a seeded place."""
@@ -169,28 +158,25 @@ class Names:
         return count_in(ascii_uppercase, self._start(0) if start is None else start, count)
 
     def _fields(self, count: int) -> list[tuple[str, str]]:
-        pairs = [
-            (f"{qualifier}_{name}", kind)
-            for name, kind in self.scenario.fields.items()
-            for qualifier in _TEXTS["states_of"] + _TEXTS["amounts_of"] * kind[0].isdigit()
-        ]
-        pairs = self._shuffled("fields", pairs)
+        pairs = self._shuffled(
+            "fields",
+            [
+                (f"{qualifier}_{name}", kind)
+                for name, kind in self.scenario["fields"].items()
+                for qualifier in _TEXTS["states_of"] + _TEXTS["amounts_of"] * kind[0].isdigit()
+            ],
+        )
         names = _distinct([name for name, _ in pairs], count, "_")
         return [(name, pairs[place % len(pairs)][1]) for place, name in enumerate(names)]
 
-    def keys(self, count: int) -> list[str]:
-        """Name attributes, all different."""
-        if self.scenario:
-            return [name for name, _ in self._fields(count)]
-        return count_in(ascii_uppercase[::-1], 0, count)
-
-    def values(self, count: int, avoided: Collection[str] = ()) -> list[str]:
-        """Give the attributes of `keys` values, all different and not in `avoided`."""
+    def attributes(self, count: int, avoided: Collection[str] = ()) -> list[tuple[str, str]]:
+        """Name attributes, with values that are all different and not in `avoided`."""
         if not self.scenario:
             values = count_in(ascii_lowercase[::-1], self._start(1), count + len(avoided))
-            return [value for value in values if value not in avoided][:count]
-        rng, taken, values, numbers = self._rng("values"), set(avoided), [], {}
-        for _, kind in self._fields(count):
+            values = [value for value in values if value not in avoided][:count]
+            return [*zip(count_in(ascii_uppercase[::-1], 0, count), values, strict=True)]
+        rng, taken, pairs, numbers = self._rng("values"), set(avoided), [], {}
+        for name, kind in self._fields(count):
             draws = (_drawn(kind, rng) for _ in range(30))
             value = next((drawn for drawn in draws if drawn not in taken), None)
             if value is None:  # the type has too few values: number them
@@ -198,8 +184,8 @@ class Names:
                 while (value := f"{drawn} {numbers.setdefault(drawn, 2)}") in taken:
                     numbers[drawn] += 1
             taken.add(value)
-            values.append(value)
-        return values
+            pairs.append((name, value))
+        return pairs
 
     def headings(self, count: int) -> list[str]:
         """Name sections of a document."""
@@ -222,7 +208,7 @@ class Names:
     def texts(self, count: int, start: int | None = None) -> list[str]:
         """Return words; abstract ones in order, from the `start`-th or from a seeded place."""
         if self.scenario:
-            start, words = 0, self._shuffled("texts", self.scenario.words)
+            start, words = 0, self._shuffled("texts", self.scenario["words"])
         else:
             start, words = self._start(3) if start is None else start, WORDS
         return [words[(start + place) % len(words)] for place in range(count)]
@@ -230,23 +216,23 @@ class Names:
     def bold(self, count: int) -> list[str]:
         """Return texts to be set in bold, all different: words, then two words, as official."""
         if self.scenario:
-            return count_in(self._shuffled("bold", self.scenario.words), 0, count, " ")
+            return count_in(self._shuffled("bold", self.scenario["words"]), 0, count, " ")
         return count_in(WORDS, self._start(4), count, " ")
 
     def body(self, count: int) -> list[str]:
         """Draw words for a paragraph after its first one; a scenario's make clauses."""
         if not self.scenario:
             return Random(self.seed).choices(WORDS, k=count)
-        rng, nouns, words = self._rng("body"), self.scenario.words, []
+        rng, nouns, words = self._rng("body"), self.scenario["words"], []
         while len(words) < count:
-            words += [rng.choice(_TEXTS["verbs"]), "the", rng.choice(nouns)]
-            words += [rng.choice(("while", "and")), "the", rng.choice(nouns)]
+            for first in (_TEXTS["verbs"], ("while", "and")):
+                words += [rng.choice(first), "the", rng.choice(nouns)]
         return words[:count]
 
     def images(self, count: int) -> list[str]:
         """Name image files, all different."""
         if self.scenario:
-            rng, stems = self._rng("images"), self._shuffled("image stems", self.scenario.words)
+            rng, stems = self._rng("images"), self._shuffled("image stems", self.scenario["words"])
             return [
                 f"{stem}.{rng.choice(_TEXTS['extensions'])}" for stem in _distinct(stems, count)
             ]

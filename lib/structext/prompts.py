@@ -84,21 +84,25 @@ def asked_in(
         if name == OFFICIAL:
             yield from _published(official, each, per_task)
             continue
-        samples, pool = suite(name, SEED, mode, per_task), cache(_pool)
-        cells = tuple(dials[:2] for dials in SUITES[name])
+        samples = suite(name, SEED, mode, per_task)
+        cells = {FEW_SHOT[0]: SUITES[name], FEW_SHOT[1]: [(*SIMPLE, 0)]}
+        pools = {
+            setting: [
+                sample
+                for *dials, _ in cells.get(setting, ())
+                for sample in generate(
+                    mode,
+                    *dials,
+                    POOL,
+                    SEED + 1,
+                    name == "real-test",
+                    name * (setting == FEW_SHOT[0]),
+                )
+            ]
+            for setting in settings
+        }
         for setting, n_shots in each:
-            dials = {"few-shot": cells, "simple-few-shot": (SIMPLE,)}.get(setting, ())
-            version = name * (setting == FEW_SHOT[0])
-            others = pool(dials, mode, name == "real-test", version)
-            yield prompts_for(samples, setting, n_shots, others, name)
-
-
-def _pool(dials: tuple, mode: str, is_real: bool, version: str) -> list[Sample]:
-    return [
-        sample
-        for depth, width in dials
-        for sample in generate(mode, depth, width, POOL, SEED + 1, is_real, version)
-    ]
+            yield prompts_for(samples, setting, n_shots, pools[setting], name)
 
 
 def _published(

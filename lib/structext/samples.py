@@ -81,10 +81,11 @@ def generate(
     layout(*dials["latex"][:2])
     if mode == "corrected" and dials["latex"][0] > len(LATEX_HEADINGS):
         raise ValueError(f"depth {depth}: latex has headings for {len(LATEX_HEADINGS)} levels only")
-    texts = []
-    for name in LANGUAGES:
-        own = version if version in V1 or (version, name) == (JUNE, "xml") else ""
-        texts.append(_texts(Text(mode, name, *dials[name], seed, 0, own)))
+    own = version if version in (*V1, JUNE) else ""
+    texts = [
+        _texts(Text(mode, name, *dials[name], seed, 0, own if name == "xml" or own in V1 else ""))
+        for name in LANGUAGES
+    ]
     return (
         sample
         for _ in range(per_task)
@@ -190,8 +191,9 @@ def load_official(path: Path) -> list[tuple[Sample, list[Sample]]]:
     Each comes with its demonstrations (field `examples`): same cell and hint, ids with #1, #2, ….
     Raises BadInput if a file or a sample cannot be read.
     """
-    below = sorted(one for one in path.rglob("*") if one.name.endswith(ENDINGS))
-    files = [path] if path.is_file() else below
+    folder, files = path.parent, [path]
+    if not path.is_file():
+        folder, files = path, sorted(one for one in path.rglob("*") if one.name.endswith(ENDINGS))
     if not files:
         raise BadInput(
             f"{shown(path)} is missing or has no file *{', *'.join(ENDINGS)}: give an "
@@ -199,8 +201,7 @@ def load_official(path: Path) -> list[tuple[Sample, list[Sample]]]:
         )
     found = []
     for file in files:
-        name = file.name if path.is_file() else file.relative_to(path).as_posix()
-        for default, row in _rows(file, name):
+        for default, row in _rows(file, file.relative_to(folder).as_posix()):
             try:
                 first, *others = _samples(row, default)
             except (AttributeError, KeyError, TypeError, ValueError) as error:

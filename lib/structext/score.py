@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from lib.analyze.metrics import LEAST_ROUGE, bleu, exact_match, rouge_l_with_ste
 from lib.core.records import Answer, Query, Rejected
 from lib.infer.prompts import lengths_of, token_counts
 from lib.structext.prompts import REASONING, Prompted
-from lib.structext.solve import answers_of
+from lib.structext.solve import attempt
 from lib.tasks.task import Final, Room, Rows, Shown, Task
 
 # the official code loses rows: an empty response raises ValueError, a long text RecursionError
@@ -66,9 +67,7 @@ def final_answer(reply: str | None, setting: str) -> Final:
     settings the prompt ends with <answer>, and the answer is the reply up to an end tag; a reply
     that opens the tag again is read as if it had reasoned. Thoughts up to </think> are ignored.
     """
-    reply = reply or ""
-    thoughts_end = max((found.end() for found in _THOUGHTS_END.finditer(reply)), default=0)
-    reply = _NEXT.sub("", reply[thoughts_end:]).strip()
+    reply = _NEXT.sub("", _THOUGHTS_END.split(reply or "")[-1]).strip()
     if not reply or _THOUGHTS.match(reply):
         return Final("", "the reply ends in its thoughts" if reply else "there is no reply")
     parts = _TAG.split(reply)  # texts, and between two of them "" or the slash of an end tag
@@ -145,11 +144,10 @@ class StrucText(Task):
         references = {one.query_id: one.sample.reference for one in rows["asked"]}
         # A text is counted once for all its prompts; only where it fits is a whole prompt counted,
         # because a suite's longest prompts amount to hundreds of megabytes.
-        texts = list(dict.fromkeys(references.values()))
-        of_text = dict(zip(texts, token_counts(texts, room.tokenizer), strict=True))
+        counted = cache(lambda text: token_counts([text], room.tokenizer)[0])
         kept, left_out, most = [], [], room.window - room.reply
         for query in queries:
-            length = of_text[references[query.query_id]]
+            length = counted(references[query.query_id])
             if length <= most:
                 (length,) = lengths_of([query.context], room.tokenizer)
             if length <= most:
@@ -174,9 +172,8 @@ class StrucText(Task):
 
         A reply has the form that its prompt asks for, and is empty if the solver fails.
         """
-        samples = {one.sample.id: one.sample for one in rows["asked"]}  # each is solved once
-        texts = dict(zip(samples, answers_of(samples.values()), strict=True))
-        return {one.query_id: as_reply(texts[one.sample.id], one.setting) for one in rows["asked"]}
+        tried = cache(attempt)  # a sample has several prompts
+        return {one.query_id: as_reply(tried(one.sample)[0], one.setting) for one in rows["asked"]}
 
     def about(self, query: Query, rows: Rows) -> dict[str, object]:
         """Return language, depth, width and text of a query's sample."""

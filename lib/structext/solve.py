@@ -8,7 +8,7 @@ are taken literally: what the text says, not what it was meant to say.
 import json
 import re
 from collections.abc import Callable, Iterable
-from functools import reduce
+from functools import partial, reduce
 from io import StringIO
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -64,12 +64,8 @@ def task_of(language: str, question: str) -> str:
     return f"{language}.{_understood(language, question)[0]}"
 
 
-def answers_of(samples: Iterable[Sample]) -> list[str]:
-    """Return the answer to each sample, "" where its text does not answer the question."""
-    return [_tried(one)[0] for one in samples]
-
-
-def _tried(sample: Sample) -> Solved:
+def attempt(sample: Sample) -> Solved:
+    """Return `solve` of a sample; its answer is "" if the text does not answer the question."""
     try:
         return solve(sample.language, sample.question, sample.reference)
     except BadInput:
@@ -78,7 +74,7 @@ def _tried(sample: Sample) -> Solved:
 
 def procedure(sample: Sample) -> str:
     """Return the solver's steps to a sample's answer, in words; "" if they lead elsewhere."""
-    answer, *met = _tried(sample)
+    answer, *met = attempt(sample)
     told = [", ".join(words) or "none" for words in met]
     return PROCEDURES[sample.task].format(*told, answer=answer) if answer == sample.answer else ""
 
@@ -173,12 +169,11 @@ def _from_yaml(node: yaml.MappingNode, path: str, text: str) -> list[Object]:
     made = Object(path, start, start + len(text[start:end].rstrip()), {}, [])
     found = [made]
     for key, item in node.value:
-        inner = f'{path}["{key.value}"]'
         if isinstance(item, yaml.ScalarNode):
             made.fields[key.value] = item.value
             continue
         for number, part in enumerate(item.value):
-            objects = _from_yaml(part, f"{inner}[{number}]", text)
+            objects = _from_yaml(part, f'{path}["{key.value}"][{number}]', text)
             made.below.append(objects[0])
             found += objects
     return found
@@ -230,14 +225,13 @@ def _misfit(asked: Asked, message: str) -> str:
 
 
 def _path(asked: Asked) -> Solved:
-    held = [
-        (value, key == "id", f'{one.path}["{key}"]')
-        for one in _read_objects(asked)
-        for key, value in one.fields.items()
-    ]
+    held: dict[tuple[str, bool], str] = {}
+    for one in _read_objects(asked):
+        for key, value in one.fields.items():
+            held.setdefault((value, key == "id"), f'{one.path}["{key}"]')
     # an id only if no other field has the value; official YAML values end in a comma
     wanted = [(asked.found["value"] + end, is_id) for is_id in (False, True) for end in ("", ",")]
-    path = next(path for each in wanted for *this, path in held if (*this,) == each)
+    path = next(held[each] for each in wanted if each in held)
     return path, re.findall(r"\[(\d+)\]", path)
 
 
@@ -337,19 +331,12 @@ _IMAGES = {
 }
 
 
-def _marks(asked: Asked, patterns: dict[str, str], none: str) -> Solved:
-    marks = [*filter(None, re.findall(patterns[asked.language], asked.text))]
+def _marks(patterns: dict[str, str], none: str, asked: Asked) -> Solved:
+    text = asked.text
+    if "Write their names" in asked.found.string:  # here Org's links are no images
+        text = re.sub(r"\[\[(?!file:)", "", text)
+    marks = [*filter(None, re.findall(patterns[asked.language], text))]
     return "\n".join(marks) or OFFICIAL_NONE.get(asked.found["kind"], none), marks
-
-
-def _bold(asked: Asked) -> Solved:
-    return _marks(asked, _BOLD, NO_BOLD)
-
-
-def _images(asked: Asked) -> Solved:
-    if asked.language == "org" and "Write their names" in asked.found.string:
-        asked = asked._replace(text=re.sub(r"\[\[(?!file:)", "", asked.text))
-    return _marks(asked, _IMAGES, NO_IMAGE)
 
 
 _OBJECTS = (_object, _first, _is_broken, _path, _leaves)
@@ -360,4 +347,7 @@ READERS = {
     "json": _OBJECTS,
     "yaml": _OBJECTS,
     "xml": (_content, _with_value, _is_broken),
-} | dict.fromkeys(HEADINGS, (_bold, _section, _images))
+} | dict.fromkeys(
+    HEADINGS,
+    (partial(_marks, _BOLD, NO_BOLD), _section, partial(_marks, _IMAGES, NO_IMAGE)),
+)
