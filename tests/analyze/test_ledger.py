@@ -1,6 +1,5 @@
 """The ledger: where an answer is found, and the first stage that loses it."""
 
-import itertools
 import random
 
 import pytest
@@ -17,7 +16,7 @@ from lib.analyze.ledger import (
 from lib.analyze.tables import joined
 from lib.annotate.questions import annotate
 from lib.core.arms import corpus_of
-from lib.core.records import Document, Normalized, Segment
+from lib.core.records import Document
 from lib.core.store import BadInput, write_json
 from lib.judge.scorer import split_items
 from lib.lab.bases import train_tokenizer
@@ -25,7 +24,7 @@ from lib.lab.facts import ask_facts, rewrite_facts
 from lib.lab.records import make_products, make_records
 from lib.normalize.segment import segment
 from lib.train.corpus import pack, read_corpus, split
-from tests.analyze.test_tables import query, verdicts
+from tests.rows import query, rewritten, segments_of, verdicts
 
 DOCUMENTS, FACTS = make_records(make_products(12, seed=5), 5)
 TOKENIZER = train_tokenizer([document.text for document in DOCUMENTS], 400)
@@ -45,9 +44,7 @@ def prepared(max_tokens: int, arm: str):
     return segments, normalized, Trained(corpus, kind)
 
 
-@pytest.mark.parametrize(
-    ("max_tokens", "arm"), [(60, "dapt"), (25, "dapt-n"), (12, "dapt"), (25, "dapt")]
-)
+@pytest.mark.parametrize(("max_tokens", "arm"), [(60, "dapt"), (25, "dapt-n"), (12, "dapt")])
 def test_an_answer_in_training_is_in_a_training_text_and_a_lost_one_in_none(max_tokens, arm):
     segments, normalized, trained = prepared(max_tokens, arm)
     texts = [" ".join(text.split()) for text in trained.corpus.training]
@@ -61,8 +58,12 @@ def test_an_answer_in_training_is_in_a_training_text_and_a_lost_one_in_none(max_
             assert is_there, row
         elif values.count(one.answer) == 1 and len(items[0]) > 8:
             assert not is_there, row
-    lost = {row.lost_at for row in ledger}
-    assert {"", "split"} <= lost <= {"", "segment", "extraction", "split"}
+    states = {row.query_id: "incorrect" if row.lost_at else "correct" for row in ledger}
+    table = ledger_table(ledger, joined(QUERIES, verdicts(arm, states)))
+    assert (table[list(STAGES)].diff(axis=1).iloc[:, 1:] <= 0).all(axis=None)
+    row, n = table.set_index("structure").loc["all"], [*states.values()].count("correct")
+    counts = row[["n", "split", "correct_in", "n_in", "correct_out"]]
+    assert [*counts] == [108, n, n, n, 0] and row.low <= row.share <= row.high and 0 < n < 108
 
 
 TEXT = (
@@ -95,45 +96,41 @@ def row_of(
     arm: str = "dapt-n",
     *,
     border: str = "",
-    rewritten: str | None = None,
+    said: str | None = None,
     dropped: str = "",
     held_out: tuple[str, ...] = (),
 ) -> LedgerRow:
-    """Return the row of one query on TEXT, cut at `border`, with this first rewrite."""
-    document = Document(document_id="d", title="Corvane", path="", text=TEXT)
-    borders = [0, *([TEXT.index(border)] if border else []), len(TEXT)]
-    segments, rewrites = [], []
-    for n, (start, end) in enumerate(itertools.pairwise(borders)):
-        place = {"segment_id": f"s{n}", "document_id": "d"}
-        here = {"start": start, "end": end, "text": TEXT[start:end], "n_tokens": 1}
-        segments.append(Segment(**place, **here))
-        text = " ".join(text for at, text in SENTENCES.items() if start <= at < end)
-        rewrites.append(Normalized(**place, rating=None, remark="", text=text, dropped=""))
-    if rewritten is not None:
-        rewrites[0] = rewrites[0].model_copy(update={"text": rewritten, "dropped": dropped})
-    corpus = read_corpus("", corpus_of(arm), segments, rewrites, held_out)
-    trained = Trained(corpus, corpus_of(arm))
-    asked = [query("q", **ASKED | asked)]
+    """Return the row of one query on TEXT, cut at `border`, whose first rewrite is `said`."""
+    document, cut = Document(document_id="d", title="", path="", text=TEXT), TEXT.index(border)
+    segments = segments_of("d", *filter(None, (TEXT[:cut], TEXT[cut:])))
+    texts = [
+        " ".join(text for at, text in SENTENCES.items() if one.start <= at < one.end)
+        for one in segments
+    ]
+    texts[0] = texts[0] if said is None else said
+    rewrites = [rewritten(*one, dropped) for one in zip(segments, texts, strict=True)]
+    trained = Trained(read_corpus("", corpus_of(arm), segments, rewrites, held_out), corpus_of(arm))
+    asked = [query(**ASKED | asked)]
     return make_ledger(asked, [document], segments, rewrites, {arm: trained})[0]
 
 
 @pytest.mark.parametrize(
     ("asked", "given", "lost_at"),
     [
-        (TOOLS, {"rewritten": "The tools of Corvane are drill and others."}, "rewrite"),
-        (TOOLS, {"rewritten": "The tools of Corvane are a DRILL and a Hex\nKey."}, ""),
-        (RESTART, {"rewritten": "Corvane restarts after 0.5 min."}, ""),  # the same value
-        (RESTART, {"rewritten": "Corvane restarts."}, "rewrite"),
-        (RESTART, {"rewritten": "Corvane restarts.", "arm": "dapt@2"}, ""),
-        (RESTART, {"rewritten": "", "dropped": "no reply", "border": "after 30 s"}, "rewrite"),
-        (RESTART | {"answer": "40 s"}, {"rewritten": "Corvane restarts."}, "source"),
+        (TOOLS, {"said": "The tools of Corvane are drill and others."}, "rewrite"),
+        (TOOLS, {"said": "The tools of Corvane are a DRILL and a Hex\nKey."}, ""),
+        (RESTART, {"said": "Corvane restarts after 0.5 min."}, ""),  # the same value
+        (RESTART, {"said": "Corvane restarts."}, "rewrite"),
+        (RESTART, {"said": "Corvane restarts.", "arm": "dapt@2"}, ""),
+        (RESTART, {"said": "", "dropped": "no reply", "border": "after 30 s"}, "rewrite"),
+        (RESTART | {"answer": "40 s"}, {"said": "Corvane restarts."}, "source"),
         # the end of a sentence is in the rewrite of the segment where it begins
         (RESTART, {"border": "after 30 s"}, ""),
-        (RESTART, {"border": "after 30 s", "held_out": ("s0",)}, "split"),
+        (RESTART, {"border": "after 30 s", "held_out": ("d/0",)}, "split"),
         # a border loses raw text only if one side is held out
         (RESTART, {"border": "s. It", "arm": "dapt"}, ""),
-        (RESTART, {"border": "s. It", "arm": "dapt", "held_out": ("s1",)}, "segment"),
-        (RESTART, {"border": "after 30 s", "arm": "dapt", "held_out": ("s1",)}, "split"),
+        (RESTART, {"border": "s. It", "arm": "dapt", "held_out": ("d/1",)}, "segment"),
+        (RESTART, {"border": "after 30 s", "arm": "dapt", "held_out": ("d/1",)}, "split"),
     ],
 )
 def test_the_first_stage_that_loses_an_answer(asked, given, lost_at):
@@ -167,18 +164,6 @@ def test_an_answer_occurs_in_a_text_or_not(item, text, is_there):
     assert (nearest(item, text, "?") is not None) == is_there
     before = "The sum is 80. The port is "  # of several places, that like the question counts
     assert nearest("80", f"{before}80.", "Which port?") == (len(before), len(before) + 2)
-
-
-def test_the_table_adds_up_to_the_ledger():
-    segments, normalized, trained = prepared(60, "dapt-n")
-    ledger = make_ledger(QUERIES, DOCUMENTS, segments, normalized, {"dapt-n": trained})
-    states = {row.query_id: "incorrect" if row.lost_at else "correct" for row in ledger}
-    n = [*states.values()].count("correct")
-    table = ledger_table(ledger, joined(QUERIES, verdicts("dapt-n", states)))
-    assert (table[list(STAGES)].diff(axis=1).iloc[:, 1:] <= 0).all(axis=None)
-    row = table.set_index("structure").loc["all"]
-    counts = row[["n", "split", "correct_in", "n_in", "correct_out"]]
-    assert [*counts] == [108, n, n, n, 0] and row.low <= row.share <= row.high and 0 < n < 108
 
 
 def test_an_arm_is_read_as_it_was_trained_and_other_text_is_refused(study_root):

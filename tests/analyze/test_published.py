@@ -21,21 +21,15 @@ from lib.analyze.published import (
 )
 from lib.analyze.stats import ALPHA
 from lib.analyze.tables import compact, table1, table2, table5
-from lib.annotate.llm_annotator import read_reply
-from lib.annotate.questions import Candidate, violation
 from lib.core.arms import ALL, ARMS
-from lib.core.records import STRUCTURES, Document
+from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY
-from lib.documents.markdown import parse
 from lib.infer.prompts import GenerationConfig
 from lib.judge.llm_judge import CRITERIA, Both, Preference, compare_pairs
-from lib.llm.request import Reply
-from lib.normalize.rewrite import AGAIN, parse_rewrite
 from lib.normalize.segment import KEPT
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
-from tests.analyze.test_tables import query
-from tests.rows import segments_of
+from tests.rows import query
 
 TABLE4 = paper_table4()[COLUMNS]
 
@@ -107,18 +101,8 @@ def test_the_page_of_deviations_has_the_values_of_the_papers_study():
         declared = parameters_of(notebook_path(stage))[name].default
         value = study.given(stage, arm).get(name, declared)
         assert here == str(value) or name == "epochs", (stage, name, value)
-    document = Document(document_id="d", title="", path="", text="The flow is 3 l.")
-    pair = f'[{{"question": "a", "answer": "b", "source_reference": "{document.text}"}}]'
-    labelled = Reply(pair.replace("}", ', "source_reference_type": "tabular"}'))
-    _, [wrong] = read_reply(labelled, document, parse(document.text), 0, 16)
-    [segment] = segments_of("d", document.text)
     decided = {
-        "label of a pair": "is refused" * wrong.reason.startswith("the label is not the structure"),
-        "constraints": "is refused" * bool(violation(Candidate("Why?", "b", "prose", 0, 1), "")),
-        "a rewrite that is cut, or loses a fact": "once more"
-        * (parse_rewrite(segment, Reply("<<<<{{ a")).dropped in AGAIN),
         "if that loses a fact, too": f"the segment is {KEPT}",
-        "a reply without a rewrite": "dropped" * bool(parse_rewrite(segment, Reply("")).dropped),
         "decoding": "greedy" * (GenerationConfig().temperature == 0),
         "orders of the two answers": f"{len(get_args(Both))}: each pair is judged both ways",
         "intervals and tests": f"{1 - ALPHA:.0%} over documents",

@@ -3,15 +3,12 @@
 import itables
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lib.analyze.stats import share_interval
 from lib.analyze.tables import (
     by_coverage,
     by_group,
     compact,
-    counted,
     estimate,
     formatted_table,
     fraction,
@@ -27,38 +24,14 @@ from lib.analyze.tables import (
     with_coverage,
     with_texts,
 )
-from lib.core.records import Answer, Query, Verdict
+from tests.rows import answer, judged, query, verdicts
 
 NAN = float("nan")
 FEW = "; too few documents to tell"
 
 
-def query(query_id: str, structure: str = "natural", answer: str = "Oslo", **fields) -> Query:
-    place = {"source_reference": "", "start": 0, "end": 0, "block_type": "prose"}
-    known = place | {"document_id": "d", "question": "Where?"}
-    known["entity_count"] = len(answer.splitlines()) if structure == "entity-list" else None
-    return Query(query_id=query_id, structure=structure, answer=answer, **known | fields)
-
-
-def verdicts(arm: str, states: dict[str, str], judge: str = "scorer") -> list[Verdict]:
-    return [
-        Verdict(query_id=query_id, arm=arm, judge=judge, verdict=state, reason="so")
-        for query_id, state in states.items()
-    ]
-
-
-def judged(states: list[str], structure: str = "natural", **given) -> pd.DataFrame:
-    """Return rows of `joined` with one query per state, all about one document."""
-    named = {f"q{place}": state for place, state in enumerate(states)}
-    return joined([query(name, structure) for name in named], verdicts("base", named), **given)
-
-
-def reply(query_id: str, text: str = "", **fields) -> Answer:
-    return Answer(query_id=query_id, arm="base", answer=text, n_tokens=1, truncated=False, **fields)
-
-
 def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
-    rows = judged(["correct", "incorrect", "unscored", "correct"])
+    rows = judged(per_cluster=4, base="10-1")
     cell = table2(rows).set_index("structure").loc["natural"]
     assert (cell.n, cell.correct, cell.unscored) == (4, 2, 1)
     assert (cell.accuracy, cell.unscored_share, cell.upper_bound) == (0.5, 0.25, 0.75)
@@ -71,18 +44,6 @@ def test_unscored_is_not_correct_and_always_shown_with_the_upper_bound():
     assert FEW not in formatted_table(table2(many)).base[0]
 
 
-@given(st.lists(st.sampled_from(["correct", "incorrect", "unscored"]), max_size=40))
-def test_accuracy_lies_in_its_interval_and_counts_unscored_as_incorrect(states):
-    strict = ["incorrect" if state == "unscored" else state for state in states]
-    cell, same = (
-        counted(pd.DataFrame({"arm": "dapt", "verdict": ["correct", *some]}), ["arm"]).iloc[0]
-        for some in (states, strict)
-    )
-    assert cell["n"] == len(states) + 1 and cell["unscored"] == states.count("unscored")
-    assert 0 <= cell["low"] <= cell["accuracy"] <= cell["upper_bound"] <= 1
-    assert all(cell[key] == same[key] for key in ("accuracy", "low", "high"))
-
-
 def test_a_group_has_the_mean_of_its_known_values_with_the_interval_over_its_clusters():
     scores = {"level": [*"baaaa"], "document": [*"uvvww"], "score": [None, 1.0, 0.5, 0.0, None]}
     empty, known = by_group(pd.DataFrame(scores), ["level"], "score", "document").values.tolist()
@@ -92,26 +53,29 @@ def test_a_group_has_the_mean_of_its_known_values_with_the_interval_over_its_clu
 
 def test_verdicts_that_do_not_cover_the_queries_are_refused():
     with pytest.raises(ValueError, match="arm dapt: 1 verdicts do not match the 2 queries.*05_j"):
-        joined([query("a"), query("b")], verdicts("dapt", {"a": "correct"}))
+        joined([query(), query("b")], verdicts("dapt", {"q": "correct"}))
 
 
 def test_a_structure_that_is_not_registered_is_never_left_out_in_silence():
     with pytest.raises(ValueError, match="structure 'code' is unknown"):
-        table2(judged(["correct"], "code"))
+        table2(judged("code", base="1"))
+
+
+LIST = {"structure": "entity-list", "entity_count": 3}
 
 
 def test_words_and_entities_are_counted_by_hand():
     table = table1(
         [
-            query("a", "natural", "4 GB", question="How much memory has it?"),
-            query("b"),
-            query("c", "entity-list", "Linux\nQNX\nWindows Server", question="Which are they?"),
-            query("d", "entity-list", "Red Hat Linux", question="Which one is it?"),
+            query(answer="4 GB", question="How much memory has it?"),
+            query(),
+            query(answer="Linux\nQNX\nWindows Server", question="Which are they?", **LIST),
+            query(answer="Red Hat Linux", question="Which one?", **LIST | {"entity_count": 1}),
         ]
     )
     by_structure = table.set_index("structure")
     assert list(by_structure.queries) == [2, 2, 0, 4]
-    assert list(by_structure.question_words.dropna()) == [3.0, 3.5, 3.25]
+    assert list(by_structure.question_words.dropna()) == [3.0, 2.5, 2.75]
     assert list(by_structure.answer_words.dropna()) == [1.5, 3.5, 2.5]
     entities = by_structure.filter(like="entit").loc["entity-list"]
     assert list(entities) == [2.0, 1, 3, 2.17]  # (4 / 3 + 3 / 1) / 2
@@ -120,8 +84,9 @@ def test_words_and_entities_are_counted_by_hand():
 
 def test_untrusted_text_stays_text_in_the_browsable_table():
     nasty = "</script><script>alert(1)</script>"
-    rows = joined([query("a", answer=nasty)], verdicts("base", {"a": "incorrect"}))
-    rows = with_texts(rows, [query("a", answer=nasty)], [reply("a", f"{nasty}\nx")])
+    asked = [query(answer=nasty)]
+    rows = joined(asked, verdicts("dapt", {"q": "incorrect"}))
+    rows = with_texts(rows, asked, [answer(f"{nasty}\nx")])
     assert rows.answer[0] == nasty + " ↵ x"
     page = itables.to_html_datatable(rows, connected=False, allow_html=False, maxBytes=0)
     assert "&lt;script&gt;alert" in page

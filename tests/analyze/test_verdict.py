@@ -1,6 +1,7 @@
 """The report's sentences, table and advice, on made tables of every kind of outcome."""
 
 import re
+from functools import cache
 
 import pandas as pd
 import pytest
@@ -9,9 +10,9 @@ from lib.analyze.logliks import TABLE3
 from lib.analyze.tables import as_csv
 from lib.analyze.verdict import found_in, verdict
 from lib.core import arms
+from lib.core.records import STRUCTURES
 from lib.core.store import result_path, write_text
-
-STATES = {"1": "correct", "0": "incorrect", "-": "unscored"}
+from tests.rows import judged
 
 CODES = re.compile(r"nan|natural|tabular|entity-list|dapt|lab_|\[–")
 NO, HALF, ALL, LOST = "0" * 20, "10" * 10, "1" * 20, "-" * 12 + "0" * 8
@@ -20,14 +21,12 @@ LESS = {"dapt": (ALL, HALF, NO)}
 
 def made(n: int = 20, **arms: tuple[str, str, str]) -> pd.DataFrame:
     """Rows of `joined`: by arm, the verdicts in prose, lists and tables, a document for each."""
-    cells = [
-        (arm.replace("_", "-").replace("At", "@"), f"{name}{place}", name, STATES[state], place)
-        for arm, parts in ({"base": (NO, NO, NO)} | arms).items()
-        for name, states in zip(("natural", "entity-list", "tabular"), parts, strict=True)
-        for place, state in enumerate(states[:n])
+    arms = {"base": (NO, NO, NO)} | arms
+    parts = [
+        judged(name, **{arm: states[place][:n] for arm, states in arms.items()})
+        for place, name in enumerate(STRUCTURES)
     ]
-    rows = pd.DataFrame(cells, columns=["arm", "query_id", "structure", "verdict", "cluster"])
-    return rows.assign(memorized=[1.0 if arm == "dapt" else None for arm in rows.arm])
+    return pd.concat(parts).assign(memorized=lambda rows: rows.arm.map({"dapt": 1.0}))
 
 
 def kept(points: float, p: float) -> pd.DataFrame:
@@ -82,12 +81,17 @@ CASES = {
 }
 
 
+@cache
+def told(case: str) -> str:
+    rows, retained, _ = CASES[case]
+    return verdict(rows, retained, {"dapt": 0.9})
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_the_verdict_says_what_the_tables_have(case):
-    rows, retained, expected = CASES[case]
-    sentences = verdict(rows, retained).partition("\n\n")[0].splitlines()
+    sentences = told(case).partition("\n\n")[0].splitlines()
     text = " ".join(sentences)
-    assert all(part in text for part in expected), text
+    assert all(part in text for part in CASES[case][2]), text
     assert 1 <= len(sentences) <= 4 and not CODES.search(text), text
     assert all(one.endswith(".") and one[0].isupper() for one in sentences), sentences
     is_seen = case in ("less", "reversal", "texts", "loss", "no loss", "gain", "another arm")
@@ -99,8 +103,7 @@ def test_what_is_not_yet_measured_is_not_spoken_of():
 
 
 def test_one_row_an_arm_has_what_a_buyer_must_know():
-    rows, retained, _ = CASES["loss"]
-    lines = verdict(rows, retained, {"dapt": 0.9}).partition("\n\n")[2].splitlines()
+    lines = told("loss").partition("\n\n")[2].splitlines()
     table = {line.split(" | ")[0][2:]: line.strip("| ").split(" | ")[1:] for line in lines}
     ends = ["50.0% [36.5, 63.5]", "0.0%", "100.0%", "-56.0 (LAMBADA)", "90.0%"]
     assert table["raw text"] == ["100.0%", "50.0%", "0.0%", *ends]
@@ -120,8 +123,8 @@ STEPS = {  # by what they name: the cases in which a row of the table is a reaso
 
 @pytest.mark.parametrize("step", STEPS)
 def test_the_next_steps_follow_from_every_row_of_the_table(step):
-    told = {name: verdict(*case[:2]).partition("next**\n\n")[2] for name, case in CASES.items()}
-    assert {*STEPS[step]} == {name for name, text in told.items() if step in text}
+    found = {case for case in CASES if step in told(case).partition("next**\n\n")[2]}
+    assert {*STEPS[step]} == found
 
 
 def test_a_finished_study_is_told_whatever_its_documents_and_arms_are_called(
