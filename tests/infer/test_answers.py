@@ -1,15 +1,20 @@
-"""Answers: where one ends, its budget, and that neither order nor batches change it."""
+"""Answers and log-likelihoods of a small model that knows a few texts by heart, in any batches."""
 
 import random
 
 import pytest
+import torch
 
 from lib.core.store import BadInput
 from lib.infer.generate import answer, continuations, load
+from lib.infer.loglik import Sequence, after_question, likelihood, score, token_scores
 from lib.infer.prompts import GenerationConfig, encoded, prompt_for
+from lib.lab.bases import new_llama, train_tokenizer
 from lib.tasks.answering import remove_partial, source_of
+from lib.train.config import TrainConfig
+from lib.train.corpus import pack
+from lib.train.trainer import train
 from tests.rows import query as make_query
-from tests.tiny_model import trained
 
 ANSWERS = {
     "Orbit": "8443",
@@ -27,16 +32,34 @@ READY = [
     QUERIES[0].model_copy(update={"query_id": "tagged", "context": TAGGED}),
     QUERIES[1].model_copy(update={"query_id": "open", "context": prompt_for(QUERIES[1].question)}),
 ]
+READ = {  # and never asked about
+    name: f"# {name}\n\nThe port of {name} is {port}.\n\n- red\n- deep blue\n"
+    for name, port in {"Velum": "8443", "Quoin": "1701", "Sable": "9092", "Drift": "5150"}.items()
+}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a model that knows ANSWERS by heart, and one ready-made prompt, and then continues."""
+    """Return a model that has learned all of these texts, and after an answer continues."""
     texts = [
         *(f"{prompt_for(query.question)} {query.answer}" for query in QUERIES),
         f"{TAGGED}12\n\n34\n</answer>\n\nQuestion: one more?",
+        *READ.values(),
     ]
-    return trained(texts, tmp_path_factory.mktemp("models") / "base", 96, 150)
+    output, tokenizer = tmp_path_factory.mktemp("models") / "base", train_tokenizer(texts, 330)
+    model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=128, seed=1)
+    config = TrainConfig(
+        epochs=100,
+        global_batch_size=4,
+        device_batch_size=4,
+        learning_rate=5e-3,
+        warmup_steps=5,
+        weight_decay=0.0,
+        seed=1,
+        precision="fp32",
+    )
+    train(model, tokenizer, pack(texts, tokenizer, 96, "document"), None, config, output, {})
+    return output
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +74,7 @@ def answers(loaded, queries=QUERIES, **more):
 
 def test_shuffled_queries_in_any_batches_have_the_same_answers(loaded):
     expected = {row.query_id: row for row in answers(loaded)}
+    assert expected["0"].answer == "8443" and expected["4"].truncated
     for number, batch_size in enumerate((1, 3, 64)):
         shuffled = random.Random(number).sample(QUERIES, len(QUERIES))
         rows = answers(loaded, shuffled, batch_size=batch_size)
@@ -114,3 +138,47 @@ def test_a_trained_arm_answers_when_its_training_has_ended_and_others_with_the_b
         source_of("s", "dapt@2", "org/model")
     (own / "training.json").write_text("{}")
     assert source_of("s", "dapt@2", "org/model") == str(own)
+
+
+def test_a_likelihood_is_the_sum_of_the_scored_tokens_log_probabilities(loaded):
+    model, tokenizer = loaded
+    tokens = tokenizer(READ["Velum"])["input_ids"]
+    expected = torch.log_softmax(model(torch.tensor([tokens])).logits[0].double(), -1)
+    for scored in ([5], [9, 10, 12], list(range(1, len(tokens)))):
+        found = likelihood(token_scores(model, [Sequence(tokens, scored)], 8)[0])
+        by_hand = sum(expected[place - 1, tokens[place]].item() for place in scored)
+        assert found.loglik == pytest.approx(by_hand, rel=1e-4) and found.n_tokens == len(scored)
+        assert found.is_argmax == all(
+            expected[place - 1].argmax() == tokens[place] for place in scored
+        )
+
+
+def test_what_was_read_and_never_asked_is_stored_and_not_answered(loaded):
+    queries = []
+    for name, text in READ.items():
+        source = text.split("\n")[2]
+        place = {"start": (start := text.index(source)), "end": start + len(source)}
+        said = {"question": f"What is the port of {name}?", "answer": source[-5:-1]}
+        own = {"query_id": name, "document_id": name, "source_reference": source}
+        queries.append(make_query(**own, **said, **place))
+    rows = score(*loaded, queries, READ, "dapt", batch_size=3)
+    assert [row.query_id for row in rows] == [*READ]
+    assert all(
+        row.cloze_is_greedy
+        and row.cloze_loglik > -0.7
+        and not row.cloze_missing
+        and not row.answer_is_greedy
+        and row.answer_loglik < row.cloze_loglik
+        for row in rows
+    )
+
+
+def test_an_entity_list_is_scored_in_lines_and_in_prose_and_the_more_likely_counts(loaded):
+    model, tokenizer = loaded
+    asked = make_query(answer="red\ndeep blue", structure="entity-list", entity_count=2)
+    layouts = after_question(tokenizer, asked, encoded(tokenizer, [asked])[0])
+    scored = [tokenizer.decode([one.tokens[at] for at in one.scored]) for one in layouts]
+    assert scored == [" red\ndeep blue", " red and deep blue"]
+    each = map(likelihood, token_scores(model, layouts, 1))
+    (row,) = score(model, tokenizer, [asked], {}, "base", batch_size=4)
+    assert row.answer_loglik == pytest.approx(max(one.loglik for one in each), abs=1e-3)
