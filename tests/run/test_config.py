@@ -1,20 +1,22 @@
 """Studies and parameters are refused before anything runs, with messages that say what is legal."""
 
-from pathlib import Path
+from types import ModuleType
 
-import nbformat
-import papermill
 import pytest
 import yaml
+from IPython.core.interactiveshell import InteractiveShell
+from papermill.iorw import load_notebook_node
+from papermill.parameterize import parameterize_notebook
 from snakemake.cli import args_to_api, parse_args
 
 from lib.core.stages import PIPELINES
-from lib.core.store import REPOSITORY, BadInput, BadStudy
+from lib.core.store import PROMPTS, REPOSITORY, BadInput, BadStudy
 from lib.llm import calls
 from lib.run import config
 from lib.run.config import load_study, studies
 from lib.run.parameters import notebook_path, parameters_of
-from lib.run.study import run_study
+from lib.run.study import main, run_study
+from tests.conftest import rows
 
 NAMED = "annotator: a-model\nnormalizer: a-model\n"
 
@@ -190,25 +192,23 @@ def test_a_study_of_ones_own_documents_wants_a_folder_with_some(
         load_study("mine", folder)
 
 
-def test_a_refused_study_ends_with_status_2_and_writes_nothing(house):
-    (house.root / "studies" / "wrong.yaml").write_text("sorce: lab\n")
-    for arguments in (["wrong"], ["tiny", "--jobs=0"], ["tiny", "--jobs=many"]):
-        ran = house.run(*arguments)
-        assert ran.returncode == 2 and "make study: " in ran.stdout
-    assert "'many' is not a number of cores" in ran.stdout
-    assert not (house.root / "data").exists()
+def test_a_refused_study_ends_with_status_2_and_writes_nothing(study_file, tmp_path, capsys):
+    study_file("sorce: lab")
+    study_file("kind: lab", "tiny")
+    for arguments in (["own"], ["tiny", "--jobs=0"], ["tiny", "--jobs=many"]):
+        assert main(arguments) == 2
+    *_, last = said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3 and last.startswith("make study: 'many' is not a number of cores")
+    assert not (tmp_path / "root").exists()
 
 
-def test_a_notebook_that_is_missing_or_has_no_parameters_is_named(house):
-    path = house.root / "notebooks" / "00_lab.ipynb"
-    path.write_text(path.read_text().replace("seed: int = 1", "seed: int = = 1"))
-    ran = house.run("tiny")
-    assert ran.returncode == 2
-    assert "00_lab.ipynb: exactly one cell must be tagged" in ran.stdout
-    (house.root / "notebooks" / "05_judge.ipynb").unlink()
-    house.write_notebook("00_lab")
-    ran = house.run("tiny")
-    assert ran.returncode == 2 and "05_judge.ipynb is missing: restore it" in ran.stdout
+def test_a_notebook_that_is_missing_or_has_no_parameters_is_named(tmp_path):
+    path = tmp_path / "00_lab.ipynb"
+    path.write_text(notebook_path("00_lab").read_text("utf-8").replace("int = ", "int = = ", 1))
+    with pytest.raises(BadStudy, match="00_lab.ipynb: exactly one cell must be tagged"):
+        parameters_of(path)
+    with pytest.raises(BadStudy, match="05_judges.ipynb is missing: restore it"):
+        notebook_path("05_judges")
 
 
 def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
@@ -224,8 +224,8 @@ def test_a_folder_of_any_name_is_read_and_its_bad_file_named_at_the_end(house):
     ran = house.run("mine", "--documents", str(folder), "--jobs", "2")
     assert ran.returncode == 0, ran.stdout
     assert f"left out of own/{name}: 1," in ran.stdout
-    rejected = (house.root / "data" / "mine" / "documents_rejected.jsonl").read_text()
-    assert "bad.md" in rejected and "empty" in rejected
+    (rejected,) = rows(house.root / "data/mine/documents_rejected.jsonl")
+    assert (rejected["rejected_text"], rejected["reason"]) == ("bad.md", "empty")
     assert "report:       figures/mine/report.html" in ran.stdout
 
 
@@ -235,65 +235,38 @@ def test_all_notebooks_together_have_few_parameters():
     assert sum(len(parameters_of(path)) for path in paths) <= 175
 
 
-def loaded(name: str, folder: Path):
-    text = (REPOSITORY / "studies" / f"{name}.yaml").read_text()
-    return load_study(name, str(folder) if "kind: documents" in text else "")
-
-
 @pytest.mark.parametrize("name", studies())
 def test_every_committed_study_fits_its_notebooks(name, documents_folder):
-    assert loaded(name, documents_folder).stages
+    text = (REPOSITORY / "studies" / f"{name}.yaml").read_text("utf-8")
+    assert load_study(name, str(documents_folder) * ("kind: documents" in text)).stages
 
 
 @pytest.mark.parametrize(
     "name", ["documents", "exposures-smoke", "structext", "structext-official", "tablequest"]
 )
-def test_the_graph_of_each_kind_of_study_has_every_stage(
-    name, tmp_path, documents_folder, monkeypatch, capsys
+def test_the_graph_of_each_kind_of_study_has_every_stage_and_every_judge(
+    name, study_file, tmp_path, documents_folder, monkeypatch, capsys
 ):
-    study = loaded(name, documents_folder)
-    own = [f"documents={documents_folder}"] if name == "documents" else []
-    counts = counts_of(name, own, tmp_path, monkeypatch, capsys)
-    if study.kind == "exposures":
-        assert int(counts["exposures_run"]) == len(study.runs) == 2
-    else:
-        assert int(counts.get("train", 0)) == len(study.trained)
-        n = 1 if study.one_process_for_all_arms else len(study.runs)
-        assert int(counts["infer"]) == int(counts["judge"]) == n
-        assert len(PIPELINES[study.kind].stages) <= len(counts)
-
-
-@pytest.mark.parametrize("kind", ["lab", "structext", "tablequest"])
-def test_other_judges_judge_and_are_compared_in_every_system(
-    kind, study_file, tmp_path, monkeypatch, capsys
-):
-    study_file(
-        f"kind: {kind}\nother_judges: [org/m]\nextras: [agreement]\narms: {{base: }}"
-        + "\nbase_model: o/m\nannotator: m" * (kind != "lab")
-    )
-    counts = counts_of("own", [], tmp_path, monkeypatch, capsys)
-    assert (counts["judge"], counts["judge_org--m"], counts["agreement"]) == ("1", "1", "1")
-
-
-def counts_of(name: str, own: list[str], tmp_path, monkeypatch, capsys) -> dict[str, str]:
-    """Return how often each rule of a study's graph would run."""
-    monkeypatch.chdir(tmp_path)  # the graph changes all three
-    monkeypatch.setenv("STUDY_ROOT", str(tmp_path / "root"))
+    text = (REPOSITORY / "studies" / f"{name}.yaml").read_text("utf-8")
+    study_file(text + "\nother_judges: [org/m]\n" * (name != "exposures-smoke"))
+    folder = str(documents_folder) if name == "documents" else ""
+    study = load_study("own", folder)
+    monkeypatch.chdir(tmp_path)  # the graph changes both
     monkeypatch.setenv("STUDY_PARENT", "")
-    _, arguments = parse_args(
-        [
-            f"--snakefile={REPOSITORY / 'Snakefile'}",
-            *"--dry-run --cores 2 --quiet rules --config".split(),
-            f"study={name}",
-            *own,
-        ]
-    )
+    fixed = f"--snakefile={REPOSITORY / 'Snakefile'} --dry-run --cores 2 --quiet rules --config"
+    own = [f"documents={folder}"] * bool(folder)
+    _, arguments = parse_args([*fixed.split(), "study=own", *own])
     assert args_to_api(arguments, None)
-    return dict(
-        line.split()
-        for line in "".join(capsys.readouterr()).splitlines()
-        if len(line.split()) == 2 and line[-1].isdigit()
-    )
+    printed = map(str.split, "".join(capsys.readouterr()).splitlines())
+    counts = {words[0]: int(words[1]) for words in printed if words[1:] and words[1].isdigit()}
+    if study.kind == "exposures":
+        assert counts["exposures_run"] == len(study.runs) == 2
+    else:
+        assert counts.get("train", 0) == len(study.trained)
+        n = 1 if study.one_process_for_all_arms else len(study.runs)
+        assert counts["infer"] == counts["judge"] == n
+        assert counts["judge_org--m"] == counts["agreement"] == 1
+        assert len(PIPELINES[study.kind].stages) <= len(counts)
 
 
 @pytest.mark.parametrize(
@@ -303,15 +276,24 @@ def counts_of(name: str, own: list[str], tmp_path, monkeypatch, capsys) -> dict[
         ({"study": "lab", "epochs": 3}, ("dapt", 3, 5e-4)),
     ],
 )
-def test_a_notebook_needs_the_name_of_its_study_alone(tmp_path, given, expected):
-    notebook = nbformat.read(notebook_path("03_train"), 4)
-    notebook.cells = notebook.cells[:3]
-    notebook.cells.append(nbformat.v4.new_code_cell("print((arm, epochs, learning_rate))"))
-    nbformat.write(notebook, tmp_path / "x.ipynb")
-    ran = papermill.execute_notebook(tmp_path / "x.ipynb", None, given, kernel_name="python3")
-    assert ran.cells[-1].outputs[0].text == f"{expected}\n"
+def test_a_notebook_needs_the_name_of_its_study_alone(given, expected, monkeypatch):
+    found = opened("03_train", given, monkeypatch)
+    assert tuple(found[name] for name in ("arm", "epochs", "learning_rate")) == expected
 
 
-def test_papermill_refuses_a_parameter_that_the_notebook_lacks(tmp_path):
-    with pytest.raises(papermill.PapermillExecutionError, match="colum: unknown; choose among"):
-        papermill.execute_notebook(notebook_path("statistics"), None, {"colum": "single"})
+def test_papermill_refuses_a_parameter_that_the_notebook_lacks(monkeypatch):
+    with pytest.raises(BadStudy, match="colum: unknown; choose among"):
+        opened("statistics", {"colum": "single"}, monkeypatch)
+
+
+def opened(stage: str, given: dict[str, object], monkeypatch) -> dict[str, object]:
+    """Run a notebook's cells before its imports in IPython; return the names."""
+    for name in ("STUDY_LOOK", PROMPTS):  # the notebook changes both
+        monkeypatch.setenv(name, "")
+    notebook = load_notebook_node(str(notebook_path(stage)))
+    shell = InteractiveShell(user_module=ModuleType("notebook"))
+    for cell in (parameterize_notebook(notebook, given) if given else notebook).cells:
+        if cell.get("id") == "imports":
+            return shell.user_ns
+        if cell.cell_type == "code":
+            shell.run_cell(cell.source, store_history=True).raise_error()

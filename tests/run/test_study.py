@@ -16,6 +16,7 @@ from jupyter_client.manager import start_new_kernel
 from lib.core.stages import PIPELINES, STAGES
 from lib.core.store import REPOSITORY, BadInput
 from lib.run import notebook
+from lib.run.study import main
 from tests.conftest import House, new_house, run_cells, until
 
 ARMS = ("dapt", "dapt-n")
@@ -39,10 +40,10 @@ def table(house: House) -> str:
     return (house.root / "figures" / "tiny" / "tables" / "table2.csv").read_text()
 
 
-def rerun(house: House, *arguments: str) -> set[str]:
+def rerun(house: House) -> set[str]:
     """Run the study again; the stages whose records were written anew."""
     before = house.times()
-    ran = house.run("tiny", "--jobs", "2", *arguments)
+    ran = house.run("tiny", "--jobs", "2")
     assert ran.returncode == 0, ran.stdout
     return {stage for stage, when in house.times().items() if before.get(stage) != when}
 
@@ -79,33 +80,28 @@ def test_a_study_completes_every_stage_and_keeps_what_its_numbers_come_from(fini
     assert run["stages"]["04_infer-dapt"]["files"]["data/tiny/answers/dapt.jsonl"]["rows"] == 4
 
 
-def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished):
-    text = finished.root / "lib" / "core" / "values.py"  # 06_analyze imports it
+def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished, tmp_path):
+    house = House(tmp_path / 'c "d"')  # elsewhere, with new times
+    shutil.copytree(finished.root, house.root, copy_function=shutil.copy)
+    text = house.root / "lib" / "core" / "values.py"  # 06_analyze imports it
     append(text, "\n# a remark\n")
-    append(finished.root / "lib" / "infer" / "generate.py", "\nNEW = 1\n")  # nothing imports it
-    os.utime(finished.root / "notebooks" / "01_annotate.ipynb")  # only touched
-    study = finished.root / "studies" / "tiny.yaml"
+    append(house.root / "lib" / "infer" / "generate.py", "\nNEW = 1\n")  # nothing imports it
+    study, own = house.root / "studies" / "tiny.yaml", house.root / "own"
     study.write_text(study.read_text().replace("epochs: 3", "epochs: 3, report_to: [trackio]"))
-    assert rerun(finished) == set()
-    append(text, "\nNEW = 1\n")
-    assert rerun(finished) == {"06_analyze"}
-    study.write_text(study.read_text().replace("epochs: 3", "epochs: 4"))
-    assert rerun(finished) == AFTER_DAPT_N
-    record = finished.root / "data" / "tiny" / "stages" / "03_train-dapt-n.json"
-    assert json.loads(record.read_text())["given"]["report_to"] == ["trackio"]
-
-
-def test_a_prompt_of_its_own_reruns_the_stages_that_send_it(finished):
-    append(finished.root / "studies" / "tiny.yaml", "prompts: own\n")
-    own = finished.root / "own"
+    append(study, "prompts: own\n")
     own.mkdir()
-    shutil.copy(finished.root / "prompts" / "judge.md", own)
-    assert rerun(finished) == set()
+    shutil.copy(house.root / "prompts" / "judge.md", own)
+    assert rerun(house) == set()
+    append(text, "\nNEW = 1\n")
+    assert rerun(house) == {"06_analyze"}
+    study.write_text(study.read_text().replace("epochs: 3", "epochs: 4"))
     (own / "judge.md").write_text("Judge kindly.")
-    assert rerun(finished) == {*(f"05_judge-{arm}" for arm in ARMS), "06_analyze"}
-    verdicts = finished.root / "data/tiny/verdicts/scorer/dapt.jsonl"
-    assert verdicts.read_text().endswith("\nJudge kindly.")
-    run = json.loads((finished.root / "data/tiny/run.json").read_text())
+    assert rerun(house) == AFTER_DAPT_N | {"05_judge-dapt"}
+    data = house.root / "data" / "tiny"
+    record = json.loads((data / "stages" / "03_train-dapt-n.json").read_text())
+    assert record["given"]["report_to"] == ["trackio"]
+    assert (data / "verdicts/scorer/dapt.jsonl").read_text().endswith("\nJudge kindly.")
+    run = json.loads((data / "run.json").read_text())
     assert [*run["inputs"]] == ["prompts", "own", "studies/tiny.yaml"]
 
 
@@ -125,15 +121,6 @@ def test_a_file_changed_by_hand_is_named_and_kept_and_its_stage_runs_again(finis
     assert again == {"04_infer-dapt", "05_judge-dapt", "06_analyze"}
     (kept,) = data.glob("changed/*/answers/dapt.jsonl")
     assert (kept.read_text(), table(finished)) == (fewer, uninterrupted)
-
-
-def test_a_copy_in_another_place_has_nothing_to_do(finished, tmp_path):
-    copy = House(tmp_path / 'c "d"')
-    shutil.copytree(finished.root, copy.root, copy_function=shutil.copy)  # with new times
-    before = copy.times()
-    ran = copy.run("tiny")
-    assert ran.returncode == 0, ran.stdout
-    assert before and copy.times() == before and "runs again" not in ran.stdout
 
 
 def family(root: subprocess.Popen) -> dict[str, psutil.Process]:
@@ -221,14 +208,6 @@ def test_a_kernel_between_two_cells_ends_at_an_interrupt(monkeypatch):
     client.stop_channels()
 
 
-def run_lab(house: House, given: str = '{"study": "tiny"}', **how) -> tuple[int, str, set[str]]:
-    """Run 00_lab alone; its status, what it prints, and the files that are then there."""
-    ran = house.run("00_lab", "-y", given, module="notebook", **how)
-    root = house.root / "data" / "tiny"
-    files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
-    return ran.returncode, ran.stdout, files
-
-
 FULL = "File too large while writing"
 WRITES = 'write_text(data_path(study, "queries.jsonl"), "x" * 10**6)'
 
@@ -236,7 +215,6 @@ WRITES = 'write_text(data_path(study, "queries.jsonl"), "x" * 10**6)'
 @pytest.mark.parametrize(
     ("does", "limit", "said"),
     [  # the last three: records, the notebook, and only its page are too large for the disk
-        ("x = 0\n1 / x", 0, ["FAILED: In [4]: ZeroDivisionError: division by zero"]),
         ("import os\nos.kill(os.getpid(), 9)", 0, ["its Python process was killed"]),
         (WRITES, 100_000, [FULL, "queries.jsonl"]),
         ("1", 1_000, [FULL, "00_lab.running.ipynb"]),
@@ -245,10 +223,11 @@ WRITES = 'write_text(data_path(study, "queries.jsonl"), "x" * 10**6)'
 )
 def test_a_failure_is_said_in_a_few_lines_and_leaves_only_a_failed_copy(house, does, limit, said):
     house.write_notebook("00_lab", [does])
-    status, printed, files = run_lab(house, limit=limit)
-    assert status == 1 and len(printed.splitlines()) < 8
-    assert all(words in printed for words in [*said, "run the same command again"])
-    assert files == {FAILED}
+    ran = house.run("00_lab", "-y", '{"study": "tiny"}', module="notebook", limit=limit)
+    assert ran.returncode == 1 and len(ran.stdout.splitlines()) < 8
+    assert all(words in ran.stdout for words in [*said, "run the same command again"])
+    root = house.root / "data" / "tiny"
+    assert [path for path in root.rglob("*") if path.is_file()] == [root / FAILED]
 
 
 def test_a_long_cell_says_every_half_minute_that_it_is_not_done(monkeypatch, capsys):
@@ -262,27 +241,32 @@ def test_a_long_cell_says_every_half_minute_that_it_is_not_done(monkeypatch, cap
     assert second == "04_infer  0.0 min"
 
 
-def test_slurm_jobs_of_a_killed_run_are_named_and_keep_the_study_from_running(house):
-    profile, programs = house.root / "profiles" / "site", house.root / "bin"
-    profile.mkdir(parents=True)
-    programs.mkdir()
-    (profile / "config.yaml").write_text("executor: slurm\n")
-    ran = house.run("tiny", "--profile", "site", PATH=str(programs))
-    assert ran.returncode == 2 and "'squeue'" in ran.stdout
-    ran = house.run("tiny", "--profile", "nowhere")
-    assert "give PROFILE=slurm, or a folder with a config.yaml" in ran.stdout
-    squeue = programs / "squeue"
-    squeue.write_text("#!/bin/sh\necho '7 study-tiny_0a1b'; echo '8 study-tinier_2c'; echo '9 x'\n")
-    squeue.chmod(0o755)
-    ran = house.run("tiny", "--profile", "site", PATH=f"{programs}:/bin:/usr/bin")
-    assert ran.returncode == 2 and "end them with scancel 7\n" in ran.stdout
-    assert not (house.root / "data" / "tiny" / "stages").exists()
+def test_slurm_jobs_of_a_killed_run_are_named_and_keep_the_study_from_running(
+    study_file, tmp_path, monkeypatch, capsys
+):
+    study_file("kind: lab", "tiny")
+    squeue = tmp_path / "squeue"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "root/site").mkdir(parents=True)
+    (tmp_path / "root/site/config.yaml").write_text("executor: slurm\n")
+    for site, said in (
+        ("site", "'squeue'"),
+        ("nowhere", "give PROFILE=slurm, or a folder with a config.yaml"),
+        ("site", "end them with scancel 7\n"),
+    ):
+        assert main(["tiny", "--profile", site]) == 2 and said in capsys.readouterr().err
+        squeue.write_text(
+            "#!/bin/sh\necho '7 study-tiny_0a'; echo '8 study-tinier_2c'; echo '9 x'\n"
+        )
+        squeue.chmod(0o755)
+    assert not (tmp_path / "root/data/tiny/stages").exists()
 
 
 def test_a_study_that_fails_gives_the_reason_once_and_has_the_pages_of_what_is_finished(house):
     house.write_notebook("01_annotate", ["1 / 0"])
     ran = house.run("tiny", "--jobs", "1")
-    assert ran.returncode == 1 and ran.stdout.count("01_annotate FAILED: In [4]") == 1
+    failed = "01_annotate FAILED: In [4]: ZeroDivisionError: division by zero"
+    assert ran.returncode == 1 and ran.stdout.count(failed) == 1
     assert "The study tiny stopped" in ran.stdout and "resumes it" in ran.stdout
     assert "Error:" not in ran.stdout.partition("are kept")[2] and "Exception" not in ran.stdout
     assert "so far: data/tiny/notebooks/01_annotate.failed.ipynb" in ran.stdout
