@@ -46,82 +46,71 @@ def rows_of(**texts: list[str]) -> tuple[list[Segment], list[Normalized]]:
     ]
 
 
-@pytest.fixture
-def rows() -> tuple[list[Segment], list[Normalized]]:
-    return rows_of(**{name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
+ROWS = SEGMENTS, _ = rows_of(**{name: [f"{name}{n} " for n in range(5)] for name in "abcd"})
 
 
-def make_corpus(segments, normalized, kind: str, share: float = 0.2) -> Corpus:
-    return read_corpus("s", kind, segments, normalized, split(segments, share))
+def corpora(*kinds: str, share: float = 0.2, rows=ROWS) -> list[Corpus]:
+    return [read_corpus("s", kind, *rows, split(rows[0], share)) for kind in kinds]
 
 
-def test_both_arms_hold_out_the_same_segments_and_lose_no_other(rows):
-    segments, prose_rows = rows
-    raw, prose = (make_corpus(*rows, kind) for kind in (RAW, REWRITTEN))
+def test_all_arms_hold_out_the_same_segments_and_lose_no_other():
+    raw, prose, both = corpora(RAW, REWRITTEN, "raw+rewritten")
     assert raw.held_out == prose.held_out and len(raw.held_out) == 4
-    kept = [row for row in segments if row.segment_id not in raw.held_out]
+    kept = [row for row in SEGMENTS if row.segment_id not in raw.held_out]
     assert sorted(" ".join(raw.training).split()) == sorted(row.text.strip() for row in kept)
-    assert sorted(" ".join(prose.training).split()) == sorted(
-        row.text.strip() for row in prose_rows if row.segment_id not in raw.held_out and row.text
+    assert (
+        prose.dropped
+        == both.dropped
+        == [row.segment_id for row in kept if row.segment_id.endswith("/1")]
     )
-    ids = [row.segment_id for row in kept]
-    assert prose.dropped == [name for name in ids if name.endswith("/1")]
+    written = [row.text.strip().upper() for row in kept if row.segment_id not in prose.dropped]
+    assert sorted(" ".join(prose.training).split()) == sorted(written)
+    assert both.training == raw.training + prose.training and both.validation == raw.validation
     cut = rows_of(a=["# A\n\n| x |\n", "| --- |\n| 1 |\n"])  # raw text is joined again
-    assert make_corpus(*cut, RAW, 0.0).training == ["# A\n\n| x |\n| --- |\n| 1 |"]
+    assert corpora(RAW, share=0, rows=cut)[0].training == ["# A\n\n| x |\n| --- |\n| 1 |"]
+    with pytest.raises(ValueError, match="a/1.*02_normalize"):
+        corpora(REWRITTEN, rows=(SEGMENTS, ROWS[1][:1]))
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def root(tmp_path, monkeypatch) -> Path:
     """Return the folder of the study's data."""
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
     return tmp_path
 
 
-def of_segment(segment_id: str, text: str, dropped: str = "", answer: str = "") -> Augmented:
-    return Augmented(
-        segment_id=segment_id,
-        document_id=segment_id[0],
-        strategy="questions" if answer else "wordings",
-        number=1,
-        text=text,
-        dropped=dropped,
-        answer=answer,
-    )
-
-
-def test_an_arm_learns_synthetic_texts_of_its_training_segments(rows):
-    segments, _ = rows
-    made = [of_segment(one.segment_id, f"said of {one.text}") for one in segments]
-    asked = [of_segment(one.segment_id, f"{one.text}?", answer="7") for one in segments]
-    save(
-        "s",
-        "augmented",
-        [
-            *made,
-            *asked,
-            of_segment("a/1", "invented", "invents 7"),
-            of_segment("a/2", "", "no fact"),
-        ],
-    )
-    raw = make_corpus(*rows, RAW)
-    added = [f"said of {one.text}" for one in segments if one.segment_id not in raw.held_out]
-    more = make_corpus(*rows, "raw+wordings")
-    assert more.training == raw.training + added and more.validation == raw.validation
-    assert (more.places, more.held_out, more.dropped) == (raw.places, raw.held_out, [])
-    both = make_corpus(*rows, "raw+questions")
-    assert both.training == raw.training and {one.answer for one in both.pairs} == {"7"}
-    assert [one.question for one in both.pairs] == [
-        row.text for row in asked if row.segment_id not in raw.held_out
+def augmented(strategy: str, text: str, answer: str = "", dropped: str = "") -> list[Augmented]:
+    """Return one text or question of each segment."""
+    return [
+        Augmented(
+            segment_id=one.segment_id,
+            document_id=one.document_id,
+            strategy=strategy,
+            number=1,
+            text=text.format(one.text),
+            dropped=dropped,
+            answer=answer,
+        )
+        for one in SEGMENTS
     ]
 
 
-def test_a_mixed_arm_has_both_wordings_and_is_validated_with_raw_text(rows):
-    raw, prose, both = (make_corpus(*rows, kind) for kind in (RAW, REWRITTEN, "raw+rewritten"))
-    assert both.training == raw.training + prose.training and both.validation == raw.validation
-    assert both.dropped == prose.dropped
+def test_an_arm_learns_synthetic_texts_of_its_training_segments():
+    made, asked = augmented("wordings", "said of {}"), augmented("questions", "{}?", "7")
+    left_out = augmented("wordings", "invented", dropped="invents 7")[:1]
+    left_out += augmented("wordings", "", dropped="no fact")[1:2]
+    save("s", "augmented", [*made, *asked, *left_out])
+    raw, more, both = corpora(RAW, "raw+wordings", "raw+questions")
+    added, questions = (
+        [row.text for row in some if row.segment_id not in raw.held_out] for some in (made, asked)
+    )
+    assert more.training == raw.training + added and more.validation == raw.validation
+    assert (more.places, more.held_out, more.dropped) == (raw.places, raw.held_out, [])
+    assert both.training == raw.training and {one.answer for one in both.pairs} == {"7"}
+    assert [one.question for one in both.pairs] == questions
 
 
-def test_a_titled_segment_is_a_text_that_opens_with_its_title_and_section(root):
+def test_a_titled_segment_is_a_text_that_opens_with_its_title_and_section():
     pieces = ["# A\n\nOne.\n", "\n## B #\n\nTwo.\n", "Three.\n"]
     rows = rows_of(a=pieces)
     save("s", "documents", [Document(document_id="a", title="T", path="", text="".join(pieces))])
@@ -135,23 +124,15 @@ def test_a_titled_segment_is_a_text_that_opens_with_its_title_and_section(root):
         assert corpus.training[text][place:].lstrip("\n ").startswith(piece.strip()[:2])
 
 
-def test_a_segment_without_a_rewrite_is_an_error(rows):
-    with pytest.raises(ValueError, match="a/1.*02_normalize"):
-        make_corpus(rows[0], rows[1][:1], REWRITTEN)
-
-
-def prompt(number: int, context: str, answer: str) -> Query:
-    return query(f"q{number}", document_id=f"d{number // 2}", answer=answer, context=context)
-
-
 @pytest.fixture
 def study(root) -> list[Query]:
     """Return eight prompts on four texts; the file has another one that is too long."""
     queries = [
-        prompt(number, f"Port {number}?\n<answer>\n", str(8000 + number)) for number in range(8)
+        query(f"q{n}", document_id=f"d{n // 2}", answer=f"800{n}", context=f"Port {n}?\n<answer>\n")
+        for n in range(8)
     ]
     path = artifact_path("s", "training", arm="tuned")
-    write_records(path, [*queries, prompt(8, "long " * 99, "1")])
+    write_records(path, [*queries, query("q8", context="long " * 99)])
     return queries
 
 
@@ -160,18 +141,18 @@ def texts(arm: str = "tuned@2", **more):
     return for_arm("s", arm, TOKENIZER, **how | more)
 
 
+def learned(labels: list[list[int]]) -> str:
+    return TOKENIZER.decode([label for row in labels for label in row if label != IGNORED])
+
+
 def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
     made = texts()
     assert "1 are longer than a block of 64" in made.summary
     assert "6 to train on, 2 to validate with" in made.summary
     assert made.facts["left_out"] == 1 and len(made.facts["held_out"]) == 1
     kept = [one for one in study if one.document_id not in made.facts["held_out"]]
-    learned = {
-        TOKENIZER.decode([label for label in row if label != IGNORED])
-        for row in made.training.labels
-    }
     expected = "".join(f"{one.answer}{END}{TOKENIZER.eos_token}" for one in kept)
-    assert sorted("".join(learned)) == sorted(expected)
+    assert sorted(learned(made.training.labels)) == sorted(expected)
     for ids in encoded(TOKENIZER, kept):
         assert any(
             ids == row[start : start + len(ids)]
@@ -181,15 +162,9 @@ def test_a_reply_is_learned_after_its_prompt_as_04_infer_sends_it(study):
 
 
 def test_general_questions_replace_every_second_sample_of_a_mix(study, root):
-    plain, mixed = (
-        texts(corpus=corpus, block_size=99, validation_fraction=0).training
-        for corpus in ("replies", "replies+data/general/replay.jsonl")
-    )
-    ends = [
-        sum(TOKENIZER.decode([one for one in row if one != IGNORED]).count(END) for row in labels)
-        for labels in (plain.labels, mixed.labels)
-    ]
-    assert ends == [8, 4]
+    for corpus, n_own in (("replies", 8), ("replies+data/general/replay.jsonl", 4)):
+        made = texts(corpus=corpus, block_size=99, validation_fraction=0)
+        assert learned(made.training.labels).count(END) == n_own
     lines = [{"question": f"Who is\u2028{name}?", "answer": "I"} for name in "abcd"]
     text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
     (root / "own.jsonl.gz").write_bytes(gzip.compress(text.encode()))
@@ -220,9 +195,7 @@ def test_replayed_texts_are_a_share_of_what_is_read_and_none_is_one_of_the_200(s
             n_own, n_all = plain.training.n_tokens, mixed.training.n_tokens
             assert 0 <= (n_all - n_own) / n_all - 0.4 < 0.1  # the last piece ends it
             assert mixed.training.labels[: len(plain.training)] == plain.training.labels
-        replayed = [one for row in mixed.training.labels[len(plain.training) :] for one in row]
-        read = TOKENIZER.decode([one for one in replayed if one != IGNORED])
-        assert "Valve 9 is red." in read
+        assert "Valve 9 is red." in learned(mixed.training.labels[len(plain.training) :])
     pool = [json.loads(line) for line in (REPOSITORY / GENERAL).read_text().splitlines()]
     asked = [json.loads(line)["question"] for line in QUESTIONS.read_text().splitlines()]
     assert len(set(asked)) == 200 and not {one["question"] for one in pool} & set(asked)
