@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lib.annotate.llm_annotator import read_reply
 from lib.core.records import Rejected
 from lib.core.store import BadInput
 from lib.documents.folder import (
@@ -15,7 +16,8 @@ from lib.documents.folder import (
     read_folder,
     write_converted,
 )
-from lib.documents.markdown import parse
+from lib.documents.markdown import parse, plain
+from lib.llm.request import Reply
 
 TEXT = "# Orval gate\n\nThe Orval gate listens on 7001.\n"
 
@@ -148,6 +150,31 @@ def test_other_formats_are_converted_in_the_order_of_their_paths_and_old_files_g
     assert [path.relative_to(target).as_posix() for path in target.rglob("*.*")] == [
         "a/page.HTML.md"
     ]
+
+
+REPLY = (
+    '[{"question": "What is the mass of the pump?", "answer": "12 kg", '
+    '"source_reference": "The mass is 12 kg", "source_reference_type": "natural"}]'
+)
+
+
+def test_marked_blocks_of_markdown_are_doubted_and_not_asked_about(tmp_path):
+    struck = "The mass is ~~10~~ 12 kg."
+    (tmp_path / "HP-220_pump.md").write_text(
+        f"The mass is 12 kg here.\n\n{struck}\n\n- 12<sup>1</sup> s\n"
+    )
+    [document] = read_folder(tmp_path).documents
+    assert document.title == "HP-220 pump"
+    assert document.doubt == "1 × struck text and 1 × mark at a number"
+    texts = [document.text[start:end] for start, end in document.doubted]
+    assert texts == [struck, "- 12<sup>1</sup> s"]
+    assert plain("12<sup>1</sup> m<sup>2</sup>") == "12^1 m^2"
+    for reference, refused in (("The mass is 12 kg here.", 0), (struck, 1)):
+        reply = Reply(text=REPLY.replace("The mass is 12 kg", reference))
+        blocks = parse(document.text)
+        candidates, rejected = read_reply(reply, document, blocks, 0, len(document.text))
+        assert (len(candidates), len(rejected)) == (1 - refused, refused), rejected
+    assert rejected[0].reason == f"its block is in doubt: {document.doubt}"
 
 
 TEXTS = {
