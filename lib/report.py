@@ -1,5 +1,6 @@
 """Pages of executed notebooks, and the report, which says first what was found."""
 
+import csv
 import json
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ from lib.core.store import (
     artifact_path,
     data_path,
     figures_path,
+    package_file,
     result_path,
     shown,
     write_text,
@@ -61,7 +63,8 @@ def write_page(
 def write_index(folder: Path) -> Path:
     """Write `folder`/index.html, which lists its figures and tables, the papers' own first."""
     paths = [path for path in sorted(folder.glob("*/*")) if path.suffix in _SHOWN]
-    captions = {path.stem: path.read_text("utf-8") for path in folder.glob("*/*.txt")}
+    captions = dict(csv.reader(package_file("analyze/captions.csv").open(encoding="utf-8")))
+    captions |= {path.stem: path.read_text("utf-8") for path in folder.glob("*/*.txt")}
     page = _PAGES.get_template("files.html.j2")
     text = page.render(study=folder.name, paths=paths, captions=captions)
     return write_text(folder / "index.html", text)

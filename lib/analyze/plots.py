@@ -174,8 +174,8 @@ def draw_bars(
         for bars, key, hatch in zip(axes.containers, keys, cycle(_HATCHES), strict=False):
             mpl.artist.setp([*bars.patches, key], hatch=hatch)  # told apart without colour, too
         if len(parts) < 3:
-            n = part.groupby("structure").n.max()
-            names = [f"{in_words(name)}\n(n = {n[name]})" for name in present]
+            n = part.groupby("structure").n.unique()
+            names = [f"{in_words(one)}\n(n = {', '.join(map(str, n[one]))})" for one in present]
         turned = {"rotation": 45, "ha": "right"} if len(parts) > 1 else {}
         axes.set_xticks(range(len(names)), names, **turned)
         axes.set(xlabel="", ylabel=label if axes is figure.axes[0] else "")

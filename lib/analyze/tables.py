@@ -353,7 +353,7 @@ def show(
     """
     formatted = labelled(formatted_table(numbers) if formatted is None else formatted)
     formatted = formatted.rename(columns=lambda name: name.replace("_", " "))
-    pd.set_option("display.max_colwidth", None)  # else a notebook cuts cells at 50 characters
+    pd.set_option("display.max_colwidth", None, "display.max_rows", None)  # shown whole
     lines = [list(formatted), ["---"] * len(formatted.columns), *formatted.values.tolist()]
     cells = [[one_line(str(cell).replace("|", "\\|")) for cell in line] for line in lines]
     texts = {

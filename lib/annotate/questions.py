@@ -14,7 +14,7 @@ from lib.documents.markdown import sentences
 
 MAX_SAME_ANSWERS = 3  # questions of a document
 FEW = 20  # questions of a structure; fewer give wide intervals
-KEPT, NONE = "kept", "no structure"
+FATES, NONE = ["kept", "refused"], "no structure"
 MAX_SHORT_WORDS = 14  # natural and tabular answers are a word or a short phrase
 MAX_QUESTION_WORDS = 45
 MAX_SENTENCES = 3  # of a natural source reference
@@ -134,15 +134,10 @@ def annotate(
 
 
 def yields(queries: list[Query], rejected: list[Rejected]) -> pd.DataFrame:
-    """Count the questions asked, kept, and refused by each constraint, in columns by structure."""
-    rows = [(one.structure, KEPT) for one in queries]
-    rows += [(one.structure, f"refused: {one.reason.split(': ')[0]}") for one in rejected]
-    table = pd.DataFrame(rows, columns=["structure", "group"]).replace("", NONE)
-    table = pd.crosstab(table.group, table.structure)
-    table.loc["asked"] = table.sum()
-    table.loc["refused"] = table.loc["asked"] - table.loc[KEPT]
-    names = [name for name in (*STRUCTURES, NONE) if name in table]
-    return table.sort_index()[names].rename_axis(index=None, columns=None)
+    """Count the questions kept and refused, in rows by structure."""
+    fates = [Counter(one.structure or NONE for one in own) for own in (queries, rejected)]
+    table = pd.DataFrame(dict(zip(FATES, fates, strict=True))).fillna(0)
+    return table.reindex([name for name in (*STRUCTURES, NONE) if name in table.index])
 
 
 # the order of entities does not make another answer
