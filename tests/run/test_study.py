@@ -362,3 +362,4 @@ def test_a_copy_shares_what_writers_replace_and_has_its_own_cache_and_labels(tmp
     assert not (right / ".lock").exists() and not (right / "stages").exists()
     assert (tmp_path / "figures/b/b.png").exists() and (tmp_path / "studies/b.yaml").exists()
     assert make_in(tmp_path, "copy", "STUDY=a", "AS=b").returncode == 2
+    assert make_in(tmp_path, "copy", "STUDY=a").returncode == 2  # make itself sets AS to as
