@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Count a checkout's code by package: lines, and tokens without comments, docstrings, layout.
 
-Neither longer lines nor fewer comments change the number of tokens.
-Usage, from the project's root: python tests/size.py
+Neither longer lines nor fewer comments change the number of tokens. Usage: python tests/size.py
 """
 
 import ast
 import io
 import json
-import subprocess
 import tokenize
 from collections import Counter
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+FILES = (
+    "Snakefile",
+    *(f"{one}/**/*.py" for one in ("lib", "tests", "benchmarks")),
+    *(f"notebooks/**/*.{ending}" for ending in ("ipynb", "smk")),
+)
 LAYOUT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -54,38 +58,35 @@ def tokens(text):
     return count
 
 
-def code(name):
+def code(path):
     """Return the Python code of a module, a notebook's cells, or a Snakemake file."""
-    text = Path(name).read_text()
-    if not name.endswith(".ipynb"):
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
         return text
     cells = (cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
     return "".join("".join(cell["source"]).rstrip(";\n") + "\n" for cell in cells)
 
 
-def keys(name):
-    """Return the rows that a file counts in."""
-    parts = name.split("/")
-    if name.endswith((".ipynb", ".smk")) or parts[-1] == "Snakefile":
-        return {"notebooks" if name.endswith(".ipynb") else "Snakefile, *.smk"}
-    return {parts[0], "/".join(parts[:2]) if parts[0] == "lib" else parts[0]}
+def counted():
+    """Return lines, tokens and files, each by folder, by package of lib, and of files of rules."""
+    n_lines, n_tokens, n_files = Counter(), Counter(), Counter()
+    for path in (path for pattern in FILES for path in ROOT.glob(pattern)):
+        folder, *below = path.relative_to(ROOT).parts
+        if ".ipynb_checkpoints" in below:
+            continue
+        key = folder if path.suffix in (".py", ".ipynb") else "rules"
+        text = code(path)
+        n = tokens(text)
+        for one in {key, f"lib/{below[0]}"} if key == "lib" else {key}:
+            n_lines[one] += text.count("\n")
+            n_tokens[one] += n
+            n_files[one] += 1
+    return n_lines, n_tokens, n_files
 
 
 def main():
-    """Print one row per package of lib, and one for each other folder, notebooks and rule files."""
-    n_lines, n_tokens, n_files = Counter(), Counter(), Counter()
-    listed = subprocess.run(
-        ["git", "ls-files", "*.py", "*.ipynb", "*.smk", "*Snakefile"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name in listed.stdout.split():
-        text = code(name)
-        for key in keys(name):
-            n_lines[key] += text.count("\n")
-            n_tokens[key] += tokens(text)
-            n_files[key] += 1
+    """Print the counts."""
+    n_lines, n_tokens, n_files = counted()
     print(f"{'':18}{'tokens':>9}{'lines':>8}{'files':>7}{'tokens a line':>15}")
     for key, n in n_tokens.most_common():
         print(f"{key:18}{n:9,}{n_lines[key]:8,}{n_files[key]:7}{n / max(1, n_lines[key]):15.1f}")

@@ -1,4 +1,4 @@
-"""LoRA: the base is frozen, a kill changes nothing, and the merged folder is an ordinary model."""
+"""LoRA: the base is frozen, an interrupt changes nothing, the merged folder is an ordinary model."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.train.test_trainer import (
     RECIPE,
     TEXTS,
     TOKENIZER,
-    kill_at_checkpoint,
+    interrupt,
     new_model,
     run,
     same,
@@ -89,13 +89,9 @@ def test_layers_computed_again_change_no_loss(trained, tmp_path):
     assert len(passes) == 2 * 12 * 5 + 12
 
 
-def test_a_killed_run_resumes_to_the_same_weights(trained, tmp_path):
+def test_an_interrupted_run_resumes_to_the_same_weights(trained, tmp_path):
     output = tmp_path / "dapt"
-    code = (
-        "from pathlib import Path; from tests.train.test_lora import run_lora; "
-        f"run_lora(Path({str(output)!r}))"
-    )
-    kill_at_checkpoint(code, tmp_path)
-    assert not output.exists(), "it was killed too late"
-    assert run_lora(output).resumed_at > 0
+    with pytest.raises(KeyboardInterrupt):
+        run_lora(output, callbacks=[ScoreAfter({10: 4}, interrupt)])
+    assert run_lora(output).resumed_at == 9
     assert same(weights(output), weights(trained[0]))

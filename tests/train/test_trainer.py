@@ -98,12 +98,9 @@ def test_the_loss_falls_and_an_ordinary_hugging_face_folder_is_left_and_nothing_
     assert [path.name for path in output.parent.iterdir()] == ["dapt"]
 
 
-def kill_at_checkpoint(code: str, folder):
-    """Run `code` until a checkpoint of the arm `dapt` in `folder` is complete."""
-    with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY) as child:
-        while not list(folder.glob(".dapt/checkpoint-*/complete")) and child.poll() is None:
-            time.sleep(0.002)
-        child.kill()
+def interrupt(*_) -> None:
+    """Stop a training as Ctrl-C does."""
+    raise KeyboardInterrupt
 
 
 def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(unbroken, tmp_path):
@@ -112,7 +109,10 @@ def test_a_killed_run_resumes_to_the_same_weights_but_not_with_another_recipe(un
         "from pathlib import Path; from tests.train.test_trainer import run; "
         f"run(Path({str(output)!r}))"
     )
-    kill_at_checkpoint(code, tmp_path)
+    with subprocess.Popen([sys.executable, "-c", code], cwd=REPOSITORY) as child:
+        while not list(tmp_path.glob(".dapt/checkpoint-*/complete")) and child.poll() is None:
+            time.sleep(0.002)
+        child.kill()
     found = list(tmp_path.glob(".dapt/checkpoint-*"))
     assert not output.exists() and found, "it was killed too early or too late"
     last = max(int(path.name.split("-")[1]) for path in found)
@@ -129,10 +129,6 @@ def test_a_rate_that_decays_in_the_last_fifth_is_the_same_after_an_interrupt_and
     tmp_path,
 ):
     recipe = replace(RECIPE, lr_scheduler_type="warmup_stable_decay")
-
-    def interrupt(*_) -> None:
-        raise KeyboardInterrupt
-
     history = run(tmp_path / "whole", recipe)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "parts", recipe, callbacks=[ScoreAfter({10: 4}, interrupt)])
