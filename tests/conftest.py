@@ -46,8 +46,6 @@ LONGEST = (
     "test_study",
     "test_deepspeed",
     "test_stages",
-    "test_workers",
-    "test_retention",
     "test_config",
     "test_faults",
 )

@@ -5,7 +5,6 @@
 """
 
 import asyncio
-import gzip
 import hashlib
 import json
 import random
@@ -40,8 +39,8 @@ class Call:
     status: int = 0
 
 
-# Writes head and body in an odd way; returns whether all of it was sent.
-Send = Callable[[asyncio.StreamWriter, bytes, bytes], Awaitable[bool]]
+# Writes head and body in an odd way, and not all of them.
+Send = Callable[[asyncio.StreamWriter, bytes, bytes], Awaitable[None]]
 
 
 @dataclass
@@ -62,8 +61,6 @@ class Answer:
     def head(self) -> bytes:
         """Return status line and headers with the empty line."""
         more = {"content-type": "application/json", "content-length": len(self.body)}
-        if "transfer-encoding" in self.headers:
-            del more["content-length"]
         lines = "".join(f"{name}: {value}\r\n" for name, value in (more | self.headers).items())
         return f"HTTP/1.1 {self.status} .\r\n{lines}\r\n".encode()
 
@@ -118,32 +115,21 @@ async def _sent(writer: asyncio.StreamWriter, *parts: bytes, wait: float = 0.0) 
 
 async def _drop(writer, head, body, share=0.0):
     await _sent(writer, (head + body)[: int(share * len(head + body))])
-    return False
 
 
-async def _slow(writer, head, body, n=10, wait=0.01):
-    await _sent(writer, *(head[at : at + n] for at in range(0, len(head), n)), wait=wait)
-    await _sent(writer, body)
-    return True
+async def _never(writer, head, body):
+    await _sent(writer, head[:10], wait=86_400)
 
 
 async def _trickle(writer, head, body):
     await _sent(writer, Answer(b" " * 10**6).head(), *[b" "] * 10**6, wait=0.05)
 
 
-async def _chunked(writer, head, body):
-    parts = [body[at : at + 50] for at in range(0, len(body), 50)]
-    await _sent(writer, head, *(b"%x\r\n" % len(part) + part + b"\r\n" for part in [*parts, b""]))
-    return True
-
-
-SENDS: dict[str, tuple[Send, dict[str, str]]] = {
-    "chunked": (_chunked, {"transfer-encoding": "chunked"}),
-    "slow-header": (_slow, {}),
-    "drop": (_drop, {}),
-    "drop-inside": (partial(_drop, share=0.7), {}),
-    "trickle": (_trickle, {}),
-    "never": (partial(_slow, wait=86_400), {}),
+SENDS: dict[str, Send] = {
+    "drop": _drop,
+    "drop-inside": partial(_drop, share=0.7),
+    "trickle": _trickle,
+    "never": _never,
 }
 TABLE = yaml.safe_load((Path(__file__).parent / "data/llm_faults.yaml").read_text("utf-8"))
 HARMLESS, STOPPING, FINAL = (TABLE[kind] for kind in ("harmless", "stopping", "final"))
@@ -165,7 +151,7 @@ def faulty(name: str, asked: dict, reply: dict, **secrets: str) -> Answer:
     if name in TABLE["bodies"]:
         return Answer(TABLE["bodies"][name].format(**secrets))
     if name in SENDS:
-        return Answer(reply, 200, dict(SENDS[name][1]), SENDS[name][0])
+        return Answer(reply, send=SENDS[name])
     choice = reply["choices"][0]
     if name in TABLE["choices"]:
         choice["finish_reason"], more = TABLE["choices"][name]
@@ -176,8 +162,6 @@ def faulty(name: str, asked: dict, reply: dict, **secrets: str) -> Answer:
     if name == "no-usage":
         del reply["usage"]
     whole = Answer(reply)
-    if name == "gzip":
-        return Answer(gzip.compress(whole.body), 200, {"content-encoding": "gzip"})
     return Answer(whole.body[:-7]) if name == "broken" else whole
 
 
@@ -320,11 +304,11 @@ class Server:
         call = Call(time.time(), method, urlsplit(target).path)
         self.log.append(call)
         answer = await self._oddly(call, headers, body)
-        if answer.send and not await answer.send(writer, answer.head(), answer.body):
+        if answer.send:
+            await answer.send(writer, answer.head(), answer.body)
             return False
         call.status = answer.status  # before the last byte: a client that has it finds it here
-        if not answer.send:
-            writer.write(answer.head() + answer.body)
+        writer.write(answer.head() + answer.body)
         return True
 
     async def _oddly(self, call: Call, headers: Mapping[str, str], body: bytes) -> Answer:

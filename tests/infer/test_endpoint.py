@@ -30,13 +30,10 @@ def choice(content: str | None, finish: str = "stop", n_tokens: int = 1, **messa
 
 
 FLAWED = {  # by question: what the server sends, then answer, reason and truncated
-    "whole?": (choice("8443"), ("8443", "", False)),
     "empty?": (choice(" "), ("", "empty", False)),
     "refused?": (choice(None, refusal="I cannot."), ("I cannot.", "refused", False)),
     "cut?": (choice("the port of", "length"), ("the port of", "cut", True)),
     "ended in time?": (choice("8443\nQuestion: Why?", "length"), ("8443", "", False)),
-    "thoughts?": (choice("<think>80? No.</think>\n8443"), ("8443", "", False)),
-    "only thoughts?": (choice("<think>80? No", "length"), ("", "cut", True)),
 }
 
 
@@ -104,4 +101,4 @@ def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):
     assert {row.query_id: (row.answer, row.incomplete_reason, row.truncated) for row in rows} == {
         name: expected for name, (_, expected) in FLAWED.items()
     } and not failed
-    assert all(part in str(calls) for part in ("1 empty", "3 cut", "1 refused"))
+    assert all(part in str(calls) for part in ("1 empty", "2 cut", "1 refused"))

@@ -1,4 +1,4 @@
-"""LoRA: the base is frozen, an interrupt changes nothing, the merged folder is an ordinary model."""
+"""LoRA: the base is frozen, an interrupt changes nothing, merged it is an ordinary model."""
 
 from dataclasses import replace
 from pathlib import Path
