@@ -210,7 +210,8 @@ class Batches:
             return batch
         if n_tokens > self.queue_tokens or self.ends == "failed":
             code = "token_limit_exceeded" if n_tokens > self.queue_tokens else "invalid_json_line"
-            return batch | {"status": "failed", "errors": {"data": [{"code": code}]}}
+            failed = {"status": "failed", "errors": {"data": [{"code": code}]}}
+            return batch | failed | {"request_counts": {"completed": 0}}
         rows = batch["rows"]
         n_done = len(rows) // (1 + (self.ends != "completed"))
         lines: dict[str, list] = {"output": [], "error": []}
@@ -263,7 +264,7 @@ class Server:
         self.odd: dict[tuple[str, str], object] = {}
         self.reached = threading.Event()
         self.log: list[Call] = []
-        self.url, self.models = "", ["m"]
+        self.url = ""
         self._n_calls, self._seen, self._up = 0, Counter(), threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self.serve()), daemon=True)
 
@@ -338,7 +339,7 @@ class Server:
         if self.key and key != self.key:
             return faulty("401", {}, {}, key=key)
         if call.path == "/v1/models":
-            return Answer({"data": [{"id": name} for name in self.models]})
+            return Answer({"data": []})
         if call.path != "/v1/chat/completions":
             return self.batches.route(call, body)
         asked = json.loads(body)

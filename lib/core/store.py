@@ -211,7 +211,7 @@ def load(
     """Return the rows of an artifact; with several names as `arm`, those of their files in order.
 
     `kind` is the record type if the table of artifacts names none. With `optional`, a missing file
-    counts as empty. Raises BadInput and ValueError as `read_records` does.
+    counts as empty. Raises BadInput as `read_records` does.
     """
     if isinstance(arms := keys.get("arm"), Iterable) and not isinstance(arms, str):
         parts = [load(study, name, kind, optional=optional, **keys | {"arm": arm}) for arm in arms]
@@ -317,8 +317,8 @@ def write_json(path: Path, value: object) -> Path:
 def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
     """Read the JSON lines of `path` as `kind`.
 
-    Raises BadInput naming the notebook `made_by` if the file is absent, and ValueError naming
-    file and line if a row does not fit `kind`.
+    Raises BadInput naming the notebook `made_by` if the file is absent, and file and line if a row
+    does not fit `kind`.
     """
     rows = []
     # bytes: a line may not be UTF-8
@@ -328,7 +328,7 @@ def read_records(path: Path, kind: type[R], made_by: str) -> list[R]:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the line"
-            raise ValueError(
+            raise BadInput(
                 f"{shown(path)}, line {number}: {where}: {first['msg']}; "
                 f"remove the file and run {made_by} again"
             ) from error

@@ -4,26 +4,24 @@ import argparse
 import fcntl
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from uuid import uuid4
 
+from lib.core.records import Record
 from lib.core.store import (
-    BadInput,
     Stopped,
     data_path,
-    printable,
-    read_lines,
+    read_records,
     require_path,
     shown,
     tell,
-    write_text,
+    write_records,
 )
-from lib.llm.request import Reply, key_of
-from lib.llm.wire import read_wire
+from lib.llm.request import Endpoint, Reply, Request, key_of
+from lib.llm.wire import Fault, read_wire
 
 # WAL: readers never wait for a writer. NORMAL: safe against a killed process; a power cut may lose
 # the last replies, never the file.
@@ -42,7 +40,6 @@ _REMEDY = (
     "restore a copy of a damaged file; then run the same command again: what is stored is kept, "
     "and nothing is sent twice"
 )
-_COLUMNS = ("model", "request", "raw", "asked_at")
 
 
 @dataclass
@@ -50,8 +47,17 @@ class Sent:
     """A batch. Without an `id` it is only intended: nobody knows whether it was created."""
 
     keys: list[str]  # of its requests, except those that are answered
+    file: str  # the id of the file that has them
     id: str = ""  # given by the provider
-    digest: str = field(default_factory=lambda: uuid4().hex)  # our mark, in its metadata
+
+
+class Stored(Record, extra="ignore"):
+    """A reply in a file, which may have more columns."""
+
+    model: str
+    request: str
+    raw: str
+    asked_at: str
 
 
 class Cache:
@@ -83,41 +89,57 @@ class Cache:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def raw(self, request_key: str, key: str) -> str:
-        """Return the reply with `key`, else an imported one; without a key, of any endpoint."""
-        rows = self._do(
-            "select raw from replies where request_key = ?1 and (?2 = '' or key in (?1, ?2)) "
+    def best(
+        self, request: Request, model: str, at: Endpoint, retry: Container[str]
+    ) -> tuple[Reply, Request | None]:
+        """Return the best reply, and the request to send for a better one of a kind in `retry`.
+
+        Replies are of this endpoint or imported, without a key of any endpoint.
+        """
+        best, is_open = Reply("", "not asked"), True
+        while rows := self._do(
+            "select raw from replies where request_key = ?1 and (?2 = ?1 or key in (?1, ?2)) "
             "order by key <> ?2, asked_at, key limit 1",
-            request_key,
-            key,
-        )
-        return rows[0][0] if rows else ""
+            request.key(model),
+            request.key(model, at.url),
+        ):
+            reply = read_wire(200, rows[0][0], request.max_tokens)
+            if isinstance(reply, Fault):
+                break
+            if not reply.reason:
+                return reply, None
+            best, is_open = reply, bool(at.key) and reply.kind in retry
+            request = replace(request, attempt=request.attempt + 1)  # each retry has left a reply
+        return best, request if is_open else None
 
     def put(self, rows: Iterable[Sequence], stage: str = "", usd: float = 0.0) -> None:
         """Store replies (key, key for any endpoint, model, request, raw, ISO time) and their cost.
 
-        All or, after an error, nothing.
+        None is now. All are stored or, after an error, nothing.
         """
         self._do("begin immediate")
         with self.database:  # rolls back after an error
             for row in rows:
                 self._do(
                     "insert or replace into replies (key, request_key, model, request, raw, "
-                    "asked_at) values (?, ?, ?, ?, ?, ?)",
+                    "asked_at) values (?, ?, ?, ?, ?, "
+                    "coalesce(?, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')))",
                     *row,
                 )
             self._do(
-                "insert into spent values (?1, '', ?2, 0) on conflict do update set usd = usd + ?2",
+                "insert into spent values (?1, '', coalesce(?2, 0), 0) "  # NaN is null
+                "on conflict do update set usd = usd + coalesce(?2, 0)",
                 stage,
                 usd,
             )
             self._do("commit")
 
-    def exported(self) -> list[tuple]:
-        """Return model, request, raw and time of all replies, in the same order everywhere."""
-        return self._do(
+    def exported(self) -> list[Stored]:
+        """Return all replies, in the same order everywhere."""
+        rows = self._do(
             "select model, request, raw, asked_at from replies order by request_key, asked_at, key"
         )
+        return [Stored(**dict(zip(Stored.model_fields, row, strict=True))) for row in rows]
 
     def spent(self, stage: str) -> float:
         """Return the dollars spent by a stage in all its runs."""
@@ -125,65 +147,45 @@ class Cache:
 
     def batches(self) -> list[Sent]:
         """Return the batches, oldest first."""
-        rows = self._do("select keys, batch_id, digest from batches order by rowid")
+        rows = self._do(
+            "select keys, digest, batch_id from batches where keys <> '[]' order by rowid"
+        )
         return [Sent(json.loads(keys), *row) for keys, *row in rows]
 
     def keep_batch(self, batch: Sent) -> None:
-        """Store a batch, or forget it if nothing of it is to come. Raises Stopped."""
-        if batch.keys:
-            self._do(
-                "insert or replace into batches (digest, batch_id, keys) values (?, ?, ?)",
-                batch.digest,
-                batch.id,
-                json.dumps(batch.keys),
-            )
-        else:
-            self._do("delete from batches where digest = ?", batch.digest)
+        """Store a batch; one without keys counts as forgotten. Raises Stopped."""
+        self._do(
+            "insert or replace into batches (digest, batch_id, keys) values (?, ?, ?)",
+            batch.file,
+            batch.id,
+            json.dumps(batch.keys),
+        )
 
     def close(self) -> None:
         """Close the file; SQLite merges its log into it if no other process has it open."""
         self.database.close()
 
 
-def export_to(cache: Cache, file: Path) -> int:
-    """Write every reply as a JSON line; return how many."""
-    rows = [json.dumps(dict(zip(_COLUMNS, row, strict=True))) for row in cache.exported()]
-    write_text(file, "".join(f"{row}\n" for row in rows))
-    return len(rows)
-
-
 def import_from(cache: Cache, file: Path) -> int:
     """Add the replies of a file, all or none, for any endpoint; return how many it has."""
     rows = []
-    for number, line in enumerate(read_lines(file), 1):
-        try:
-            model, request, raw, asked_at = (json.loads(line)[column] for column in _COLUMNS)
-            key = key_of(request, model)
-            if not isinstance(read_wire(200, raw), Reply):
-                raise ValueError("no completion")
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise BadInput(
-                f"{shown(file)}, line {number}, is not an exported reply "
-                f"({type(error).__name__}): export it again; nothing was imported"
-            ) from error
-        rows.append((key, key, model, request, raw, asked_at))
+    for one in read_records(file, Stored, "python -m lib.llm.cache"):
+        key = key_of(one.request, one.model)
+        rows.append((key, key, one.model, one.request, one.raw, one.asked_at))
     cache.put(rows)
     return len(rows)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Export a study's replies; exit with 2 if a file cannot be read or written."""
-    parser = argparse.ArgumentParser(prog="python -m lib.llm.cache", description=export_to.__doc__)
-    parser.add_argument("study", help="its cache is data/STUDY/llm.sqlite")
-    parser.add_argument("file", type=Path, help="JSON lines, for the key `replies` of a study")
+    """Write every reply of a study into a file, for the key `replies` of a study."""
+    parser = argparse.ArgumentParser(prog="python -m lib.llm.cache", description=main.__doc__)
+    parser.add_argument("study")
+    parser.add_argument("file", type=Path)
     options = parser.parse_args(arguments)
-    path = data_path(options.study, "llm.sqlite")
-    try:
-        require_path(path, "a stage that calls a model")
-        with closing(Cache(path)) as cache:
-            tell(f"{shown(options.file)}: {export_to(cache, options.file)} replies exported")
-    except (OSError, BadInput, Stopped) as error:
-        parser.error(printable(error))
+    path = require_path(data_path(options.study, "llm.sqlite"), "a stage that calls a model")
+    with closing(Cache(path)) as cache:
+        replies = cache.exported()
+    tell(f"{shown(write_records(options.file, replies))}: {len(replies)} replies exported")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The settings of a stage's calls to a model, their tally, and models' prices (prices.csv)."""
 
 import csv
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,26 +20,22 @@ from lib.llm.request import Kind
 SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit
 PRICES = package_file("llm/prices.csv")
-_MOST_SHORTENED = 0.05  # of the calls of a stage: prompts that the endpoint has not read whole
-_EARLY = 17  # faults of the endpoint, one after another, that stop a run before its last call
 
 
 @dataclass
 class Tally:
-    """Counts over all calls of a stage; dollars are None if the model has no price."""
+    """Counts over all calls of a stage; dollars are NaN if the model has no price."""
 
     asked: int = 0  # replies that are wanted, those to come included
     cached: int = 0
     new: int = 0
     failed: int = 0
-    unserved: int = 0  # failed calls since the last reply that only the endpoint can be blamed for
     kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
     models: Counter = field(default_factory=Counter)  # that answered, as the endpoint names them
-    shortened: int = 0  # prompts that were not read whole; the next run sends them again
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    usd: float | None = 0.0  # of this run; worst cases of lost calls and replies without a usage
+    usd: float = 0.0  # of this run; worst cases of lost calls and replies without a usage
 
 
 @pydantic.dataclasses.dataclass(config=pydantic.ConfigDict(extra="forbid"))
@@ -59,35 +56,25 @@ class Calls:
 
     def __str__(self) -> str:
         tally = self.tally
-        kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(tally.kinds.items()))
-        models = ", ".join(f"{name} ({n:,})" for name, n in tally.models.most_common(9))
-        parts = {
-            f"cached {tally.cached} / new {tally.new} / failed {tally.failed}": 1,
-            f"no answer: {kinds} (retry lists the kinds to ask for again)": kinds,
-            f"answered by {models}": models,
-            f"{tally.shortened} prompts not read whole": tally.shortened,
-            f"{tally.lost} lost in transit or unreadable, which may be charged": tally.lost,
-            f"{tally.prompt_tokens:,} tokens in, {tally.completion_tokens:,} out; "
-            f"{dollars(tally.usd)}": tally.new or tally.lost,
-        }
-        return "; ".join(part for part, is_worth_saying in parts.items() if is_worth_saying)
+        kinds, models = (
+            ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items())) or "none"
+            for counts in (tally.kinds, tally.models)
+        )
+        return (
+            f"cached {tally.cached} / new {tally.new} / failed {tally.failed}; no answer: {kinds} "
+            f"(retry lists the kinds to ask for again); answered by: {models}; {tally.lost} lost "
+            f"in transit or unreadable, which may be charged; {tally.prompt_tokens:,} tokens in, "
+            f"{tally.completion_tokens:,} out; {dollars(tally.usd)}"
+        )
 
     def failing(self, last: str = "") -> str:
-        """Return why the stage stops: too many failures, the `last` of them named; else "".
-
-        Prompts that fail may all come first: only faults of the endpoint stop a stage early.
-        """
+        """Return why the stage stops: too many failures, the `last` of them named; else ""."""
         tally, share = self.tally, self.max_failed_share
-        if tally.shortened > _MOST_SHORTENED * tally.asked:
-            return (
-                f"the endpoint has read only a part of {tally.shortened} prompts and says nothing: "
-                "raise its context window (num_ctx, max_model_len), or send less"
-            )
-        if tally.failed <= share * tally.asked and (tally.unserved <= _EARLY or share == 1):
+        if tally.failed <= share * tally.asked:
             return ""
         return (
-            f"{tally.failed} of {tally.asked} calls failed, {tally.unserved} of them one after "
-            f"another, and max_failed_share is {share:g}, the last with: {last}"
+            f"{tally.failed} of {tally.asked} calls failed, and max_failed_share is {share:g}, "
+            f"the last with: {last}"
         )
 
 
@@ -112,9 +99,9 @@ def calls_for(study: str, stage: str) -> Calls:
     return Calls(data_path(study, "llm.sqlite"), stage, **settings_of(keys.get("llm") or {}, stage))
 
 
-def dollars(amount: float | None) -> str:
-    """Format dollars, with six decimals below $1; "price unknown" for None."""
-    return "price unknown" if amount is None else f"${amount:,.{2 if amount >= 1 else 6}f}"
+def dollars(amount: float) -> str:
+    """Format dollars, with six decimals below $1; "price unknown" for NaN."""
+    return "price unknown" if math.isnan(amount) else f"${amount:,.{2 if amount >= 1 else 6}f}"
 
 
 class Price(BaseModel, extra="forbid", frozen=True):
@@ -134,17 +121,15 @@ class Price(BaseModel, extra="forbid", frozen=True):
 def price_of(model: str, table: Path = PRICES) -> Price | None:
     """Return the row whose id is exactly `model`, None if the price is unknown.
 
-    Raises BadInput naming a row that is incomplete, invalid or repeated.
+    Raises BadInput if the row is incomplete or invalid.
     """
-    lines = [line for line in table.read_text("utf-8-sig").splitlines() if line[:1] != "#"]
-    found = {}
-    for row in csv.DictReader(lines, restkey="too many cells"):
-        try:
-            price = Price.model_validate({column: cell for column, cell in row.items() if cell})
-        except ValidationError as error:
-            raise BadInput(f"{shown(table)}, row {row['model']!r}: {error}") from None
-        found[price.model] = price
-    return found.get(model)
+    for row in csv.DictReader(table.read_text("utf-8-sig").splitlines()):
+        if row["model"] == model:
+            try:
+                return Price.model_validate({name: cell for name, cell in row.items() if cell})
+            except ValidationError as error:
+                raise BadInput(f"{shown(table)}, row {model!r}: {error}") from None
+    return None
 
 
 def check_price(model: str, calls: Calls) -> Price | None:
@@ -162,9 +147,9 @@ def check_price(model: str, calls: Calls) -> Price | None:
 def cost_usd(
     price: Price | None, prompt_tokens: int, completion_tokens: int, batch: bool = False
 ) -> float:
-    """Return dollars, at least those of the bill; 0 if the price is unknown."""
+    """Return dollars, at least those of the bill; NaN if the price is unknown."""
     if price is None:
-        return 0.0
+        return math.nan
     per_million = max(price.input_usd_per_million, price.cache_write_usd_per_million)
     millionths = prompt_tokens * per_million + completion_tokens * price.output_usd_per_million
     return float(millionths * (price.batch_factor if batch else 1) / 1_000_000)

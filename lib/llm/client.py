@@ -5,12 +5,9 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing, suppress
-from contextvars import ContextVar
-from datetime import UTC, datetime
-from difflib import get_close_matches
-from functools import partial
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -21,96 +18,58 @@ from tqdm import tqdm
 from lib.core.store import Stopped, tell
 from lib.llm.cache import Cache, Sent
 from lib.llm.calls import Calls, check_price, cost_usd, dollars
-from lib.llm.request import Endpoint, Reply, Request, Waiting, most_tokens, upper_bound
-from lib.llm.wire import (
-    FILTERED,
-    LIMITS,
-    MOST_TRIES,
-    Fault,
-    decoded,
-    dig,
-    fault_of,
-    is_shortened,
-    read_wire,
-    told,
-)
+from lib.llm.request import Endpoint, Reply, Request, Waiting, most_tokens
+from lib.llm.wire import FILTERED, Fault, dig, fault_of, is_shortened, read_wire, told
 
 TIMEOUT_SECONDS = 600.0  # of one try, from sending to the complete reply
-_MOST_BYTES = 32_000_000  # of a reply; of a file 1 GB
-_ROOM_SECONDS = 60  # that replies wait in memory for room on the disk
+MOST_TRIES = 16  # of a call that is not charged: a minute and a half of waits
+_CHARGED_TRIES = 3  # of a call that each try may cost
 POLL_SECONDS = 30.0  # between two looks at a batch
 _MOST_REQUESTS, _MOST_UPLOADED = 50_000, 200_000_000  # OpenAI's limits of a batch; bytes
 _LOOKS = 10  # at a batch that has ended, until all of its lines are there
-_PARTLY = ("failed", "expired", "cancelled", "never created")  # with some lines or none
-# Whether a call is repeated after a fault and so many tries.
-_AGAIN: ContextVar[Callable[[Fault, int], bool] | None] = ContextVar("again", default=None)
+_SHORTENED = (
+    "only a part of a longer prompt was read: raise the context window (num_ctx, max_model_len)"
+)
+_ENDED = ("completed", "failed", "expired", "cancelled", "never created", "unknown")
 
 
 class _Http(openai.DefaultAioHttpClient):
-    # openai's transport, with bounded responses that read_wire has read.
+    # openai's transport, whose completions have the status that they mean: openai repeats by it.
     async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
-        is_again = _AGAIN.get()
-        got, body = httpx2.Response(503, request=request), bytearray()
+        got = httpx2.Response(503, request=request)
         try:
-            async with (
-                asyncio.timeout(TIMEOUT_SECONDS),
-                aclosing(await super().send(request, stream=True)) as stream,
-            ):
-                async for part in stream.aiter_bytes():
-                    body += part
-                    if len(body) > (_MOST_BYTES if is_again else 2**30):
-                        break
-            stream._content = bytes(body)
-            is_strict = is_again and stream.is_success  # what is damaged is asked for again
-            text = decoded(stream.content, stream.charset_encoding) if is_strict else stream.text
-            read, got = read_wire(stream.status_code, text), stream
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                got = await super().send(request, **how)
+            # a damaged reply is none
+            text = got.content.decode("utf-8-sig", "replace" if got.is_error else "strict")
+            read = read_wire(got.status_code, text)
         except Exception as error:
             read = fault_of(error)
-        if is_again and isinstance(read, Fault):
-            n_tries = 1 + int(request.headers["x-stainless-retry-count"])
-            # openai repeats calls with the former, after a wait that the headers may name
-            got.status_code = 500 if is_again(read, n_tries) else 200
-        got.headers.pop("x-should-retry", None)
+        if isinstance(read, Fault) and request.url.path.endswith("/chat/completions"):
+            got.status_code = read.status
         got.extensions["read"] = read
         return got
 
 
 def client(at: Endpoint) -> openai.AsyncOpenAI:
     """Return openai's client of an endpoint. It follows no redirect, so a key stays there."""
-    for name in ("openai", "httpx2", "httpcore2", "aiohttp"):
-        logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines show the address
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line a call, with the address
     http = _Http(timeout=openai.Timeout(None, connect=30.0), follow_redirects=False)
     return openai.AsyncOpenAI(
         api_key=at.key, base_url=at.url, max_retries=MOST_TRIES, http_client=http
     )
 
 
-async def trouble(at: Endpoint, models: Iterable[str] = ()) -> str:
-    """Return why no call of `models` can succeed, as the endpoint's list of models tells, or ""."""
-    if reason := at.proxy_trouble():
-        return reason
+async def trouble(at: Endpoint) -> str:
+    """Return why no call can succeed, as a request for the list of models tells, or ""."""
     async with client(at) as one:
-        _AGAIN.set(lambda *_: False)
-        got = await one.get("/models", cast_to=httpx2.Response)
-    read = got.extensions["read"]
-    if isinstance(read, Reply) or read.status == 404:  # it has no list
-        return ""
-    if read.stops or re.search("a web page|connection", read.reason):
-        return at.scrubbed(read.stops or read.reason)
-    listed = re.findall(r'"id": ?"(?:[^"]*/)?([^"/]+)"', got.text)
-    for name in {model.rpartition("/")[2] for model in models} - {*listed}:
-        for close in get_close_matches(name, listed, 1, 0.8):  # others can be unlisted
-            return at.scrubbed(f"the endpoint has no model {name!r}: did you mean {close!r}?")
+        try:
+            await one.with_options(max_retries=0).get("/models", cast_to=object)
+        except openai.NotFoundError:  # it has no list
+            return ""
+        except openai.APIStatusError as error:
+            return at.scrubbed(error.response.extensions["read"].stops)
     return ""
-
-
-def reason_of(error: Exception) -> str:
-    """Return the reason that an error has, in the endpoint's own words if there are any."""
-    if isinstance(error, openai.APIStatusError):
-        read, after = error.response.extensions["read"], error.response.headers.get("retry-after")
-        wait = f"; the endpoint asks for a wait (retry-after: {after})" * bool(after)
-        return f"{read.stops or read.reason}{wait}"
-    return str(error) or type(error).__name__
 
 
 class Run:
@@ -124,54 +83,40 @@ class Run:
     def __init__(self, at: Endpoint, model: str, calls: Calls, cache: Cache) -> None:
         self.at, self.model, self.calls, self.cache = at, model, calls, cache
         self.price = check_price(model, calls)
-        if reason := at.proxy_trouble():
-            raise Stopped(reason)
+        self.room = asyncio.Semaphore(calls.concurrency)
         self.held = dict[str, float]()  # dollars: the worst cases of calls in flight
-        self.dropped, self.said = set[str](), set[str]()  # parameters; what was printed
+        self.charged = Counter[str]()  # tries that may be charged, by request
+        self.dropped = {"attempt"}  # fields of a request that are not sent
         self.failed = dict[Request | None, Reply]()
-        self.unwritten = list[tuple]()  # replies and dollars for which the disk has no room
+        self.rows, self.usd = list[tuple](), 0.0  # for which the disk has no room
         self.stopped = ""
-        if self.price is None:
-            calls.tally.usd = None  # unknown from the first call on, not $0
-
-    def plan(self, waiting: Waiting, n_requests: int) -> str:
-        """Return a line on calls, the route they take, and dollars."""
-        is_batch = self.calls.mode == "batch"
-        most = self.worst(waiting, is_batch) if self.price else None
-        return (
-            f"{self.model}: {n_requests:,} calls, {n_requests - len(waiting):,} cached, "
-            f"{len(waiting):,} to send ({'in batches' if is_batch else 'directly'}); at most "
-            f"{dollars(most)} (lib/llm/prices.csv)"
-        )
 
     def worst(self, requests: Waiting, batch: bool = False) -> float:
-        """Return the most dollars that calls can cost; 0 without a price."""
+        """Return the most dollars that calls can cost."""
         return sum(
             cost_usd(self.price, most_tokens(one), one.max_tokens, batch)
             for one in requests.values()
         )
 
-    def out_of_money(self, more: float = 0.0) -> str:
+    def out_of_money(self, more: float) -> str:
         """Return why `more` dollars cannot be spent beside the calls in flight, or ""."""
         limit, spent = self.calls.max_cost_usd or math.inf, self.cache.spent(self.calls.stage)
-        if spent + sum(self.held.values()) + more <= limit:
-            return ""
-        return (
-            f"the next call could exceed max_cost_usd = {dollars(limit)} "
-            f"({dollars(spent)} are spent over all runs): raise it"
-        )
+        if spent + sum(self.held.values()) + more > limit:
+            return (
+                f"the next call could exceed max_cost_usd = {dollars(limit)} "
+                f"({dollars(spent)} are spent over all runs): raise it"
+            )
+        return ""
 
-    def book(self, usd: float, rows: Sequence[Sequence] = ()) -> None:
-        """Store `usd` and replies; they stay in memory as long as the disk is full."""
-        self.unwritten.append((rows, self.calls.stage, usd))
-        if self.calls.tally.usd is not None:
-            self.calls.tally.usd += usd
+    def book(self, usd: float, rows: Sequence[tuple] = ()) -> None:
+        """Store `usd` and replies; while the disk is full, they wait in memory for later calls."""
+        self.calls.tally.usd += usd
+        self.rows += rows
+        self.usd += usd
         try:
-            while self.unwritten:
-                self.cache.put(*self.unwritten[0])
-                del self.unwritten[0]
+            self.cache.put(self.rows, self.calls.stage, self.usd)
+            self.rows, self.usd = [], 0.0
         except Stopped as full:
-            self.say(f"replies wait in memory for {_ROOM_SECONDS} s: {full}")
             self.stop(str(full))
 
     def stop(self, reason: str) -> None:
@@ -179,10 +124,8 @@ class Run:
         self.stopped = self.stopped or self.at.scrubbed(reason)
 
     def say(self, text: str) -> None:
-        """Print a line about this model, once."""
-        if text not in self.said:
-            tell(f"{self.model}: {self.at.scrubbed(text)}")
-        self.said.add(text)
+        """Print a line about this model."""
+        tell(f"{self.model}: {self.at.scrubbed(text)}")
 
     async def run(self, waiting: Waiting) -> None:
         """Send requests; each ends in the cache or in `failed`, unless the run is stopped.
@@ -190,83 +133,74 @@ class Run:
         In mode "direct", batches of earlier runs are still collected: nothing is paid for twice.
         """
         self.task, self.open = asyncio.current_task(), waiting
+        tally, mode = self.calls.tally, self.calls.mode
+        self.say(
+            f"{tally.asked:,} calls, {tally.cached:,} cached, {len(waiting):,} to send ({mode}); "
+            f"at most {dollars(self.worst(waiting, mode == 'batch'))} (lib/llm/prices.csv)"
+        )
         with tqdm(desc=self.model, unit="call", mininterval=1.0, total=len(waiting)) as self.bar:
             async with client(self.at) as self.client:
                 try:
                     await self._ask_in_batches()
-                except openai.NotFoundError:
-                    self.stop('the endpoint has no Batch API: set mode to "direct"')
                 except Exception as error:  # a batch that was sent is found by the next run
-                    reason = reason_of(error)
-                    self.stop(f"what the endpoint says of a batch cannot be used: {reason}")
+                    self.stop(
+                        "the Batch API cannot be used: run the same command later, or set mode to "
+                        f'"direct" ({str(error)[:300]})'
+                    )
                 await self._ask_directly(waiting)
+        if self.rows:
+            self.stopped += f"; {len(self.rows)} replies of calls in flight are lost"
 
     async def _ask_directly(self, requests: Waiting) -> None:
-        room = asyncio.Semaphore(self.calls.concurrency)
+        await asyncio.gather(*map(self._ask, requests, requests.values()))
 
-        async def ask_one(key: str, request: Request) -> None:
-            async with room:
-                try:
-                    await self._ask_one(key, request)
-                except Exception as error:  # reported; other calls' replies are kept
-                    self.stop(reason_of(error))
-                self.bar.update()
+    async def _ask(self, key: str, request: Request) -> None:
+        async with self.room:
+            try:
+                while key in self.open and not self.stopped:
+                    await self._try(key, request)
+            except Exception as error:  # reported; other calls' replies are kept
+                self.stop(str(error) or repr(error))
+        self.bar.update()
 
-        await asyncio.gather(*(ask_one(key, request) for key, request in requests.items()))
-        for _ in range(_ROOM_SECONDS):
-            if self.unwritten:
-                await asyncio.sleep(1)
-                self.book(0)
-        if n := sum(len(rows) for rows, *_ in self.unwritten):
-            self.stopped += f"; {n} replies of calls in flight could not be written and are lost"
-
-    async def _ask_one(self, key: str, request: Request) -> None:
-        worst, body = self.worst({key: request}), self.body(request)
+    async def _try(self, key: str, request: Request) -> None:
+        # Leaves the request in `open` if it is to be sent once more.
+        worst, body, tally = self.worst({key: request}), self.body(request), self.calls.tally
         while (reason := self.out_of_money(worst)) and self.held:
             await asyncio.sleep(0.1)
-        self.stop(reason)
-        if self.stopped:
-            return
+        if reason:
+            return self.stop(reason)
         self.held[key] = worst
-        _AGAIN.set(partial(self._is_again, worst))
         try:
             got = await self.client.post(
                 "/chat/completions",
                 cast_to=httpx2.Response,
                 content=json.dumps(body).encode(),  # UTF-8 without lone surrogates
             )
+        except openai.APIStatusError as error:
+            got = error.response
         finally:
             del self.held[key]
         read = got.extensions["read"]
         if isinstance(read, Reply):
-            self.keep({key: request}, {key: read})
-            return
-        name = read.unsupported(body)
-        if name and not {name, *self.dropped} >= LIMITS:  # one of the limits is always sent
-            self.say(f"the endpoint refuses {name}, which is not sent")
-            self.dropped.add(name)
-            await self._ask_one(key, request)
-        elif not self.stopped:
-            reason, is_filtered = self.at.scrubbed(read.reason), read.status == FILTERED
-            del self.open[key]
-            self.failed[request] = Reply("", reason, "filtered" * is_filtered)
-            self.calls.tally.failed += not is_filtered
-            self.calls.tally.unserved += read.tries > 1
-            self.stop(self.calls.failing(reason))
-
-    def _is_again(self, worst: float, fault: Fault, n_tries: int) -> bool:
-        # Counts a try that may be charged.
-        tally = self.calls.tally
-        if fault.status < 300:
+            if not is_shortened(read, request):
+                return self.keep({key: read})
+            read = Fault(_SHORTENED, 206)
+        if read.status < 300:  # perhaps charged
             tally.lost += 1
             self.book(worst)
-            self.stop(self.out_of_money())
-        if fault.status != 403 or not tally.new + tally.cached:  # some gateways filter a prompt so
-            self.stop(fault.stops)
-        if n_tries >= fault.tries or self.stopped:
-            return False
-        self.say(f"{fault.reason.partition(':')[0]}; such calls are repeated")
-        return True
+            self.charged[key] += 1
+            if read.status == 200 and self.charged[key] < _CHARGED_TRIES:
+                return
+        if name := read.unsupported(body):
+            if name not in self.dropped:
+                self.say(f"the endpoint refuses {name}, which is not sent")
+            return self.dropped.add(name)
+        self.stop(read.stops)
+        reason, is_filtered = self.at.scrubbed(read.reason), read.status == FILTERED
+        self.failed[self.open.pop(key)] = Reply("", reason, "filtered" * is_filtered)
+        tally.failed += not is_filtered
+        self.stop(self.calls.failing(reason))
 
     def body(self, request: Request) -> dict[str, object]:
         """Return what is sent; the token limit has two names, one of which a server may refuse."""
@@ -275,30 +209,22 @@ class Run:
             "max_completion_tokens": request.max_tokens,
             "messages": [{"role": role, "content": content} for role, content in request.messages],
         }
-        left_out = {"attempt", *self.dropped}
-        return {name: value for name, value in fields.items() if name not in left_out}
+        return {name: value for name, value in fields.items() if name not in self.dropped}
 
-    def keep(self, requests: Waiting, found: Mapping[str, Reply], batch: bool = False) -> None:
+    def keep(self, replies: Mapping[str, Reply], batch: bool = False) -> None:
         """Count replies and store them, with their raw text and cost."""
-        now, usd, rows = datetime.now(UTC).isoformat(timespec="milliseconds"), 0.0, []
-        tally = self.calls.tally
-        for key, request in requests.items():
-            del self.open[key]
-            reply = found[key]
+        usd, rows, tally = 0.0, [], self.calls.tally
+        for key, reply in replies.items():
+            request = self.open.pop(key)
             n_in = reply.usage[0] or most_tokens(request)
-            n_out = reply.usage[1] or max(request.max_tokens, upper_bound(reply.text))
+            n_out = reply.usage[1] or request.max_tokens
             usd += cost_usd(self.price, n_in, n_out, batch)
-            if is_shortened(reply, request):
-                tally.shortened += 1
-                self.say("only a part of a longer prompt was read: raise the context window")
             tally.new += 1
-            tally.unserved = 0
             tally.prompt_tokens += n_in
             tally.completion_tokens += n_out
             raw = self.at.without_key(reply.raw)
-            rows.append((key, request.key(self.model), self.model, request.body, raw, now))
+            rows.append((key, request.key(self.model), self.model, request.body, raw, None))
         self.book(usd, rows)
-        self.stop(self.calls.failing())
 
     async def _ask_in_batches(self) -> None:
         for batch in self.cache.batches():  # of earlier runs
@@ -310,63 +236,56 @@ class Run:
         # One is sent directly, to notice a wrong model now, not after a day.
         await self._ask_directly(dict(islice(self.open.items(), 1)))
         pool, most = [*self.open.items()], _MOST_REQUESTS
-        while pool and not self.stopped:
+        while pool and most and not self.stopped:
             part = dict(pool[:most])
             if await self._has_room(part):
-                del pool[: len(part)]
+                del pool[:most]
             else:  # money, file or queue are full
-                most = max(1, len(part) // 2)
-
-    def _line(self, key: str, request: Request) -> str:
-        fields = {"custom_id": key, "method": "POST", "body": self.body(request)}
-        return json.dumps(fields | {"url": "/v1/chat/completions"}) + "\n"  # ASCII
+                most = len(part) // 2
 
     async def _has_room(self, requests: Waiting) -> bool:
         # Sends a batch and waits for its end. False: send less.
-        text = "".join(map(self._line, requests, requests.values()))
-        batch, is_last = Sent([*requests]), len(requests) == 1
-        reason = self.out_of_money(self.worst(requests, batch=True))
-        if len(text) > _MOST_UPLOADED or reason:
-            self.stop(reason * is_last)
+        line = {"method": "POST", "url": "/v1/chat/completions"}
+        text = "".join(
+            json.dumps({**line, "custom_id": key, "body": self.body(one)}) + "\n"  # ASCII
+            for key, one in requests.items()
+        )
+        if len(text) > _MOST_UPLOADED or self.out_of_money(self.worst(requests, batch=True)):
             return False
-        self.cache.keep_batch(batch)  # from here on, it is looked for
         file = await self.client.files.create(file=("r.jsonl", text.encode()), purpose="batch")
+        batch = Sent([*requests], file.id)
+        self.cache.keep_batch(batch)  # from here on, it is looked for
         # Not repeated: if only the answer is lost, a second batch would be paid for.
         created = await self.client.with_options(max_retries=0).batches.create(
-            input_file_id=file.id,
-            endpoint="/v1/chat/completions",
-            completion_window="24h",
-            metadata={"digest": batch.digest},
+            input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
         )
         batch.id = created.id
         self.cache.keep_batch(batch)
         self.say(f"batch {batch.id}: {len(requests):,} requests sent")
-        return is_last or "token_limit_exceeded" not in await self._finish(batch)
+        return "token_limit_exceeded" not in await self._finish(batch)
 
     async def _finish(self, batch: Sent) -> str:
-        # Waits until each of its lines is a stored reply or a named error; returns its errors.
+        # Waits until its replies are as many as the endpoint counts; returns its errors.
         wanted, n_looks = self.open.keys() & batch.keys, 0
         while not self.stopped:
             state = await self._state(batch)
-            if (status := dig(state, "status")) in ("completed", "unknown", *_PARTLY):
+            if dig(state, "status") in _ENDED:
                 n_looks += 1
                 found = await self._lines(state)
                 replies = {key: one for key, one in found.items() if isinstance(one, Reply)}
-                new = {key: self.open[key] for key in wanted & self.open.keys() & replies.keys()}
-                self.keep(new, replies, batch=True)
+                new = {key: replies[key] for key in self.open.keys() & replies.keys()}
+                self.keep(new, batch=True)
                 self.bar.update(len(new))
                 n_told = dig(state, "request_counts", "completed")
-                lost = wanted & self.open.keys() - found.keys()
-                if status in _PARTLY and not (isinstance(n_told, int) and len(replies) < n_told):
-                    lost = set()
+                n_missing = (len(batch.keys) if n_told is None else n_told) - len(replies)
+                lost = wanted & self.open.keys() - found.keys() if n_missing > 0 else set()
                 if not lost or n_looks == _LOOKS:
-                    return self._ended(batch, wanted, lost, state, found)
+                    return self._ended(batch, wanted, lost, state)
             elif self.calls.mode == "direct":
                 self.stop(
                     f"replies are still to come from batch {batch.id}: set mode to "
                     '"batch" to wait for it, or cancel it at the provider'
                 )
-                return ""
             await asyncio.sleep(POLL_SECONDS)
         return ""
 
@@ -375,10 +294,10 @@ class Run:
         if not batch.id:
             listed: Any = await self.client.get("/batches?limit=100", cast_to=object)
             for one in listed["data"]:
-                if batch.digest in str(dig(one, "metadata")):
-                    batch.id = str(dig(one, "id"))
+                if dig(one, "input_file_id") == batch.file:
+                    batch.id = one["id"]
         if not batch.id:
-            return {"status": "never created"}
+            return {"status": "never created", "request_counts": {"completed": 0}}
         with suppress(openai.NotFoundError):
             return await self.client.get(f"/batches/{batch.id}", cast_to=object)
         return {"status": "unknown"}
@@ -386,39 +305,35 @@ class Run:
     async def _lines(self, state: Any) -> dict[str, Reply | Fault]:
         # What a line says, by the key that it answers; an unreadable line, perhaps cut, is none.
         found: dict[str, Reply | Fault] = {}
-        for file in (dig(state, "error_file_id"), dig(state, "output_file_id")):
-            data = b""
+        for file in filter(None, (dig(state, "error_file_id"), dig(state, "output_file_id"))):
             with suppress(openai.NotFoundError):  # for a minute
-                if file:
-                    data = (await self.client.files.content(str(file))).content
-            for line in data.decode(errors="replace").split("\n"):  # one bad byte costs no line
-                read, keys = read_wire(200, line), re.findall(r'"custom_id": ?"(\w+)"', line)
-                is_named = isinstance(read, Reply) or read.status >= 300
-                if is_named and len(keys) == 1 and not isinstance(found.get(keys[0]), Reply):
-                    found[keys[0]] = read
+                data = (await self.client.files.content(file)).content
+                for line in data.decode(errors="replace").split("\n"):  # a bad byte costs no line
+                    read, key = read_wire(200, line), re.search(r'"custom_id": ?"(\w+)"', line)
+                    if key and (isinstance(read, Reply) or read.status >= 300):
+                        found[key[1]] = read
         return found
 
-    def _ended(self, batch: Sent, wanted: set, lost: set, state: Any, found: dict) -> str:
+    def _ended(self, batch: Sent, wanted: set, lost: set, state: Any) -> str:
         # Forgets a batch, except what only other runs want; returns its errors.
-        name, is_cancelled = f"batch {batch.id or batch.digest}", state["status"] == "cancelled"
-        missing = wanted & self.open.keys() if is_cancelled else lost
-        if missing and self.calls.mode == "batch":
-            later = "" if is_cancelled else "run the same command later, or "
+        name = f"batch {batch.id or batch.file} ({state['status']})"
+        if lost and self.calls.mode == "batch":
             self.stop(
-                f"{len(missing):,} of {len(batch.keys):,} lines of {name} ({state['status']}) are "
-                f"neither a reply nor an error: {later}set mode to "
-                '"direct" to send them again at the full price'
+                f"{len(lost):,} of {len(batch.keys):,} lines of {name} are neither a reply nor an "
+                'error: run the same command later, or set mode to "direct" to send them again '
+                "at the full price"
             )
         if self.stopped:  # also by a full disk
             return ""
+        if state["status"] == "cancelled":  # nothing is sent at the full price unasked
+            self.stop(f"{name} has no more replies: the same command sends the rest in another")
         self.calls.tally.lost += len(lost)
         self.book(self.worst({key: self.open[key] for key in lost}, batch=True))
         batch.keys = [key for key in batch.keys if key not in wanted]
         self.cache.keep_batch(batch)
-        faults = {read.reason for read in found.values() if isinstance(read, Fault)}
-        errors = " ".join([*told(state, ("code", "message")), *sorted(faults)])
+        errors = " ".join(told(state, ("code", "message")))
         self.say(
-            f"{name} ({state['status']}): {len(wanted & self.open.keys()):,} of {len(wanted):,} "
-            f"without reply; {errors[:200]}"
+            f"{name}: {len(wanted & self.open.keys()):,} of {len(wanted):,} without reply; "
+            f"{errors[:200]}"
         )
         return errors

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from lib.core.store import REPOSITORY, BadStudy
 
@@ -120,43 +119,24 @@ class Endpoint:
         return body.replace(self.key, "[key]") if len(self.key) >= 16 else body
 
     def scrubbed(self, text: str) -> str:
-        """Return a server's error message without key, base URL and host."""
-        parts = urlsplit(self.url)
-        for secret in filter(None, (self.url, parts.netloc, parts.hostname)):
-            text = text.replace(secret, "[endpoint]")
-        text = text.replace(self.key, "[key]")
+        """Return a server's error message without key and host."""
+        text = text.replace(urlsplit(self.url).netloc, "[endpoint]").replace(self.key, "[key]")
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
-    def proxy_trouble(self) -> str:
-        """Return why the proxy for this endpoint cannot be used, or ""."""
-        parts, proxies = urlsplit(self.url), getproxies()
-        proxy = proxies.get(parts.scheme) or proxies.get("all", "")
-        if proxy_bypass(parts.netloc) or not re.match(r"(?!https?:)\w+:/", proxy):
-            return ""
-        return (
-            f"{parts.scheme.upper()}_PROXY or ALL_PROXY is no http:// address, and others are "
-            "not used: set it again, unset it, or name the endpoint's host in NO_PROXY"
-        )
 
-
-def endpoint() -> Endpoint | None:
-    """Return the endpoint of OPENAI_API_KEY and OPENAI_BASE_URL; None without a key.
+def endpoint() -> Endpoint:
+    """Return the endpoint of OPENAI_API_KEY and OPENAI_BASE_URL; both are "" without a key.
 
     The environment takes precedence over .env. Raises BadStudy, without the value in the message.
     """
     from dotenv import dotenv_values
 
-    try:
-        written = dotenv_values(REPOSITORY / ".env")
-    except UnicodeDecodeError:
-        raise BadStudy(f"{REPOSITORY / '.env'} is not UTF-8: save it as UTF-8") from None
+    written = dotenv_values(REPOSITORY / ".env", encoding="latin-1")  # decodes any file
     key, url = (
         (os.environ.get(name) or written.get(name) or "").strip()
         for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL")
     )
-    if not key:
-        return None
-    if not re.fullmatch(r"[\x21-\x7e]+", key):
+    if not re.fullmatch(r"[\x21-\x7e]*", key):
         raise BadStudy(
             "OPENAI_API_KEY has whitespace or characters that a key cannot have: set it again"
         )
@@ -167,4 +147,4 @@ def endpoint() -> Endpoint | None:
             "OPENAI_BASE_URL is not an address such as http://localhost:8000/v1, "
             "without user name and password: set it again, or unset it"
         )
-    return Endpoint(key, url)
+    return Endpoint(key, url if key else "")

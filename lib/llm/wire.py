@@ -14,12 +14,10 @@ from lib.llm.request import Reply, Request, least_tokens
 
 FILTERED = 451  # the status of a refused prompt, which says nothing about other prompts
 _MOST_TOKENS = 10**7  # no model reads or writes so many in a call
-LIMITS = {"max_completion_tokens", "max_tokens"}
 _TABLE: Any = yaml.safe_load(package_file("llm/wire.yaml").read_text(encoding="utf-8"))
 _KINDS: Any = {
     word: (kind, reason) for kind, reason, words in _TABLE["ends"] for word in words.split()
 }
-MOST_TRIES = max(_TABLE["tries"].values())
 
 
 @dataclass(frozen=True)
@@ -31,14 +29,9 @@ class Fault:
     stops: str = ""
     told: str = ""  # codes and message
 
-    @property
-    def tries(self) -> int:
-        """Return how often a call is sent, at most."""
-        return 1 if self.stops else _TABLE["tries"].get(min(self.status, 500), 1)
-
     def unsupported(self, sent: Collection[str]) -> str:
         """Return the parameter among `sent` that the endpoint does not take, else ""."""
-        found = self.status in (400, 422) and re.match(_TABLE["complains"], self.told, re.S | re.I)
+        found = re.match(_TABLE["complains"], self.told, re.S | re.I)
         return found[1] if found and found[1] in sent else ""
 
 
@@ -48,21 +41,15 @@ def read_wire(status: int, text: str, max_tokens: int = 0) -> Reply | Fault:
     With status 200, an error counts as the status that it names. A reply of `max_tokens` is cut.
     """
     try:
-        found = json.loads(text.removeprefix("\ufeff"))
-        reply = _completion(found)
+        found = json.loads(text)
+        objects = (dig(found, *place) for place in _TABLE["places"])
+        reply = next((one for one in objects if dig(one, "choices")), None)
         is_error = dig(found, "error") or not reply and any(told(found, _TABLE["tells"]))
     except (ValueError, RecursionError):
         found = reply = is_error = None
     if status < 206 and not is_error:  # 206: a part
         return _reply(reply, text, max_tokens)
-    return _fault(status, found or {"error": _looks(text)})
-
-
-def decoded(body: bytes, charset: str | None) -> str:
-    """Return the text of a body: JSON says what it is; only if it does not, `charset` does."""
-    with suppress(UnicodeDecodeError):
-        return body.decode(json.detect_encoding(body))
-    return body.decode(charset or "utf-8")
+    return _fault(status, found or {"error": text[:200]})
 
 
 def is_shortened(reply: Reply, request: Request) -> bool:
@@ -73,12 +60,11 @@ def is_shortened(reply: Reply, request: Request) -> bool:
 
 def fault_of(error: Exception) -> Fault:
     """Return what an error of the client means, without its message, which has the address."""
-    name = type(error.__cause__).__name__
+    name = type(error.__cause__ or error).__name__
     if re.search("Connector|ConnectionTimeout|Proxy", name):
-        reason = f"no connection to the endpoint or proxy ({name}): start the server, or check "
-        return Fault(f"{reason}OPENAI_BASE_URL, the network and HTTPS_PROXY", 503)
-    reason = f"no complete reply in time, or no text in it ({type(error).__name__})"
-    return Fault(reason, 200)
+        reason = f"no connection to the endpoint or proxy ({name})"
+        return Fault(reason, 503, _TABLE["stops"][503])
+    return Fault(f"no complete reply in time, or no text in it ({name})", 200)
 
 
 def dig(value: Any, *path: object) -> Any:
@@ -90,39 +76,16 @@ def dig(value: Any, *path: object) -> Any:
     return None
 
 
-def told(value: object, names: Collection[str]) -> Iterator[str]:
-    """Yield all texts and numbers under one of `names`."""
-    for name, node in _nodes(value):
-        if name in names and node and node is not True and not isinstance(node, dict | list):
-            yield _text(str(node))
-
-
-def _nodes(value: object, name: str = "") -> Iterator[tuple[str, Any]]:
-    # All parts of a JSON value, each after that which has it, with the name that it stands under.
-    yield name, value
+def told(value: object, names: Collection[str], name: str = "") -> Iterator[str]:
+    """Yield all texts and numbers in a JSON value under one of `names`."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from _nodes(inner, name)
+            yield from told(inner, names, name)
     elif isinstance(value, list):
         for inner in value:
-            yield from _nodes(inner, name)
-
-
-def _completion(value: object) -> Any:
-    # The outermost object with choices, also in a line of a batch or in a text that is JSON.
-    for _, node in _nodes(value):
-        if isinstance(node, str) and '"choices"' in node:
-            with suppress(ValueError):  # an error about them
-                node = _completion(json.loads(node))
-        if dig(node, "choices"):
-            return node
-    return None
-
-
-def _looks(text: str) -> str:
-    # What a text is that is not the JSON that was expected, else its beginning.
-    names = (name for start, name in _TABLE["looks"].items() if text.lstrip().startswith(start))
-    return next(names, text[:200])
+            yield from told(inner, names, name)
+    elif name in names and value and value is not True:
+        yield _text(str(value))
 
 
 def _text(value: object) -> str:
@@ -140,21 +103,20 @@ def _fault(status: int, error: object) -> Fault:
         if meant in statuses and re.search(pattern, words, re.I):
             meant = means
             break
-    reason = _KINDS["safety"][1] if meant == FILTERED else f"status {meant}"
-    reason += f": {message}" * bool(message and meant != 401)
-    stops = _TABLE["stops"].get(300 if 300 <= meant < 400 else meant, "")
-    return Fault(reason, meant, stops, words)
+    reason = f"status {meant}" + f": {message}" * bool(message and meant != 401)
+    return Fault(reason, meant, _TABLE["stops"].get(meant, ""), words)
 
 
 def _reply(found: Any, text: str, max_tokens: int) -> Reply | Fault:
     choice = dig(found, "choices", 0)
     message = dig(choice, "message")
     parts = dig(message, "content") or dig(choice, "text")
-    content = "".join(map(_part, parts if isinstance(parts, list) else [parts]))
-    finish = _text(dig(choice, "finish_reason")).strip().lower().replace("-", "_") or "none"
+    texts = parts if isinstance(parts, list) else [parts]
+    content = "".join(_text(dig(one, "text") or one) for one in texts)
+    finish = _text(dig(choice, "finish_reason")).lower() or "none"
     kind, reason = _KINDS.get(finish, ("other", f"ended otherwise: {printable(finish[:40])}"))
     if not content and not message:
-        kind, reason = "unreadable", _looks(text)
+        kind, reason = "unreadable", text[:200]
     if kind == "unreadable":
         return Fault(f"an unreadable reply with status 200: {printable(reason)}", 200)
     answer = re.sub(_TABLE["thoughts"], "", content, flags=re.S | re.I)
@@ -169,23 +131,11 @@ def _reply(found: Any, text: str, max_tokens: int) -> Reply | Fault:
     return Reply(answer or refusal, reason, kind, name, usage, text)
 
 
-def _part(part: object) -> str:
-    # The text of a part, "" of thoughts, the JSON of an object that is there instead of its JSON.
-    if not isinstance(part, dict):
-        return _text(part)
-    kind, text = _text(part.get("type")), _text(part.get("text"))
-    if kind or text:
-        return "" if re.search("think|reason", kind) else text
-    return json.dumps(part)
-
-
 def _counts(usage: object, text: str) -> tuple[int, int]:
     # Tokens in and out, 0 if not told. Of several figures for those written, the highest counts.
     def count(name: str) -> int:
-        with suppress(ValueError, TypeError, OverflowError):
-            n = int(float(dig(usage, name)))
-            return n if 0 < n <= _MOST_TOKENS else 0
-        return 0
+        n = dig(usage, name)
+        return n if isinstance(n, int) and 0 < n <= _MOST_TOKENS else 0
 
     n_in = count("prompt_tokens")
     n_out = max(count("completion_tokens"), count("total_tokens") - n_in)

@@ -163,7 +163,7 @@ def costs(reading: Reading, study: Study) -> pd.DataFrame:
             read, written = sum(map(count, asked)), n_questions * _PAIR
         template = prompts.prompt_template(_PROMPTS.get(prompt, prompt))
         sent = calls * count(template.render(_SLOTS)) + read
-        dollars = cost_usd(price, sent, round(written)) if price else float("nan")
+        dollars = cost_usd(price, sent, round(written))
         rows.append((stage, prompt, model, calls, sent, written, dollars))
     table = pd.DataFrame(rows, columns="stage prompt model calls sent written dollars".split())
     table = table.groupby(["stage", "prompt", "model"], sort=False).sum(skipna=False)

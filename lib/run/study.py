@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from typing import TextIO
 
@@ -74,10 +74,13 @@ def announce(study: AnyStudy) -> None:
                 f"${price.output_usd_per_million:f} out"
             )
         )
-        stops = f"stops before {dollars(limit)} over all runs"
-        tell(f"{stage}: {model}, {costs}; ", end="")
-        tell("without a limit: max_cost_usd is null" if limit is None else stops)
-    trouble = _trouble(model for _, model in stages) if stages else ""
+        stops = (
+            f"stops before {dollars(limit)} over all runs"
+            if limit
+            else "without a limit: max_cost_usd is null"
+        )
+        tell(f"{stage}: {model}, {costs}; {stops}")
+    trouble = _trouble() if stages else ""
     if trouble and not data_path(study.name, "llm.sqlite").exists():
         raise Stopped(
             f"{trouble}. {', '.join(stage for stage, _ in stages)} would call a model; "
@@ -98,12 +101,12 @@ def _import_replies(study: AnyStudy) -> None:
             import_from(cache, REPOSITORY / name)
 
 
-def _trouble(models: Iterable[str]) -> str:
-    if not (at := endpoint()):
+def _trouble() -> str:
+    if not (at := endpoint()).key:
         return "no key is set: set OPENAI_API_KEY in the environment or in .env"
     from lib.llm.client import trouble  # openai's client takes half a second
 
-    return asyncio.run(trouble(at, models))
+    return asyncio.run(trouble(at))
 
 
 def locked(names: list[str]) -> list[TextIO]:

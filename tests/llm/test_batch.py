@@ -1,6 +1,5 @@
 """Batches over real HTTP: direct calls' replies at half the price; nothing is paid for twice."""
 
-import re
 import signal
 from contextlib import closing
 from itertools import product
@@ -45,6 +44,14 @@ def test_a_batch_gives_the_replies_of_direct_calls_at_half_the_price(ask):
         assert halved == pytest.approx(calls.tally.usd * (1 + 40 / 2) / 41, rel=0.05)
 
 
+PLACES = [
+    ("POST", "/v1/files"),
+    ("POST", "/v1/batches"),
+    ("GET", "/v1/batches/N"),
+    ("GET", "/v1/files/N/content"),
+]
+
+
 def test_every_kind_of_odd_line_reads_as_the_direct_call_does(ask, tmp_path):
     once = ("500", "error-200", "429")
     always = ("400", "null-content", "length", "content-filter", "refusal", "no-usage", "parts")
@@ -54,16 +61,12 @@ def test_every_kind_of_odd_line_reads_as_the_direct_call_does(ask, tmp_path):
         wanted, _ = ask(server, prompts, MODEL)
         (tmp_path / "llm.sqlite").unlink()
     with Server() as server:
+        for place in (PLACES[0], *PLACES[2:]):
+            server.odd[place] = error(500, "later")
         replies, calls = ask(server, prompts, **BATCH)
-        assert said(replies) == said(wanted) and calls.tally.failed == 1
+        assert said(replies) == said(wanted) and calls.tally.failed == 1 and not server.odd
 
 
-PLACES = [
-    ("POST", "/v1/files"),
-    ("POST", "/v1/batches"),
-    ("GET", "/v1/batches/N"),
-    ("GET", "/v1/files/N/content"),
-]
 FORGETTING = """
 import os
 keep = Cache.keep_batch
@@ -89,14 +92,6 @@ def test_a_run_killed_at_any_stage_pays_nothing_twice(tmp_path, at, ask, place, 
         assert said(replies) == right(TWELVE)
         assert times_paid(server) == {1} and len(server.batches.batches) == 1
         assert not place or not n_batches(tmp_path)
-
-
-def test_two_processes_share_one_batch(tmp_path, at):
-    with Server() as server:
-        at(server)
-        both = [started(tmp_path, TWELVE, **BATCH) for _ in range(2)]
-        assert all(one.communicate(timeout=60)[0].endswith(" 0\n") for one in both)
-        assert times_paid(server) == {1} and len(server.batches.batches) == n_direct(server) == 1
 
 
 def test_a_direct_run_does_not_pay_for_what_a_batch_still_works_on(tmp_path, at, ask):
@@ -137,32 +132,15 @@ def spoiled(server: Server, change) -> None:
     server.batches.route = other
 
 
-FORMS = {
-    "no request id": (b', "request_id": "req"', b""),
-    "a status that is no number": (b'"status_code": 200', b'"status_code": "OK"'),
-    "an id that is a number": (b'"request_id": "req"', b'"request_id": 7'),
-    "an empty error beside the reply": (b'"error": null', b'"error": {}'),
-    "a byte that is no UTF-8": (b'"reply ', b'"reply \xff'),
-    "a line with an error after it": (b"(.*)choices(.*)", rb"\1choices\2\n\1error\2"),
-}
+def whole(line: bytes) -> bytes:
+    return line.replace(b'"reply ', b'"reply \xff')  # one bad byte costs no line
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_line_of_another_form_is_read(ask, form):
-    with Server() as server:
-        spoiled(server, lambda line: re.sub(*FORMS[form], line))
-        _, calls = ask(server, TWELVE, **BATCH)
-        assert times_paid(server) == {1} and not calls.tally.lost
-
-
-TWO = b'[{"custom_id": "a"}, {"custom_id": "b", "body": {"choices": [{"text": "x"}]}}]'
-
-
-@pytest.mark.parametrize("lost", [None, b'{"custom_id": "cut', b"<html>", TWO])
+@pytest.mark.parametrize("lost", [None, b'{"custom_id": "cut', b"<html>"])
 def test_a_batch_whose_lines_are_missing_is_kept_until_they_are_there_or_given_up(ask, lost):
     is_whole = []
     with Server() as server:
-        spoiled(server, lambda line: line if is_whole or hash(line) % 2 else lost)
+        spoiled(server, lambda line: whole(line) if is_whole or hash(line) % 2 else lost)
         for _ in range(2):
             with pytest.raises(Stopped, match='neither a reply nor an error: .* mode to "direct"'):
                 ask(server, questions(30), **BATCH)
@@ -177,18 +155,17 @@ def test_a_batch_that_the_endpoint_forgot_is_given_up_only_in_mode_direct(ask):
         with pytest.raises(Stopped, match="unknown"):
             ask(server, TWELVE, **BATCH)
         _, calls = ask(server, TWELVE, MODEL)
-        assert "11 lost in transit" in str(calls) and times_paid(server) == {1}
+        assert calls.tally.lost == 11 and times_paid(server) == {1}
         assert calls.tally.usd > 11 * WORST
 
 
 def test_after_a_cancelled_batch_nothing_is_sent_at_the_full_price_unasked(ask):
     with Server(ends="cancelled") as server:
-        for _ in range(2):
-            with pytest.raises(Stopped, match='6 of 11 [^:]*cancelled[^:]*: set mode to "direct"'):
-                ask(server, TWELVE, **BATCH)
-        assert n_direct(server) == 1
-        ask(server, TWELVE, MODEL)
-        assert times_paid(server) == {1}
+        with pytest.raises(Stopped, match="cancelled.* the same command sends the rest"):
+            ask(server, TWELVE, **BATCH)
+        server.batches.ends = "completed"
+        ask(server, TWELVE, **BATCH)
+        assert n_direct(server) == 2 and times_paid(server) == {1}
 
 
 @pytest.mark.parametrize(
@@ -205,24 +182,8 @@ def test_batches_are_as_small_as_the_queue_and_the_money_demand(ask, rules, sett
         assert calls.tally.usd < 5.5 * WORST
 
 
-def test_an_endpoint_without_batches_stops_the_run_after_one_call(ask):
-    with Server() as server:
-        server.odd["POST", "/v1/files"] = error(404, "Not Found")
-        with pytest.raises(Stopped, match='no Batch API: set mode to "direct"'):
-            ask(server, TWELVE, **BATCH)
-        assert n_direct(server) == 1
-
-
-@pytest.mark.parametrize("place", [PLACES[0], *PLACES[2:]])
-@pytest.mark.parametrize("status", [500, 429])
-def test_transient_errors_are_retried(ask, place, status):
-    with Server() as server:
-        server.odd[place] = error(status, "later", **{"retry-after": "0.1"})
-        ask(server, TWELVE, **BATCH)
-        assert not server.odd and times_paid(server) == {1} and len(server.batches.batches) == 1
-
-
 UNSURE = [
+    ("POST", "/v1/files", error(404, "Not Found")),
     ("POST", "/v1/batches", error(503, "overloaded")),
     ("POST", "/v1/batches", "dropped"),
     ("GET", "/v1/batches", Answer("<html>sign in</html>", 200, {"content-type": "text/html"})),
@@ -237,7 +198,7 @@ def test_a_run_that_cannot_know_its_batch_stops_and_the_next_pays_nothing_twice(
         server.odd["POST", "/v1/batches"] = "dropped"
         server.odd[method, path] = answer
         while server.odd:
-            with pytest.raises(Stopped, match="the same command requests only the rest"):
+            with pytest.raises(Stopped, match='run the same .* set mode to "direct"'):
                 ask(server, TWELVE, **BATCH)
         ask(server, TWELVE, **BATCH, max_cost_usd=0.02)
         assert times_paid(server) == {1} and len(server.batches.batches) == 1

@@ -1,4 +1,4 @@
-"""Stages 01, 02 and 05 with a model as engine: the notebooks, over real HTTP."""
+"""Stages 01 and 02 with a model as engine: the notebooks, over real HTTP."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.core.records import Answer, Document, Normalized, Query, Rejected, Verdict
+from lib.core.records import Document, Normalized, Query, Rejected
 from lib.core.store import REPOSITORY, read_records, write_records
 from lib.documents.folder import read_folder
 from lib.lab.bases import train_tokenizer
@@ -28,16 +28,11 @@ SHIPPED = {  # prompt -> reply
 
 
 def play(body: dict) -> str:
-    """Play the model of all stages: the shipped pairs, segments as they are, equal or not."""
+    """Play the model of both stages: the shipped pairs, segments as they are."""
     prompt = body["messages"][-1]["content"]
     if shipped := SHIPPED.get(prompt):
         WRITTEN[prompt] = shipped.count('"question"')
         return f"Here are the pairs:\n```json\n{shipped}\n```"
-    if answer := re.search(
-        r"<reference>\n(.*?)\n</reference>\n+<answer>\n(.*?)\n</answer>", prompt, re.S
-    ):
-        is_equal = answer[1] == answer[2]
-        return f"They {'agree' if is_equal else 'differ'}.\n[[{is_equal}]]"
     part = re.search(r"<part>\n(.*)\n</part>", prompt, re.S)[1]
     return f"Rating: 7\nRemark: plain\nConversion to High-Quality Data:<<<<{{{{ {part} }}}}>>>>"
 
@@ -81,7 +76,7 @@ def run(root: Path, server: Server, stage: str, **given: object) -> str:
     return "".join("".join(output.get("text", [])) for output in outputs)
 
 
-def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_nothing(root, documents):
+def test_two_stages_run_over_a_faulty_endpoint_and_lose_nothing(root, documents):
     with Server(reply=play, faults=at_random(PASSING, 0.2)) as server:
         printed = run(root, server, "01_annotate", annotator=MODEL)
         queries = read_records(root / "data" / "s" / "queries.jsonl", Query, "01")
@@ -101,22 +96,6 @@ def test_the_three_stages_run_over_a_faulty_endpoint_and_lose_nothing(root, docu
         rewritten = read_records(root / "data" / "s" / "normalized.jsonl", Normalized, "02")
         assert "failed 0" in printed and "99.4%" in printed
         assert sum(not row.dropped for row in rewritten) >= 0.95 * len(rewritten) > 0
-
-        answers = [
-            Answer(
-                query_id=query.query_id,
-                arm="base",
-                n_tokens=1,
-                truncated=False,
-                answer=query.answer if number % 2 else "another thing",
-            )
-            for number, query in enumerate(queries)
-        ]
-        write_records(root / "data" / "s" / "answers" / "base.jsonl", answers)
-        printed = run(root, server, "05_judge", judge=MODEL, arms=["base"])
-        path = root / "data" / "s" / "verdicts" / MODEL / "base.jsonl"
-        verdicts = [row.verdict for row in read_records(path, Verdict, "05")]
-        assert verdicts == [("incorrect", "correct")[n % 2] for n in range(len(queries))]
 
         paid = sum(call.status == 200 for call in server.log)
         printed = run(root, server, "01_annotate", annotator=MODEL)
