@@ -71,39 +71,32 @@ class Artifact:
     kind: type[Record] | None = None  # of its rows; None: as its system says
 
 
-_ROWS: dict[type[Record] | None, str] = {  # kind of rows -> artifacts of one file
+# Kind of rows -> artifacts: name, or name=path, without .jsonl.
+_ROWS: dict[type[Record] | None, str] = {
     Document: "documents documents_public",
-    Rejected: "documents_rejected queries_rejected",
+    Rejected: "documents_rejected queries_rejected unanswered=failed_calls/{arm} "
+    "left_out=skipped_prompts/{arm}",
     Fact: "facts",
-    Query: "queries",
+    Query: "queries training=training/{arm} cut=truncated_prompts/{arm}",
     Segment: "segments",
     Normalized: "normalized",
     Augmented: "augmented",
-    None: "samples asked training_samples questions ledger filings grids passages not_understood",
+    Answer: "answers=answers/{arm} replies=curve/{arm}-{epoch}-replies",
+    Score: "scores=scores/{arm} curve=curve/{arm}-{epoch}",
+    Verdict: "verdicts=verdicts/{judge}/{arm}",
+    None: "samples asked training_samples questions ledger filings grids passages not_understood "
+    "retention=retention/{arm} matches=matches/{judge} grades=grades/{grader} "
+    "preferences=preferences/{judge}/{first}-{second}",
 }
+_PLACES = (  # that are no JSON lines
+    "outcomes=outcomes/{seed}.csv.gz retained=retained/{seed}.csv.gz base=models/base "
+    "exposures_base=models/base-{seed} model=models/{arm} sheet=labels/answers.csv"
+)
 ARTIFACTS = {
-    name: Artifact(f"{name}.jsonl", kind) for kind, names in _ROWS.items() for name in names.split()
-} | {
-    "training": Artifact("training/{arm}.jsonl", Query),  # of arms that learn replies
-    "answers": Artifact("answers/{arm}.jsonl", Answer),
-    "scores": Artifact("scores/{arm}.jsonl", Score),
-    "retention": Artifact("retention/{arm}.jsonl"),
-    "outcomes": Artifact("outcomes/{seed}.csv.gz"),
-    "retained": Artifact("retained/{seed}.csv.gz"),
-    "base": Artifact("models/base"),
-    "exposures_base": Artifact("models/base-{seed}"),
-    "model": Artifact("models/{arm}"),
-    "curve": Artifact("curve/{arm}-{epoch}.jsonl", Score),
-    "replies": Artifact("curve/{arm}-{epoch}-replies.jsonl", Answer),
-    "unanswered": Artifact("failed_calls/{arm}.jsonl", Rejected),
-    "left_out": Artifact("skipped_prompts/{arm}.jsonl", Rejected),
-    "cut": Artifact("truncated_prompts/{arm}.jsonl", Query),
-    "verdicts": Artifact("verdicts/{judge}/{arm}.jsonl", Verdict),
-    "matches": Artifact("matches/{judge}.jsonl"),
-    "grades": Artifact("grades/{grader}.jsonl"),
-    "preferences": Artifact("preferences/{judge}/{first}-{second}.jsonl"),
-    "sheet": Artifact("labels/answers.csv"),
-}
+    name: Artifact(f"{path or name}.jsonl", kind)
+    for kind, files in _ROWS.items()
+    for name, _, path in (one.partition("=") for one in files.split())
+} | {name: Artifact(path) for name, path in (one.split("=") for one in _PLACES.split())}
 
 
 def writers_of(artifact: str) -> list[str]:

@@ -38,8 +38,9 @@ def use_study(stage: str, names: MutableMapping[str, Any]) -> None:
         study = load_study(names["study"], needs_folder=False)
         os.environ |= {"STUDY_LOOK": json.dumps(study.look), PROMPTS: study.prompts}
     if injected:  # papermill alone only warns
-        lines = [ast.unparse(line).split(" = ", 1) for line in ast.parse(injected[0]).body]
-        return check(notebook_path(stage), {name: ast.literal_eval(value) for name, value in lines})
+        lines = ast.parse(injected[0]).body
+        given = {line.targets[0].id: ast.literal_eval(line.value) for line in lines}
+        return check(notebook_path(stage), given)
     if not is_study:
         tell(f"no file studies/{names['study']}.yaml: the values are those above")
         return

@@ -17,7 +17,8 @@ def test_every_input_is_read_right_or_refused_by_name():
     found = {one.document_id: one.reason for one in reading.rejected}
     for one in reading.documents:
         doubted = [one.text[start:end] for start, end in one.doubted]
-        read = {"title": one.title, "text": one.text, "doubt": one.doubt, "doubted": doubted}
-        found[one.document_id] = {name: value for name, value in read.items() if value}
+        read = vars(one) | {"doubted": doubted}
+        names = ("title", "language", "text", "doubt", "doubted")
+        found[one.document_id] = {name: read[name] for name in names if read[name]}
     assert found == EXPECTED
     assert time.process_time() - begin < 10
