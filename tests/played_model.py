@@ -14,17 +14,32 @@ INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 
 
 @contextmanager
-def played(reply_to: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Start an endpoint that replies reply_to(prompt); yield the prompts in order of arrival."""
-    prompts: list[str] = []
+def chatted(
+    reply_to: Callable[[list[dict]], str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[list[dict]]]:
+    """Start an endpoint that replies reply_to(messages); yield the chats in order of arrival."""
+    chats = []
 
     def reply(body: dict) -> str:
-        prompts.append(body["messages"][-1]["content"])
-        return reply_to(prompts[-1])
+        chats.append(body["messages"])
+        return reply_to(chats[-1])
 
     with Server(reply=reply) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "a-key-for-tests")
+        yield chats
+
+
+@contextmanager
+def played(reply_to: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Start an endpoint that replies reply_to(prompt); yield the prompts in order of arrival."""
+    prompts = []
+
+    def reply(messages: list[dict]) -> str:
+        prompts.append(messages[-1]["content"])
+        return reply_to(prompts[-1])
+
+    with chatted(reply, monkeypatch):
         yield prompts
 
 

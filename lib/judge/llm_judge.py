@@ -24,14 +24,12 @@ _MARK_ABOVE = re.compile(r"[\W_]*\[\[\s*([a-z]+)\s*\]\][\W_]*", re.I)  # no othe
 _VERDICTS = {"true": "correct", "false": "incorrect"}
 
 
-class Preference(Record):
-    """One judge's preference between two arms' answers to one query, by one criterion."""
+class Compared(Record):
+    """One judge's preference between two arms' answers to a question."""
 
-    query_id: str
     first_arm: str
     second_arm: str
     judge: str
-    criterion: Criterion
     verdict: Choice  # unscored if either order is; a tie if the orders differ
     is_flipped: bool  # both orders were scored, and differently
     is_asked: bool  # False: no judge was needed, `reason` says why
@@ -39,6 +37,13 @@ class Preference(Record):
     as_second: Choice  # with it shown second
     reason: str
     reason_as_second: str
+
+
+class Preference(Compared):
+    """A preference by one criterion."""
+
+    query_id: str
+    criterion: Criterion
 
 
 def judge_with_llm(model: str, calls: Calls) -> Decide:

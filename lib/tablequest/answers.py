@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from lib.core.prompts import prompt_template
-from lib.core.records import Answer, Query, Rejected, Verdict
+from lib.core.records import Answer, Query, Verdict
 from lib.core.store import BadInput, Stopped, require_known
 from lib.infer.prompts import lengths_of
 from lib.judge.scorer import judge
@@ -27,6 +27,7 @@ from lib.tablequest.records import (
     TableQuestion,
     Texts,
     by_id,
+    left_out,
     texts_by_id,
 )
 from lib.tasks.task import Asked, Final, Room, Rows, Shown, Task
@@ -255,8 +256,7 @@ class TableQuest(Task):
                     f"{length:,} tokens and {room.reply:,} for the reply do not fit in "
                     f"{room.window:,}"
                 )
-                row = {"document_id": query.document_id, "rejected_text": query.query_id}
-                shown.too_long.append(Rejected(**row, reason=reason))
+                shown.too_long.append(left_out(query.document_id, query.query_id, reason))
         return shown
 
     def final(self, query: Query, reply: str) -> Final:

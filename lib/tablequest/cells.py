@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -18,19 +19,24 @@ BLOCK_TAGS = frozenset(
     "table tbody td tfoot th thead tr ul".split()
 )
 BOLD_TAGS = frozenset("b strong th h1 h2 h3 h4 h5 h6".split())
-# tags whose content no reader sees
-SKIPPED_TAGS = frozenset("head script style template noscript ix:header".split())
+# what no reader sees, and marks of footnotes; a page's header is needed
+UNSEEN = (
+    "//*[self::script or self::style or self::template or self::noscript or @hidden"
+    " or contains(translate(@style, ' \t\r\n', ''), 'display:none')"
+    " or self::sup[not(.//table)]][not(.//*[name()='ix:header'])]"
+)
 MARK = r"(?:\((?:\d{1,2}|[a-z])\)|\[(?:\d{1,2}|[a-z])\]|[*†‡§¹²³])"  # of a footnote
 YEAR = r"(?:19|20)\d\d"
 
 _WEIGHT = re.compile(r"font-weight:\s*(bold|[6-9]00)?")
-_HIDDEN = re.compile(r"display:\s*none")
 _RULE = re.compile(r"border(?:-top)?(?:-style)?:(?!\s*(?:0|none))")
 # in whatever unit: rows of one table are compared
 _INDENT = re.compile(
     r"(?:(?:padding|margin)-left|text-indent|padding:\s*\S+\s+\S+\s+\S+\s+)"
     r":?\s*(-?\d+(?:\.\d+)?|-?\.\d+)"
 )
+_STYLES = etree.XPath("descendant-or-self::*[self::td or self::th or self::div or self::p]/@style")
+_TAGS = etree.XPath(f".//*[name()='{FACT}'][not(.//*[name()='{FACT}'])]")
 _OPENING = re.compile(r"(?:US|C|CA|Cdn|A|HK|R)?[$€£¥]\s*\(?|RMB|\(\s*[$€£¥]?")  # "$", "($"
 _CLOSING = re.compile(r"\)?\s*%?\s*\)?|pts\.?|bps|[×x]")  # ")", "%)", "bps"
 _MINUS = "-\u2010-\u2015\u2212"
@@ -48,11 +54,6 @@ _NUMBER = re.compile(
     rf"days?|hours?|shares?|thousand|million|billion|€)?(?:\s*{MARK})*",
     re.I,
 )
-_WORDS = dict(
-    pair.split(":")
-    for pair in "%:%, percent:%, x:times, ×:times, basis point:basis points, bps:basis points, "
-    "pts:percentage points, €:EUR, yr:years, yrs:years".split(", ")
-)
 # by the first two letters of a scale's word
 WORTH = {
     word: 10.0**power
@@ -64,11 +65,13 @@ _COIN = (
     r"euros?|pounds?(?: sterling)?|Swiss francs?|yen|yuan|renminbi|RMB|USD|EUR|GBP|JPY|"
     r"CAD|AUD|CHF|CNY|HKD|SEK|NOK|DKK|INR|KRW|BRL|MXN|SGD|TWD|(?:US|CA?|Cdn|A|HK)?[$€£¥])"
 )
-_CODES = dict(
+# of units in a number, and of currencies by how their names begin
+_NAMES = dict(
     pair.split(":")
-    for pair in "canad:CAD ca$:CAD cdn:CAD c$:CAD austr:AUD a$:AUD hong:HKD hk$:HKD swiss:CHF "
-    "€:EUR euro:EUR £:GBP pound:GBP yen:JPY yuan:CNY renminbi:CNY rmb:CNY us:USD u.s:USD $:$ "
-    "dollar:$ ¥:¥".split()
+    for pair in "%:%|percent:%|x:times|×:times|basis point:basis points|bps:basis points|"
+    "pts:percentage points|yr:years|yrs:years|canad:CAD|ca$:CAD|cdn:CAD|c$:CAD|austr:AUD|a$:AUD|"
+    "hong:HKD|hk$:HKD|swiss:CHF|€:EUR|euro:EUR|£:GBP|pound:GBP|yen:JPY|yuan:CNY|renminbi:CNY|"
+    "rmb:CNY|us:USD|u.s:USD|$:$|dollar:$|¥:¥".split("|")
 )
 _MANY = r"(?:thousands|millions|billions|thous\b\.?|mill?s?\.|mm\b|bn\b)"
 # Before a scale there is no number, unlike in "$5.2 million".
@@ -118,10 +121,16 @@ class Placed:
         """Return the only number in the text, or None."""
         return read_number(self.text)
 
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
     @property
     def is_value(self) -> bool:
         """True for a number that is no year, or is tagged."""
         return self.number is not None and (not is_year(self.text) or bool(self.tags))
+
+
+NOTHING = Placed(0, 0, "")  # where a row has no cell
 
 
 def read_number(text: str) -> Number | None:
@@ -139,7 +148,7 @@ def read_number(text: str) -> Number | None:
     has_minus = (part["sign2"] or part["sign"]) not in "+~≈<>"
     value = float(re.sub(r"[,'’ ]", "", part["digits"])) * (-1 if has_open != has_minus else 1)
     word, coin = re.sub(r"(?<=\w{3})s$", "", word.rstrip(").")), part["coin"]
-    unit = _WORDS.get(word, f"{word}s" if word else "")
+    unit = _NAMES.get(word, f"{word}s" if word else "")
     coin, scale = coin_in(coin) or coin, WORTH.get(word[:2], 0.0)
     return Number(value, coin if scale else unit or coin, scale)
 
@@ -151,17 +160,8 @@ def is_year(text: str) -> bool:
 
 def is_bold(element: HtmlElement, outer: bool) -> bool:
     """True if the element's letters are bold, as those around it are if it does not say."""
-    weight = _WEIGHT.search(element.get("style") or "")
+    weight = _WEIGHT.search(element.get("style", ""))
     return bool(weight[1]) if weight else outer or element.tag in BOLD_TAGS
-
-
-def is_hidden(element: HtmlElement) -> bool:
-    """True if no reader of the page sees the element."""
-    return (
-        element.tag in SKIPPED_TAGS
-        or element.get("hidden") is not None
-        or bool(_HIDDEN.search(element.get("style") or ""))
-    )
 
 
 def folded(text: str) -> str:
@@ -170,7 +170,7 @@ def folded(text: str) -> str:
 
 
 def visible_text(element: HtmlElement) -> str:
-    """Return what a reader sees, with whitespace folded, without superscripts."""
+    """Return what a reader sees, with whitespace folded."""
     if not len(element):
         return folded(element.text or "")
     return " ".join(text for text, *_ in texts_of(element) if text)
@@ -178,11 +178,11 @@ def visible_text(element: HtmlElement) -> str:
 
 def texts_of(root: HtmlElement) -> Iterator[tuple[str, bool, HtmlElement | None]]:
     """Yield texts, whether all of one is bold, and tables; a block's tag ends a text."""
-    runs: list[tuple[str, bool]] = []
-    looks = [False]
+    runs, looks = [], [False]
     # not recursive, because a broken file may nest thousands deep
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
+        is_table = element.tag == "table" and element is not root
         if element.tag in BLOCK_TAGS or element is root and event == "end":
             if text := folded("".join(text for text, _ in runs)):
                 yield text, all(look for text, look in runs if text.strip()), None
@@ -190,27 +190,21 @@ def texts_of(root: HtmlElement) -> Iterator[tuple[str, bool, HtmlElement | None]
         if event == "end":
             looks.pop()
             runs.append((element.tail or "", looks[-1]))
-        elif (
-            is_hidden(element)
-            or element.tag in ("sup", "table")
-            and element is not root
-            and (element.find(".//table") is None)
-        ):
-            if element.tag == "table" and not is_hidden(element):
-                yield "", False, element
+            continue
+        looks.append(is_bold(element, looks[-1]))
+        if is_table and element.find(".//table") is None:
+            yield "", False, element
             walker.skip_subtree()
-            looks.append(looks[-1])
+        elif element.tag in ("head", "ix:header"):
+            walker.skip_subtree()
         else:
-            looks.append(is_bold(element, looks[-1]))
             runs.append((" " if element.tag == "br" else element.text or "", looks[-1]))
 
 
-def read_rows(table: HtmlElement, tags: bool = True) -> list[tuple[Placed, ...]]:
-    """Return the non-empty cells of each row, with colspan, rowspan and, if asked for, tags."""
+def read_rows(table: HtmlElement) -> list[tuple[Placed, ...]]:
+    """Return the non-empty cells of each row, with colspan, rowspan and tags."""
     rows, covered = [], {}  # covered: slot -> rows that a cell above still covers
-    for line in table.iter("tr"):
-        if is_hidden(line):
-            continue
+    for line in table.xpath(".//tr[*]"):
         cells, slot, taken = [], 0, covered
         covered = {at: left - 1 for at, left in taken.items() if left > 1}
         for element in line.iterchildren("td", "th"):
@@ -219,51 +213,43 @@ def read_rows(table: HtmlElement, tags: bool = True) -> list[tuple[Placed, ...]]
             width, height = _span(element, "colspan"), _span(element, "rowspan")
             if height > 1:
                 covered.update(dict.fromkeys(range(slot, slot + width), height - 1))
-            if (len(element) or (element.text or "").strip()) and not is_hidden(element):
-                cells.append(_placed(element, slot, slot + width, tags))
+            text = visible_text(element)
+            if text.strip("=_-–—") or 0 < len(text) < 4:
+                cells.append(_placed(element, slot, slot + width, text))
             slot += width
-        rows.append(
-            _joined(
-                [cell for cell in cells if cell.text.strip("=_-–—") or len(cell.text) in (1, 2, 3)]
-            )
-        )
+        rows.append(_joined(cells))
     return rows
 
 
 def _span(element: HtmlElement, name: str) -> int:
-    value = (element.get(name) or "1").strip()
-    return min(max(int(value), 1), MAX_SPAN) if value.isascii() and value.isdigit() else 1
+    with suppress(ValueError):
+        return min(max(int(element.get(name, "")), 1), MAX_SPAN)
+    return 1
 
 
-def _placed(element: HtmlElement, start: int, end: int, with_tags: bool) -> Placed:
-    text, style = visible_text(element), element.get("style") or ""
-    if not text:
-        return Placed(start, end, "")
+def _placed(element: HtmlElement, start: int, end: int, text: str) -> Placed:
     inner = [*element.iter("td", "th", "div", "p", "span", "b", "font", FACT)]
-    lead = (element.text or "") + "".join(node.text or "" for node in inner[1:4])
-    indent = 3.0 * (len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002")))
-    indent += sum(
-        _indent(node.get("style") or "") for node in inner if node.tag in ("td", "th", "div", "p")
+    lead = "".join(node.text or "" for node in inner[:4])
+    return Placed(
+        start,
+        end,
+        text,
+        is_bold=any(is_bold(node, outer=False) for node in inner),
+        has_rule=bool(_RULE.search(element.get("style", ""))),
+        indent=8.0 * start
+        + 3.0 * (len(lead) - len(lead.lstrip("\u00a0 \u2003\u2002")))
+        + sum(map(float, _INDENT.findall(";".join(_STYLES(element))))),
+        tags=tuple(_TAGS(element)),
     )
-    tags = tuple(
-        node for node in inner if with_tags and node.tag == FACT and node.find(f".//{FACT}") is None
-    )
-    in_bold = any(is_bold(node, outer=False) for node in inner)
-    return Placed(start, end, text, in_bold, bool(_RULE.search(style)), indent + 8.0 * start, tags)
-
-
-@lru_cache(4096)  # filing software repeats its styles
-def _indent(style: str) -> float:
-    return sum(map(float, _INDENT.findall(style)))
 
 
 def _joined(cells: list[Placed]) -> tuple[Placed, ...]:
-    done: list[Placed] = []
+    done = [NOTHING]
     for cell in cells:
-        left = done[-1] if done else None
-        text = left.text + cell.text if left else ""
-        opens = left and _OPENING.fullmatch(left.text) and not is_year(cell.text)
-        closes = left and _CLOSING.fullmatch(cell.text) and not is_year(left.text)
+        left = done[-1]
+        text = left.text + cell.text
+        opens = _OPENING.fullmatch(left.text) and not is_year(cell.text)
+        closes = _CLOSING.fullmatch(cell.text) and not is_year(left.text)
         if opens and read_number(text + ")") or (opens or closes) and read_number(text):
             done[-1] = replace(
                 left,
@@ -274,7 +260,7 @@ def _joined(cells: list[Placed]) -> tuple[Placed, ...]:
             )
         else:
             done.append(cell)
-    return tuple(done)
+    return tuple(done[1:])
 
 
 class Note(NamedTuple):
@@ -289,18 +275,17 @@ class Note(NamedTuple):
 @lru_cache(maxsize=8192)
 def read_note(text: str) -> Note:
     """Read a note such as "(in millions, except shares, which are in thousands)"."""
-    scales, end = {"money": 0.0, "shares": 0.0}, 0
+    scales, end = {}, 0
     for match in _SCALE.finditer(text):
         kind = "shares" if _SHARES.search(text, end, match.end()) else "money"
         word = re.findall(r"thous|mil|bil|mm|bn|000", match[0].lower())[-1]
-        scales[kind] = scales[kind] or WORTH[word[:2]]
+        scales.setdefault(kind, WORTH[word[:2]])
         end = match.end()
-    excepted = re.search(r"\b(?:except|other than|excluding|but not)\b(.*)", text, re.I | re.S)
-    if excepted and _SHARES.search(
-        re.sub(r"(?i)\bper[- ](?:\w+ )?(?:shares?|units?)", "", excepted[1])
-    ):
-        scales["shares"] = scales["shares"] or 1.0
-    return Note(text, **scales, coin=coin_in(text))
+    _, *excepted = re.split(r"(?i)\b(?:except|other than|excluding|but not)\b", text)
+    per_share = r"(?i)\bper[- ](?:\w+ )?(?:shares?|units?)"
+    if _SHARES.search(re.sub(per_share, "", " ".join(excepted))):
+        scales.setdefault("shares", 1.0)
+    return Note(text, coin=coin_in(text), **scales)
 
 
 @lru_cache(maxsize=8192)
@@ -308,7 +293,7 @@ def coin_in(text: str) -> str:
     """Return the currency that a note names, "$" for dollars of an unknown country; "" if none."""
     found = re.search(rf"(?<![a-z]){_COIN}(?:(?<=[$€£¥])|(?![a-z]))", text, re.I)
     word = found[0].lower() if found else ""
-    return next((code for mark, code in _CODES.items() if word.startswith(mark)), word.upper())
+    return next((code for mark, code in _NAMES.items() if word.startswith(mark)), word.upper())
 
 
 def reported_coin(texts: Iterable[str]) -> str:
@@ -322,13 +307,11 @@ def unit_note_in(text: str, is_short: bool = False) -> str:
     """Return the unit note in `text`, or "": a bracket, the end of a sentence, or a short line."""
     if not re.search(r"thous|mil|bil|000|mm|bn", text, re.I):
         return ""
-    for bracket in re.findall(r"\([^()]*\)|\[[^\[\]]*\]", text):
-        if len(bracket) < 250 and _SCALE.search(bracket):
-            return bracket
-    if is_short and len(text) < 150 and _SCALE.search(text) and not re.search(r"\d[.,]?\d", text):
-        return text
+    parts = re.findall(r"\([^()]{,247}\)|\[[^\[\]]{,247}\]", text)
+    if is_short and len(text) < 150 and not re.search(r"\d[.,]?\d", text):
+        parts.append(text)
     prose = _PROSE.search(text)
-    return prose[0].strip(" ,") if prose else ""
+    return next(filter(_SCALE.search, parts), prose[0].strip(" ,") if prose else "")
 
 
 def is_only_note(text: str) -> bool:
@@ -337,13 +320,11 @@ def is_only_note(text: str) -> bool:
         return False
     if re.search(r"[(\[]", text) and not re.fullmatch(r"[(\[][^()\[\]]*[)\]]", text.strip()):
         return False  # "Amount (in millions)"
-    left = _SCALE.sub(" ", re.sub(r"\bexcept\b.*", " ", text, flags=re.I | re.S), count=2)
     left = re.sub(
-        rf"{_COIN}|\b(?:all|tabular|amounts?|figures|are|is|stated|expressed|shown|"
-        r"presented|in|of|and|shares|(?:un)?audited)\b",
+        rf"(?is)\bexcept\b.*|{_COIN}|\b(?:all|tabular|amounts?|figures|are|is|stated|expressed|"
+        r"shown|presented|in|of|and|shares|(?:un)?audited)\b",
         " ",
-        left,
-        flags=re.I,
+        _SCALE.sub(" ", text, count=2),
     )
     return not re.search(r"\w", left)
 

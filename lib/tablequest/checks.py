@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from itertools import pairwise
 
 import jinja2
@@ -11,7 +12,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from lib.core.store import BadReply
 from lib.tablequest.cells import POINTS, YEAR, Amount, amounts, words_of
-from lib.tablequest.records import Cell, Grid, TableQuestion, in_whole_units
+from lib.tablequest.records import Cell, TableQuestion, in_whole_units
 
 _JINJA = SandboxedEnvironment()
 _ARITHMETIC = re.compile(r"(?:[\w.()+/\s-]|\*(?!\*))+")
@@ -54,13 +55,12 @@ def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[f
         raise BadReply("the answer has no figure")
     figure = found[0]
     if math.isclose(twice, value, abs_tol=1e-12):
-        unit, scale = (figure.unit if figure.unit == "%" else ""), 1.0
+        unit, scale = "%" * (figure.unit == "%"), 1.0
     elif not math.isclose(twice, 2 * value):
         raise BadReply(f"the expression {expression!r} mixes amounts with plain numbers")
     if figure.unit not in ("", unit.split("/")[0]):
         raise BadReply(f"the answer is in {figure.unit}, its cells give {unit or 'no unit'}")
-    wanted = in_whole_units(value, scale)
-    if abs(figure.value - wanted) > figure.step / 2 + abs(wanted) / 10**9:
+    if not _agrees(figure, in_whole_units(value, scale)):
         raise BadReply(
             f"the answer says {figure.text}, but {expression} gives {value:,.6g} {unit}"
             f" × {scale:,.0f}".removesuffix(" × 1")
@@ -69,8 +69,8 @@ def computed(expression: str, cells: Mapping[str, Cell], answer: str) -> tuple[f
     return value, POINTS if is_points else unit, scale
 
 
-def fault_of(question: TableQuestion, grids: Mapping[str, Grid], company: str) -> str:
-    """Return why a question is not used, "" if nothing is wrong; `grids` are the passage's."""
+def fault_of(question: TableQuestion, rows: Sequence[str], company: str) -> str:
+    """Return why a question is not used, "" if nothing is wrong; `rows` are its cells' labels."""
     asked, n_cells = words_of(question.question), len(question.cells)
     if not words_of(company.split()[0]) <= asked:
         return f"the question does not name {company}"
@@ -81,8 +81,7 @@ def fault_of(question: TableQuestion, grids: Mapping[str, Grid], company: str) -
     if question.level == "hard":  # it may ask which row
         ended = len(re.findall(r"[.!?](?=\s+[A-Z]|\s*$)", question.answer))
         return f"the answer has {ended} sentences, not 1 or 2" if ended > 2 else ""
-    for ref in question.cells.values():
-        label = grids[ref.grid_id].rows[ref.row]
+    for label in rows:
         if not words_of(label) & asked:
             return f"the question does not name {label!r}"
     if (n_cells == 1) != (question.level == "easy"):
@@ -131,5 +130,5 @@ def _expression(text: str, values: Mapping[str, float]) -> str:
     raise BadReply(f"no expression over names stands before '=' in {text!r}")
 
 
-def _agrees(figure: Amount, value: float) -> bool:
+def _agrees(figure: Amount, value: float | Fraction) -> bool:
     return abs(float(figure.value) - value) <= float(figure.step) / 2 + abs(value) / 10**9

@@ -4,7 +4,7 @@ import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice, takewhile
 from os.path import commonprefix
@@ -18,7 +18,10 @@ from lib.core.records import Document, Rejected
 from lib.core.store import BadInput
 from lib.documents.folder import list_files, read_bytes
 from lib.tablequest.cells import (
+    FACT,
     REPORTED,
+    UNSEEN,
+    folded,
     is_only_note,
     read_note,
     read_rows,
@@ -27,8 +30,8 @@ from lib.tablequest.cells import (
     unit_note_in,
     visible_text,
 )
-from lib.tablequest.grid import FOOTNOTE, as_markdown, kind_of, layouts_of
-from lib.tablequest.records import ENDINGS, Block, Filing, Grid, Passage
+from lib.tablequest.grid import FOOTNOTE, Row, as_markdown, kind_of, layouts_of
+from lib.tablequest.records import ENDINGS, Block, Filing, Grid, Passage, left_out
 from lib.tablequest.units import Facts, cells_of, own_note
 
 MAX_WORDS = 2500  # per passage; about 3,500 tokens in prose, more in tables
@@ -68,20 +71,20 @@ def page_blocks(root: HtmlElement) -> Iterator[PageBlock]:
     any other is nested by rank.
     """
     numbers = {table: number for number, table in enumerate(root.iter("table"), 1)}
-    path: dict[tuple, str] = {}  # level of each open heading -> its text
+    path = {}  # level of each open heading -> its text
     for text, is_bold_text, table in texts_of(root):
         level = _level(text) if is_bold_text else ()
-        if table is None and _NO_TEXT.fullmatch(text):
+        if text and _NO_TEXT.fullmatch(text):
             continue
         if level:
             above = takewhile(lambda one, end=level: one != end, path)
             kept = [one for one in above if one[0] < level[0] or one[0] == level[0] == 3]
             path = {one: path[one] for one in kept} | {level: text}
         yield PageBlock(
-            "heading" if level else "paragraph" if table is None else "table",
+            "heading" if level else "paragraph" if text else "table",
             text,
             tuple(path.values()),
-            bool(level) and level[0] < 3,
+            () < level < (3,),
             table,
             numbers.get(table, 0),
         )
@@ -102,9 +105,8 @@ def cut_passages(filing_id: str, blocks: Iterable[PageBlock]) -> list[Passage]:
     Tables of a part, item or note share a passage of at most MAX_WORDS, or one table with its
     introduction, if that is longer. Text without a table is left out.
     """
-    chunks: list[list[PageBlock]] = [[]]
-    atom: list[PageBlock] = []  # what introduces a table or text stays with it
-    room = MAX_WORDS
+    chunks, room = [[]], MAX_WORDS
+    atom = []  # what introduces a table or text stays with it
     for block in blocks:
         if atom and atom[-1].kind != "heading" and (atom[-1].grid_id or not block.grid_id):
             chunks[-1] += atom
@@ -118,7 +120,7 @@ def cut_passages(filing_id: str, blocks: Iterable[PageBlock]) -> list[Passage]:
     passages = []
     for chunk in chunks:
         if paths := [block.path for block in chunk if block.grid_id]:
-            blocks = [Block(kind=one.kind, text=one.text, grid_id=one.grid_id) for one in chunk]
+            blocks = [Block.model_validate(one, from_attributes=True) for one in chunk]
             passages.append(
                 Passage(
                     passage_id=f"{filing_id}-p{len(passages) + 1:02d}",
@@ -132,23 +134,6 @@ def cut_passages(filing_id: str, blocks: Iterable[PageBlock]) -> list[Passage]:
 
 def _n_words(blocks: list[PageBlock]) -> int:
     return sum(len(block.text.replace("|", " ").split()) for block in blocks)
-
-
-def as_documents(filings: list[Filing], passages: list[Passage]) -> list[Document]:
-    """Return one Markdown document per filing, its passages in order, for continual pretraining."""
-    documents = []
-    for filing in filings:
-        title = f"{filing.company} {filing.form} {filing.period}".strip()
-        parts = [f"# {title}"]
-        for passage in passages:
-            if passage.filing_id == filing.filing_id:
-                blocks = ("### " * (one.kind == "heading") + one.text for one in passage.blocks)
-                parts += [f"## {passage.section}", *blocks]
-        text = "\n\n".join(parts) + "\n"
-        documents.append(
-            Document(document_id=filing.filing_id, title=title, path=filing.path, text=text)
-        )
-    return documents
 
 
 _FORM = re.compile(r"\b(?:10-[KQ]T?|20-F|40-F)\b|\bannual report\b", re.I)
@@ -190,23 +175,38 @@ class ReadFiling(NamedTuple):
     not_understood: list[Rejected]
 
 
+def as_documents(reports: list[ReadFiling]) -> list[Document]:
+    """Return one Markdown document per filing, its passages in order, for continual pretraining."""
+    documents = []
+    for filing, _, passages, _ in reports:
+        title = f"{filing.company} {filing.form} {filing.period}".strip()
+        parts = [f"# {title}"]
+        for passage in passages:
+            blocks = ("### " * (one.kind == "heading") + one.text for one in passage.blocks)
+            parts += [f"## {passage.section}", *blocks]
+        text = "\n\n".join(parts) + "\n"
+        documents.append(
+            Document(document_id=filing.filing_id, title=title, path=filing.path, text=text)
+        )
+    return documents
+
+
 def read_filings(folder: Path) -> tuple[list[ReadFiling], list[Rejected]]:
     """Read the files with ENDINGS below `folder`; list the others.
 
     Raises BadInput with every file's reason if none is a filing.
     """
     files, rejected = list_files(folder, ENDINGS)
-    found: dict[str, ReadFiling] = {}
+    found = {}
     for path in files:
         name = path.relative_to(folder).as_posix()
         key = _identifier(name)
         try:
             if key in found:
-                twin = found[key].filing.path
-                raise BadInput(f"its name makes the same id as {twin}: rename one")
+                raise BadInput(f"its name makes the same id as {found[key].filing.path}: rename it")
             found[key] = read_filing(path, name)
         except BadInput as error:
-            rejected.append(Rejected(document_id=key, rejected_text=name, reason=str(error)))
+            rejected.append(left_out(key, name, str(error)))
     if not found:
         reasons = "\n".join(sorted(f"  {row.rejected_text}: {row.reason}" for row in rejected))
         raise BadInput(f"no file in {folder} is a readable annual report:\n{reasons}")
@@ -220,68 +220,63 @@ def read_filing(path: Path, name: str = "", tags: bool = True) -> ReadFiling:
     """
     root = _page(_content(path))
     filing, facts = _filing(root, name or path.name), Facts(root)
-    blocks, tables, left_out, n_tags, notes = _scan(root, filing.filing_id, tags)
+    if not tags:
+        etree.strip_tags(root, FACT)
+    blocks, tables, others, notes = _scan(root, filing.filing_id)
     if not tables:
         raise BadInput(f"none of its {filing.n_tables} tables holds labelled numbers")
-    coin, grids = reported_coin(block.text for block in blocks) or "USD", {}
+    texts = (block.text for block in blocks if not block.grid_id)
+    coin, most = reported_coin(texts) or "USD", max(notes, default="", key=notes.get)
+    grids = []
     for block, layout, caption, *near in tables:
-        texts = (*near, max(notes, default="", key=notes.get))
-        cells = cells_of(layout, facts, coin, [*map(read_note, texts)], caption)
-        n_tags[block.number] -= sum(cell.source == "tag" for row in cells for cell in row)
-        grids[block.grid_id] = Grid(
+        cells = cells_of(layout, facts, coin, [*map(read_note, (*near, most))], caption)
+        grid = Grid(
             grid_id=block.grid_id,
             filing_id=filing.filing_id,
             html=layout.html,
             section=" > ".join(block.path),
-            caption=" ".join([caption, *layout.titles]).strip(),
+            caption=caption,
             unit_note=near[0],
             columns=layout.columns,
-            rows=tuple(line.label for line in layout.lines),
+            rows=layout.rows,
             cells=cells,
         )
-    lost = [
-        (f"{n} in table {number}", "tagged numbers that no grid holds")
-        for number, n in n_tags.items()
-        if n > 0
-    ]
+        grids.append(grid)
     not_understood = [
-        Rejected(document_id=filing.filing_id, rejected_text=text, reason=reason)
-        for text, reason in [*left_out, *facts.unread, *lost]
+        left_out(filing.filing_id, text, reason) for text, reason in [*others, *facts.unread]
     ]
-    blocks = [
-        block._replace(text=as_markdown(grids[block.grid_id])) if block.grid_id else block
-        for block in blocks
-    ]
-    passages = cut_passages(filing.filing_id, blocks)
-    return ReadFiling(filing, [*grids.values()], passages, not_understood)
+    return ReadFiling(filing, grids, cut_passages(filing.filing_id, blocks), not_understood)
 
 
-def _scan(root: HtmlElement, filing_id: str, with_tags: bool) -> tuple:
+def _scan(root: HtmlElement, filing_id: str) -> tuple:
     # The blocks; its tables, each with layout, caption, unit note and one nearby; those left out;
-    # tags of each table, in cells with one number; and how often the filing has each note.
-    blocks, tables, left_out, n_tags, notes = [], [], [], {}, Counter()
+    # and how often the filing has each note.
+    blocks, tables, others, notes = [], [], [], Counter()
     caption = note = near = ""
     for block in page_blocks(root):
         if block.kind == "table":
-            rows = read_rows(block.element, with_tags)
-            tags = (cell.tags for row in rows for cell in row if cell.is_value)
-            n_tags[block.number] = len({id(tag) for own in tags for tag in own})
+            rows = read_rows(block.element)
             kind = kind_of(rows)
             parts = [] if kind else layouts_of(rows)
+            n_lost = _n_tags(rows) - sum(_n_tags(layout.cells) for layout in parts)
+            if n_lost:
+                place = f"{n_lost} in table {block.number}"
+                others.append((place, "tagged numbers that no grid holds"))
             for at, layout in enumerate(parts):
                 own = own_note(layout)
                 near = own or near
                 notes[own] += 1
                 grid_id = f"{filing_id}-t{block.number:02d}" + f".{at + 1}" * bool(at)
-                blocks.append(block._replace(grid_id=grid_id))
+                blocks.append(block._replace(grid_id=grid_id, text=as_markdown(layout)))
                 # of a long paragraph, its last sentence
                 last = re.split(r"(?<=[a-z)][.!?])\s+(?=[A-Z])", caption)[-1]
-                tables.append((blocks[-1], layout, last, own or note, near))
+                title = " ".join([last, *(cell.text for cell in layout.titles)]).strip()
+                tables.append((blocks[-1], layout, title, own or note, near))
             if parts:
                 caption = note = ""
                 continue
             words = "\n".join(" | ".join(cell.text for cell in row) for row in rows if row)
-            left_out.append((words[:120], kind or "text"))
+            others.append((words[:120], kind or "text"))
             if not words or kind != "text":
                 continue
             block = block._replace(kind="paragraph", text=words)  # it may be a title or a note
@@ -295,19 +290,20 @@ def _scan(root: HtmlElement, filing_id: str, with_tags: bool) -> tuple:
         whole = is_short and REPORTED.search(block.text)  # "Expressed in U.S. dollars"
         notes[note or (whole[0] if whole else "")] += 1
     del notes[""]
-    return blocks, tables, left_out, n_tags, notes
+    return blocks, tables, others, notes
+
+
+def _n_tags(rows: Sequence[Row]) -> int:
+    return sum(len(cell.tags) for row in rows for cell in row if cell.is_value)
 
 
 def _filing(root: HtmlElement, name: str) -> Filing:
     named = {
         element.get("name"): visible_text(element)
-        for element in root.iter("ix:nonnumeric")
-        if element.get("name", "").startswith("dei:")
+        for element in root.xpath("//*[name()='ix:nonnumeric'][starts-with(@name, 'dei:')]")
     }
-    cover = "\n".join(
-        text if table is None else visible_text(table)
-        for text, _, table in islice(texts_of(root), 200)
-    )
+    texts = islice(texts_of(root), 200)
+    cover = "\n".join(text or visible_text(table) for text, _, table in texts)
     form = named.get("dei:DocumentType") or (*_FORM.findall(cover), "")[0]
     n_tables = len(root.findall(".//table"))
     if not form or not n_tables:
@@ -317,8 +313,12 @@ def _filing(root: HtmlElement, name: str) -> Filing:
         )
     period = named.get("dei:DocumentPeriodEndDate") or (*_PERIOD.findall(cover), "")[0]
     year = named.get("dei:DocumentFiscalYearFocus") or period[-4:]
-    title = " ".join((root.findtext(".//title") or "").split())
-    names = (named.get("dei:EntityRegistrantName"), *_NAMED.findall(cover), title, name)
+    names = (
+        named.get("dei:EntityRegistrantName"),
+        *_NAMED.findall(cover),
+        folded(root.findtext(".//title", "")),
+        name,
+    )
     return Filing(
         filing_id=_identifier(name),
         form=form,
@@ -369,4 +369,7 @@ def _page(raw: bytes) -> HtmlElement:
         raise BadInput(f"broken beyond repair ({error})") from error
     if fatal := [error.message for error in parser.error_log if error.level_name == "FATAL"]:
         raise BadInput(f"broken beyond repair ({fatal[0]})")  # the rest would be lost silently
+    for element in root.xpath(UNSEEN):
+        element.text = ""
+        del element[:]
     return root

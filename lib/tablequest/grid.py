@@ -3,16 +3,24 @@
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import inf
 from typing import NamedTuple
 
-from lib.tablequest.cells import MARK, YEAR, Placed, is_only_note, unit_note_in, words_of
+from lib.tablequest.cells import (
+    MARK,
+    NOTHING,
+    YEAR,
+    Placed,
+    is_only_note,
+    unit_note_in,
+    words_of,
+)
 from lib.tablequest.records import Grid
 
-Row = tuple[Placed, ...]
-Cells = tuple[Placed | None, ...]  # one per column
+Row = Sequence[Placed]
 FOOTNOTE = re.compile(rf"{MARK}\s*\S|notes?: ", re.I)
 
 _MARKS = re.compile(rf"(?<=\S)(?:,?\s*{MARK})+\s*(?=:?\s*$)")  # "Sales*", "Total (2)(3):"
@@ -32,21 +40,19 @@ _NO_DATA = re.compile(
     re.I,
 )
 
-
-class Line(NamedTuple):
-    """A row of values: its label after those of its groups, and a cell or None per column."""
-
-    label: str
-    cells: Cells
+_DAY = re.compile(
+    rf"\b(?:balances?|outstanding|(?:un|non)vested)\b.*?((?:\w+ \d{{1,2}}, )?{YEAR})", re.I
+)
 
 
 class Layout(NamedTuple):
-    """The parts of a table, or of one between two sets of headers."""
+    """A table, or its part between two sets of headers, as a grid of the page's own cells."""
 
-    titles: tuple[str, ...]  # above and left of the headers
-    heads: tuple[Row, ...]  # of each column
+    titles: Row  # above and left of the headers
+    heads: Sequence[Row]  # of each column
     columns: tuple[str, ...]  # each one's header cells, joined, without unit notes
-    lines: tuple[Line, ...]
+    rows: tuple[str, ...]  # labels, each after those of its groups
+    cells: Sequence[Row]  # of each row, NOTHING in a column where it has none
     html: str
 
 
@@ -70,125 +76,108 @@ def kind_of(rows: Sequence[Row]) -> str:
 def layouts_of(rows: Sequence[Row]) -> list[Layout]:
     """Return the parts of a table with values; headers that change begin another part."""
     left = min((cell.start for row in rows for cell in row), default=0)
-    parts, has_values = [[]], False
+    parts = [([], [])]  # rows above the first value, and others
     for row in rows:
-        if any(cell.is_value and cell.start > left for cell in row):
-            has_values = True
+        above, body = parts[-1]
+        cells = [cell for cell in row if cell.start > left]
+        if any(cell.is_value for cell in cells):
+            body.append(row)
         elif (
-            has_values
-            and (heads := [cell.text for cell in row if cell.start > left])
-            and (len(heads) == len(row) or is_only_note(row[0].text))
-            and all(map(_TIME.search, heads))
+            body
+            and cells
+            and (len(cells) == len(row) or is_only_note(row[0].text))
+            and all(_TIME.search(cell.text) for cell in cells)
         ):
-            parts.append([])
-            has_values = False
-        parts[-1].append(row)
-    return [found for part in parts if (found := _layout(part, left))]
+            parts.append(([row], []))
+        else:
+            (body or above).append(row)
+    return [found for above, body in parts if body and (found := _layout(above, body, left))]
 
 
-def as_markdown(grid: Grid) -> str:
+def lines_of(table: Grid | Layout) -> list[list[str]]:
+    """Return the labels of the columns, then each row's label and cells, as texts."""
+    lines = zip(table.rows, table.cells, strict=True)
+    texts = ([label, *(cell.text for cell in cells)] for label, cells in lines)
+    return [["", *table.columns], *texts]
+
+
+def as_markdown(table: Grid | Layout) -> str:
     """Return a Markdown table with complete labels and the values as printed."""
-    rows = [("", *grid.columns), ("---",) * (len(grid.columns) + 1), *grid.lines]
+    head, *lines = lines_of(table)
+    rows = (head, ["---"] * len(head), *lines)
     escaped = ([re.sub(r"([\\|])", r"\\\1", text) for text in row] for row in rows)
     return "\n".join(f"| {' | '.join(row)} |" for row in escaped)
 
 
-def _layout(rows: Sequence[Row], left: int) -> Layout | None:
-    with_values = [any(cell.is_value and cell.start > left for cell in row) for row in rows]
-    if True not in with_values:
-        return None
-    first = with_values.index(True)
-    spans = _spans(rows[first:], left)
-    begin = spans[0][0]
+def _layout(above: list[Row], body: list[Row], left: int) -> Layout | None:
+    columns = _columns(body, left)
+    begin, n = min(columns), len(above)
     while (
-        first
-        and len(rows[first - 1]) == 1
-        and rows[first - 1][0].end <= begin
-        and not (unit_note_in(rows[first - 1][0].text, is_short=True))
+        n
+        and len(above[n - 1]) == 1
+        and above[n - 1][0].end <= begin
+        and not unit_note_in(above[n - 1][0].text, is_short=True)
     ):
-        first -= 1  # a group's label between the headers and its first row
-    above = [
-        (
-            [cell for cell in row if cell.start == left or cell.end <= begin],
-            [
-                next((cell for cell in row if cell.start > left and _is_over(cell, span)), None)
-                for span in spans
-            ],
-        )
-        for row in rows[:first]
+        n -= 1  # a group's label between the headers and its first row
+    lines = [_placed(row, columns, left, at < n) for at, row in enumerate([*above, *body])]
+    labels = [label for label, _ in lines]
+    table = [
+        column
+        for first in sorted({*columns.values()})
+        if _has_values(column := [cells.get(first, NOTHING) for _, cells in lines], n)
     ]
-    body = [_placed(row, spans, begin) for row in rows[first:]]
-    columns = [[cells[at] for _, cells in above] for at in range(len(spans))]
-    kept = [
-        at
-        for at, column in enumerate(columns)
-        if _has_values([cells[at] for _, cells in body if cells[at]], column)
-    ]
-    if not kept:
+    if not table:
         return None
-    above, body = (
-        [(label, tuple(cells[at] for at in kept)) for label, cells in lines]
-        for lines in (above, body)
-    )
-    heads = tuple(tuple(filter(None, columns[at])) for at in kept)
-    html_rows = [*(_html(*line, "th") for line in above), *(_html(*line, "td") for line in body)]
+    heads, rows = [column[:n] for column in table], [*zip(*table, strict=True)]
+    html_rows = map(_html, labels, rows, ["th"] * n + ["td"] * len(rows))
     return Layout(
-        tuple(cell.text for label, _ in above for cell in label),
+        sum(labels[:n], []),
         heads,
         tuple(map(_column_label, heads)),
-        tuple(_lines(body)),
+        _labels(labels[n:], rows[n:]),
+        [*filter(any, rows[n:])],
         "\n".join(["<table>", *html_rows, "</table>"]),
     )
 
 
-def _spans(body: Sequence[Row], left: int) -> list[tuple[int, int]]:
-    # return the slots of each column
-    cells = [cell for row in body for cell in row]
-    found = _merged(cell for cell in cells if cell.number and cell.start > left)
-    texts = (
-        cell
-        for cell in cells
-        if not cell.number
-        and cell.start >= found[0][0]
-        and not any(_is_over(cell, span) for span in found)
-    )
-    return sorted([*found, *_merged(texts)])
+def _columns(body: Sequence[Row], left: int) -> dict[int, int]:
+    # slot -> first slot of its column; texts have one where there are no numbers
+    columns = {}
+    for is_of_numbers in (True, False):
+        taken, begin = {*columns}, min(columns, default=left + 1)
+        cells = (cell for row in body for cell in row if bool(cell.number) == is_of_numbers)
+        for start, end in sorted({(cell.start, cell.end) for cell in cells}):
+            if start >= begin and taken.isdisjoint(range(start, end)):
+                columns |= dict.fromkeys(range(start, end), columns.get(start, start))
+    return columns
 
 
-def _is_over(cell: Placed, span: tuple[int, int]) -> bool:
-    return cell.start < span[1] and span[0] < cell.end
-
-
-def _merged(cells: Iterable[Placed]) -> list[tuple[int, int]]:
-    done: list[tuple[int, int]] = []
-    for start, end in sorted({(cell.start, cell.end) for cell in cells}):
-        if done and start < done[-1][1]:
-            start, end = done[-1][0], max(done.pop()[1], end)
-        done.append((start, end))
-    return done
-
-
-def _placed(row: Row, spans: list[tuple[int, int]], begin: int) -> tuple[Row, Cells]:
-    label = [cell for cell in row if cell.start < begin]
-    cells: list[Placed | None] = [None] * len(spans)
-    for cell in row[len(label) :]:
-        over = [at for at, span in enumerate(spans) if _is_over(cell, span) and not cells[at]]
-        if over and (cell.number or len(over) == 1):
-            cells[over[0]] = cell
-        else:
+def _placed(row: Row, columns: dict[int, int], left: int, is_head: bool) -> tuple:
+    # the cells of the row's label, and those of its columns: one may head several
+    label, cells, begin = [], {}, min(columns)
+    for cell in row:
+        slots = range(cell.start, cell.end)
+        free = sorted({columns[slot] for slot in slots if slot in columns} - cells.keys())
+        if is_head and cell.start > left:
+            cells |= dict.fromkeys(free, cell)
+        elif cell.start >= begin and free and (cell.number or len(free) == 1):
+            cells[free[0]] = cell
+            continue
+        if not is_head or cell.start == left or cell.end <= begin:
             label.append(cell)  # text across columns is a note
-    return tuple(label), tuple(cells)
+    return label, cells
 
 
-def _has_values(cells: list[Placed], column: Cells) -> bool:
-    is_of_marks = all(_SMALL_MARK.fullmatch(cell.text) for cell in cells)
+def _has_values(column: Row, n_heads: int) -> bool:
+    cells = [cell for cell in column[n_heads:] if cell]
     return any(cell.tags for cell in cells) or not (
-        is_of_marks or _NO_VALUE.fullmatch(_column_label(filter(None, column)))
+        all(_SMALL_MARK.fullmatch(cell.text) for cell in cells)
+        or _NO_VALUE.fullmatch(_column_label(column[:n_heads]))
     )
 
 
-def _column_label(heads: Iterable[Placed]) -> str:
-    texts = [without_marks(cell.text) for cell in heads if not is_only_note(cell.text)]
+def _column_label(heads: Row) -> str:
+    texts = [without_marks(cell.text) for cell in heads if cell and not is_only_note(cell.text)]
     return " ".join(dict.fromkeys(texts))
 
 
@@ -206,98 +195,84 @@ class _Group:
     is_indented: bool = False  # its first row begins further right
 
 
-class _Groups(list[_Group]):
-    # the open groups, such as "Liabilities" > "Current", while reading down a table
-
-    def add(self, label: str, cell: Placed) -> None:
-        new = _Group(label, (cell.indent, cell.is_bold), bool(re.search(YEAR, label)))
-        while self and self[-1].style[0] > cell.indent and self[-1].n_rows:
-            self.pop()
-        for index in reversed(range(len(self))):
-            old = self[index]
-            if (
-                new.is_time >= old.is_time
-                and (old.style == new.style or old.is_time)
-                and (old.n_rows or old is not self[-1])
-            ):
-                del self[index:]
-                break
-        self.append(new)
-
-    def enter(self, indent: float) -> list[_Group]:
-        """Return the groups of a row of values; one whose rows are indented ends before others."""
-        while self and self[-1].is_indented > self[-1].is_time and indent <= self[-1].style[0]:
-            self.pop()
-        for last in self[-1:]:
-            last.is_indented |= not last.n_rows and indent > last.style[0]
-            last.n_rows += 1
-        return list(self)
-
-    def end(self, is_sum: bool) -> None:
-        """End the innermost group after a sum, or after a blank row if it has no indent."""
-        for last in self[-1:]:
-            if not last.is_time and (is_sum or last.n_rows and not last.is_indented):
-                self.pop()
+def _open(groups: list[_Group], label: str, cell: Placed) -> None:
+    # a group closes others of its style, and those further right
+    new = _Group(label, (cell.indent, cell.is_bold), bool(re.search(YEAR, label)))
+    while groups[-1].style[0] > cell.indent and groups[-1].n_rows:
+        groups.pop()
+    for at in reversed(range(1, len(groups))):
+        old = groups[at]
+        if (
+            new.is_time >= old.is_time
+            and (old.style == new.style or old.is_time)
+            and (old.n_rows or old is not groups[-1])
+        ):
+            del groups[at:]
+            break
+    groups.append(new)
 
 
-def _lines(body: list[tuple[Row, Cells]]) -> list[Line]:
-    groups, found = _Groups(), []
-    ruled = [any(cell and cell.has_rule for cell in cells) for _, cells in body]
-    has_sums = sum(ruled) * 2 <= sum(any(cells) for _, cells in body)  # else, rules mark no sums
-    for index, (label, cells) in enumerate(body):
+def _enter(groups: list[_Group], indent: float) -> _Group:
+    # the innermost group of a row of values; one whose rows are indented ends before others
+    while groups[-1].is_indented > groups[-1].is_time and indent <= groups[-1].style[0]:
+        groups.pop()
+    last = groups[-1]
+    last.is_indented |= not last.n_rows and indent > last.style[0]
+    last.n_rows += 1
+    return last
+
+
+def _labels(labels: Sequence[Row], rows: Sequence[Row]) -> tuple[str, ...]:
+    # of rows of values, with the open groups, such as "Liabilities" > "Current"; the first is all
+    groups, found = [_Group("", (-inf, False), is_time=True)], []
+    ruled = [any(cell.has_rule for cell in cells) for cells in rows]
+    has_sums = sum(ruled) * 2 <= sum(map(any, rows))  # else, rules mark no sums
+    for label, cells, is_ruled in zip(labels, rows, ruled, strict=True):
         text = ", ".join(cell.text for cell in label)
-        name = without_marks(text).rstrip(":").strip()
+        name, last = without_marks(text).rstrip(": "), groups[-1]
         if any(cells):
-            above = groups.enter(label[0].indent if label else 1e9)
-            is_sum = bool(
-                _TOTAL.search(name)
-                or (ruled[index] and has_sums and groups and groups[-1].n_rows > 1)
-            )
-            found.append((name, above, is_sum, cells))
-            of_group = words_of(name) & words_of(groups[-1].label) if groups else ()
-            if is_sum and (of_group or " " not in name or "otal" not in name):
-                groups.end(is_sum=True)
+            last = _enter(groups, label[0].indent if label else inf)
+            is_sum = _TOTAL.search(name) or is_ruled and has_sums and last.n_rows > 1
+            found.append((name, is_sum, groups[1:]))
+            is_of_group = words_of(name) & words_of(last.label)
+            is_last = is_of_group or " " not in name or "otal" not in name
+            if is_sum and is_last and not last.is_time:
+                groups.pop()
         elif not label:
-            groups.end(is_sum=False)
+            if last.n_rows and not (last.is_time or last.is_indented):
+                groups.pop()
         elif not (
             is_only_note(text)
             or FOOTNOTE.match(text)
             or name.lower().startswith("commitments and cont")
         ):
-            groups.add(name, label[0])
+            _open(groups, name, label[0])
     times = Counter(name for name, *_ in found)
-    lines = []
-    for name, above, is_sum, cells in found:  # a sum's own name says what it is of
+    done = []
+    for name, is_sum, above in found:  # a sum's own name says what it is of
         is_whole = is_sum and times[name] == 1 and " " in name
-        labels = [group.label for group in above if group.is_time or not is_whole]
-        lines.append(Line(": ".join([*labels, name]) * bool(name), cells))
-    return _distinct(lines)
+        parts = [group.label for group in above if group.is_time or not is_whole]
+        done.append(": ".join([*parts, name]) * bool(name))
+    return _distinct(done)
 
 
-def _distinct(lines: list[Line]) -> list[Line]:
+def _distinct(labels: list[str]) -> tuple[str, ...]:
     # put the day of the balance below them before equal labels of a roll-forward
-    times, done, after = Counter(line.label for line in lines), [], ""
-    for line in reversed(lines):
-        day = re.search(
-            r"\b(?:balances?|outstanding|(?:un|non)vested)\b.*?"
-            rf"((?:\w+ \d{{1,2}}, )?{YEAR})",
-            line.label,
-            re.I,
-        )
-        after = day[1] if day else after
-        is_twice = times[line.label] > 1 and line.label and after
-        done.append(line._replace(label=f"{after}: {line.label}") if is_twice else line)
-    return done[::-1]
+    times, done, after = Counter(filter(None, labels)), [], ""
+    for label in reversed(labels):
+        if day := _DAY.search(label):
+            after = day[1]
+        done.append(f"{after}: {label}" if after and times[label] > 1 else label)
+    return tuple(reversed(done))
 
 
-def _html(label: Row, cells: Cells, tag: str) -> str:
+def _html(label: Row, cells: Row, tag: str) -> str:
     text = html.escape(" ".join(cell.text for cell in label))
     if tag == "td" and not any(cells):
         return f'<tr><th colspan="{len(cells) + 1}">{text}</th></tr>'
     pieces = [f"<tr><th>{text}</th>"]
-    for _, group in groupby(cells, key=id if tag == "th" else None):
-        cell, *same = group
+    for _, (cell, *same) in groupby(cells, key=id):
         span = f' colspan="{len(same) + 1}"' if cell and same else ""
-        shown = f"<{tag}{span}>{html.escape(cell.text if cell else '')}</{tag}>"
+        shown = f"<{tag}{span}>{html.escape(cell.text)}</{tag}>"
         pieces.append(shown if cell else shown * (len(same) + 1))
     return "".join(pieces) + "</tr>"

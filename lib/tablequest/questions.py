@@ -3,7 +3,7 @@
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, zip_longest
 from operator import itemgetter
@@ -16,11 +16,12 @@ from lib.core.store import BadReply
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
+from lib.tablequest.cells import folded
 from lib.tablequest.checks import check_figures, computed, fault_of
+from lib.tablequest.grid import lines_of
 from lib.tablequest.records import (
     LEVELS,
     Block,
-    Cell,
     CellRef,
     Filing,
     Grid,
@@ -29,12 +30,12 @@ from lib.tablequest.records import (
     TableQuestion,
     Texts,
     by_id,
+    left_out,
 )
 
 
 def _as_json(grid: Grid, _: Block) -> str:
-    rows = (("", *grid.columns), *grid.lines)
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    lines = [json.dumps(row, ensure_ascii=False) for row in lines_of(grid)]
     return "[" + ",\n ".join(lines) + "]"
 
 
@@ -46,11 +47,11 @@ FORMS: dict[str, Callable[[Grid, Block], str]] = {
 
 
 def serialized(
-    passage: Passage, grids: Mapping[str, Grid], form: str, titles: Mapping[str, str] | None = None
+    passage: Passage, grids: Mapping[str, Grid], form: str, is_numbered: bool = False
 ) -> str:
     """Return the passage's blocks, separated by blank lines, each table in `form` (FORMS).
 
-    A caption and unit note that nothing else says, and `titles` by grid_id, precede a table.
+    A caption and unit note that nothing else says, and a number if asked for, precede a table.
     """
     prose = "\n".join(block.text for block in passage.blocks if not block.grid_id)
     parts = []
@@ -60,8 +61,9 @@ def serialized(
             continue
         grid = grids[block.grid_id]
         table = FORMS[form](grid, block)
+        number = passage.grid_ids.index(grid.grid_id) + 1
         above = [text for text in (grid.caption, grid.unit_note) if text not in prose + table]
-        parts += [(titles or {}).get(grid.grid_id, ""), *above, table]
+        parts += [f"Table T{number}:" * is_numbered, *above, table]
     return "\n\n".join(part for part in parts if part.strip())
 
 
@@ -76,10 +78,9 @@ def source_of(filing: Filing) -> str:
     return f"the {filing.form} of {filing.company}{period}"
 
 
-def last_object(text: str, *keys: str) -> dict:
-    """Return the last JSON object in a reply that has one of `keys`, in lower case, or {}."""
-    found = (one for one in objects_in(text)[::-1] if one.keys() & {*keys})
-    return next(found, {})
+def last_object(text: str, key: str) -> dict:
+    """Return the last JSON object in a reply that has `key`, its keys in lower case, or {}."""
+    return next((one for one in objects_in(text)[::-1] if key in one), {})
 
 
 CRITERIA = ("relevant", "reasonable", "valid")
@@ -125,9 +126,50 @@ class Chat:
     filing: Filing
     passage: Passage
     tables: Mapping[str, Grid]  # the passage's, by their names in the prompt: "T1", …
-    rows: Mapping[str, tuple[str, str]]  # number -> table and row
+    rows: Mapping[str, tuple[str, str]]  # number -> table and row, escaped
     messages: tuple[tuple[str, str], ...] = ()
-    last: dict[str, TableQuestion] = field(default_factory=dict)  # of the round before, by number
+    last: dict[str, TableQuestion] = field(default_factory=dict)  # of its round, by number
+    request: Request | None = None
+    asked: Sequence[str] = ()  # numbers of the pairs that the request asks for
+
+    @property
+    def filing_id(self) -> str:
+        """Return the id of the filing that it is about."""
+        return self.filing.filing_id
+
+    def begin(self, level: Level) -> None:
+        """Request the pairs of a round, after those of the round before."""
+        passage = serialized(self.passage, by_id(self.tables.values()), "markdown", True)
+        slots = escape_slots(_TAGS, source=source_of(self.filing), passage=passage)
+        pairs = {
+            number: escape_slots(_TAGS, question=pair.question, answer=pair.answer).values()
+            for number, pair in self.last.items()
+        }
+        task = _ROUNDS[level].render(rows=self.rows, pairs=pairs, **slots)
+        self.request = Request((*self.messages, ("user", task)), _MAX_TOKENS)
+        self.asked, self.last = [*(self.last or self.rows)], {}
+
+    def read(self, reply: Reply, level: Level, known: set[tuple]) -> list[Rejected]:
+        """Take the pairs of a reply whose tasks are not `known`, and request others once more."""
+        pairs, faults = _numbered(reply, "pairs"), {}
+        for number in [one for one in self.asked if one in pairs] or self.asked:  # some may lack
+            pair = pairs.get(number, {})
+            try:
+                if not pair:
+                    raise BadReply("the reply has no such pair")
+                question = read_pair(pair, level, self, number)
+                if _task(question) in known:
+                    raise BadReply("the same is asked already")
+                self.last[number] = question
+                known.add(_task(question))
+            except BadReply as error:
+                text, reason = json.dumps(pair, ensure_ascii=False), reply.reason or str(error)
+                faults[number] = left_out(self.filing_id, text, reason)
+        if not self.request.attempt:
+            self.messages = (*self.request.messages, ("assistant", reply.text))
+        self.request = self.request.then(reply.text, _REPAIR.render(faults=faults))
+        self.asked, self.last = [*faults], dict(sorted(self.last.items()))
+        return [*faults.values()]
 
 
 def ask_by_model(
@@ -139,13 +181,14 @@ def ask_by_model(
     row is left or no chat gives a question. Raises Stopped as `complete` does.
     """
     waiting, kept, rejected, missing, barren = _chats(texts, seed), [], [], per_level, 0
-    chosen: list[TableQuestion] = []
+    chosen = []
     while waiting and missing > 0 and barren < _MOST_BARREN:
         n_chats = -(-missing * _STARTS // _ROWS)
         wave, waiting = waiting[:n_chats], waiting[n_chats:]
         written, failed = _rounds(wave, model, calls, kept)
         new, dropped = filtered(written, texts, model, calls)
-        kept, rejected = kept + new, rejected + failed + dropped
+        kept += new
+        rejected += failed + dropped
         barren = 0 if new else barren + len(wave)
         chosen = _chosen(kept, per_level)
         missing = per_level - min(sum(one.level == level for one in chosen) for level in LEVELS)
@@ -154,16 +197,21 @@ def ask_by_model(
 
 def _chosen(kept: Sequence[TableQuestion], per_level: int) -> list[TableQuestion]:
     # filings in turn; a cell is used by at most _MOST_USES
-    chosen, uses = [], Counter()
+    chosen, uses, of_level = [], Counter(), Counter()
     for level in LEVELS:
-        turns, room = defaultdict(count), per_level
-        of_level = [one for one in kept if one.level == level]
-        for one in sorted(of_level, key=lambda one, turns=turns: next(turns[one.filing_id])):
+        for one in _in_turn(one for one in kept if one.level == level):
             cells = {*one.cells.values()}
-            if room and all(uses[cell] < _MOST_USES for cell in cells):
-                chosen, room = [*chosen, one], room - 1
+            if of_level[level] < per_level and all(uses[cell] < _MOST_USES for cell in cells):
+                chosen.append(one)
+                of_level[level] += 1
                 uses.update(cells)
     return chosen
+
+
+def _in_turn(rows: Iterable) -> list:
+    # the first of each filing, then the second of each, and so on
+    turns = defaultdict(count)
+    return sorted(rows, key=lambda one: next(turns[one.filing_id]))
 
 
 def filtered(
@@ -182,7 +230,7 @@ def filtered(
         for number, one in enumerate(group, 1):
             faults[one.question_id] = _filter_fault(reply, checks.get(str(number), {}))
     rejected = [
-        _rejected(one.filing_id, one.question, f"{fault} ({model})")
+        left_out(one.filing_id, one.question, f"{fault} ({model})")
         for one in questions
         if (fault := faults[one.question_id])
     ]
@@ -190,19 +238,20 @@ def filtered(
 
 
 def _check(texts: Texts, passage_id: str, questions: Sequence[TableQuestion]) -> Request:
+    passage = serialized(texts.passages[passage_id], texts.grids, "markdown")
     shown = [
-        {"level": one.level, "question": one.question, "answer": one.answer}
-        | {"steps": "\n".join(one.steps)}
+        escape_slots(
+            _TAGS,
+            level=one.level,
+            question=one.question,
+            answer=one.answer,
+            steps="\n".join(one.steps),
+        )
         for one in questions
     ]
-    passage = serialized(texts.passages[passage_id], texts.grids, "markdown")
     slots = escape_slots(_TAGS, passage=passage)
-    return Request.ask(
-        prompt_template("tablequest/filter").render(
-            questions=[escape_slots(_TAGS, **one) for one in shown], **slots
-        ),
-        max_tokens=_MAX_TOKENS,
-    )
+    prompt = prompt_template("tablequest/filter").render(questions=shown, **slots)
+    return Request.ask(prompt, max_tokens=_MAX_TOKENS)
 
 
 def _filter_fault(reply: Reply, decided: Mapping) -> str:
@@ -219,12 +268,9 @@ def _filter_fault(reply: Reply, decided: Mapping) -> str:
 def _numbered(reply: Reply, name: str) -> dict[str, dict]:
     # the objects of a reply's list, by their field "number"
     listed = last_object(reply.text, name).get(name)
-    objects = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return {} if reply.reason else {str(one.get("number")): one for one in objects}
-
-
-def _rejected(filing_id: str, text: str, reason: str) -> Rejected:
-    return Rejected(document_id=filing_id, rejected_text=text, reason=reason)
+    if reply.reason or not isinstance(listed, list):
+        return {}
+    return {str(one.get("number")): one for one in listed if isinstance(one, dict)}
 
 
 def _rounds(
@@ -232,20 +278,14 @@ def _rounds(
 ) -> tuple[list[TableQuestion], list[Rejected]]:
     questions, rejected, known = [], [], {*map(_task, before)}
     for level in LEVELS:
-        asked = [(chat, _request(chat, level), [*(chat.last or chat.rows)]) for chat in chats]
-        for chat, request, _ in asked:
-            chat.messages, chat.last = request.messages, {}
-        for is_repair in (False, True):
-            replies, again = complete([one[1] for one in asked], model, calls), []
-            for (chat, request, numbers), reply in zip(asked, replies, strict=True):
-                faults = _read(reply, level, chat, numbers, known)
-                chat.last = dict(sorted(chat.last.items()))
-                rejected += faults.values()
-                chat.messages += () if is_repair else (("assistant", reply.text),)
-                if faults:
-                    repair = request.then(reply.text, _REPAIR.render(faults=faults))
-                    again.append((chat, repair, [*faults]))
-            asked = again
+        for chat in chats:
+            chat.begin(level)
+        asked = chats
+        for _ in range(2):  # a pair that fails a check is asked for once more
+            replies = complete([chat.request for chat in asked], model, calls)
+            for chat, reply in zip(asked, replies, strict=True):
+                rejected += chat.read(reply, level, known)
+            asked = [chat for chat in asked if chat.asked]
         chats = [chat for chat in chats if chat.last]
         in_turn = zip_longest(*(chat.last.values() for chat in chats))
         questions += [one for turn in in_turn for one in turn if one]
@@ -256,49 +296,6 @@ def _task(question: TableQuestion) -> tuple:
     return question.level, question.expression, frozenset(question.cells.items())
 
 
-def _read(
-    reply: Reply, level: Level, chat: Chat, numbers: Sequence[str], known: set[tuple]
-) -> dict[str, Rejected]:
-    # the pairs go to the chat, the tasks that they set to `known`, and faults are returned
-    pairs, faults = _numbered(reply, "pairs"), {}
-    for number in [one for one in numbers if one in pairs] or numbers:  # one may be left out
-        pair = pairs.get(number, {})
-        try:
-            if not pair:
-                raise BadReply("the reply has no such pair")
-            question = read_pair(pair, level, chat, number)
-            if _task(question) in known:
-                raise BadReply("the same is asked already")
-            chat.last[number] = question
-            known.add(_task(question))
-        except BadReply as error:
-            text, reason = json.dumps(pair, ensure_ascii=False), reply.reason or str(error)
-            faults[number] = _rejected(chat.filing.filing_id, text, reason)
-    return faults
-
-
-def _request(chat: Chat, level: Level) -> Request:
-    if chat.last:
-        pairs = {
-            number: escape_slots(_TAGS, question=pair.question, answer=pair.answer).values()
-            for number, pair in chat.last.items()
-        }
-        task = _ROUNDS[level].render(pairs=pairs)
-        return Request((*chat.messages, ("user", task)), _MAX_TOKENS)
-    shown = serialized(
-        chat.passage,
-        by_id(chat.tables.values()),
-        "markdown",
-        {grid.grid_id: f"Table {name}:" for name, grid in chat.tables.items()},
-    )
-    rows = {
-        number: (table, escape_prompt_markup(row, _TAGS))
-        for number, (table, row) in chat.rows.items()
-    }
-    slots = escape_slots(_TAGS, source=source_of(chat.filing), passage=shown)
-    return Request.ask(_ROUNDS[level].render(rows=rows, **slots), max_tokens=_MAX_TOKENS)
-
-
 def read_pair(written: dict, level: Level, chat: Chat, number: str) -> TableQuestion:
     """Return the pair as a question. Raises BadReply if it has a fault."""
     try:
@@ -306,64 +303,65 @@ def read_pair(written: dict, level: Level, chat: Chat, number: str) -> TableQues
     except ValidationError as error:
         wrong = error.errors()[0]
         raise BadReply(f"the field {wrong['loc'][0]!r} is wrong: {wrong['msg']}") from None
-    refs = {named.name: _found(named, chat.tables) for named in pair.cells}
-    if not refs or len(refs) < len(pair.cells):
+    found = {named.name: _found(named, chat.tables) for named in pair.cells}
+    if not found or len(found) < len(pair.cells):
         raise BadReply("the cells are empty, or two have one name")
-    own = by_id(chat.tables.values())
-    cells: dict[str, Cell] = {name: own[ref.grid_id].cell(ref) for name, ref in refs.items()}
+    cells = {name: grid.cell(ref) for name, (grid, ref) in found.items()}
     read = [
-        f"{name}: {own[ref.grid_id].label(ref)} = {cells[name].text}" for name, ref in refs.items()
+        f"{name}: {grid.label(ref)} = {cells[name].text}" for name, (grid, ref) in found.items()
     ]
     expression, value, unit, scale = "", None, "", 1.0
     if level == "hard":
         check_figures(pair.answer, pair.steps, cells, " ".join([pair.question, *read]))
     else:
-        expression = pair.expression or next(iter(refs))
+        expression = pair.expression or next(iter(found))
         value, unit, scale = computed(expression, cells, pair.answer)
     chain_id = f"{chat.chat_id}.{number}"
     question = TableQuestion(
         question_id=f"{chain_id}-{level}",
         chain_id=chain_id,
         level=level,
-        filing_id=chat.filing.filing_id,
+        filing_id=chat.filing_id,
         passage_id=chat.passage.passage_id,
         kind="extraction" if level == "easy" else pair.kind.lower() or level,
-        question=" ".join(pair.question.split()),
-        answer=" ".join(pair.answer.split()),
+        question=folded(pair.question),
+        answer=folded(pair.answer),
         steps=(*read, *pair.steps),
-        cells=refs,
+        cells={name: ref for name, (_, ref) in found.items()},
         expression=expression,
         value=value,
         unit=unit,
         scale=scale,
     )
-    if fault := fault_of(question, own, chat.filing.company):
+    rows = [grid.rows[ref.row] for grid, ref in found.values()]
+    if fault := fault_of(question, rows, chat.filing.company):
         raise BadReply(fault)
     return question
 
 
-def _found(named: _Named, tables: Mapping[str, Grid]) -> CellRef:
+def _found(named: _Named, tables: Mapping[str, Grid]) -> tuple[Grid, CellRef]:
     if named.table not in tables:
         raise BadReply(f"there is no table {named.table!r}: the tables are {', '.join(tables)}")
-    grid, places = tables[named.table], []
-    sides = (("row", grid.rows, named.row), ("column", grid.columns, named.column))
-    for what, labels, label in sides:
+    grid, places = tables[named.table], {}
+    for side, labels in (("row", grid.rows), ("column", grid.columns)):
+        label = getattr(named, side)
         at = [number for number, other in enumerate(labels) if other.split() == label.split()]
         if len(at) != 1:
-            raise BadReply(f"the {what} {label!r} occurs {len(at)} times in table {named.table}")
-        places += at
-    ref = CellRef(grid_id=grid.grid_id, row=places[0], column=places[1])
+            raise BadReply(f"the {side} {label!r} occurs {len(at)} times in table {named.table}")
+        places[side] = at[0]
+    ref = CellRef(grid_id=grid.grid_id, **places)
     if grid.cell(ref).value is None:
         raise BadReply(f"the cell {named.row!r}, {named.column!r} is not a number")
-    return ref
+    return grid, ref
 
 
 def _chats(texts: Texts, seed: int) -> list[Chat]:
     chance, chats = random.Random(seed), []
     for passage in texts.passages.values():
+        filing = texts.filings[passage.filing_id]
         own = {f"T{at}": texts.grids[name] for at, name in enumerate(passage.grid_ids, 1)}
         rows = [
-            (name, row)
+            (name, escape_prompt_markup(row, _TAGS))
             for name, grid in own.items()
             for row, cells in zip(grid.rows, grid.cells, strict=True)
             if row.strip()
@@ -371,11 +369,8 @@ def _chats(texts: Texts, seed: int) -> list[Chat]:
             and any(cell.value is not None for cell in cells)
         ]
         chance.shuffle(rows)
-        filing = texts.filings[passage.filing_id]
         for at in range(0, len(rows), _ROWS):
             numbered = {str(number): row for number, row in enumerate(rows[at : at + _ROWS], 1)}
             chat = Chat(f"{passage.passage_id}-m{at}", filing, passage, own, numbered)
             chats.append((at, chance.random(), chat))
-    turns = defaultdict(count)
-    in_turn = [chat for *_, chat in sorted(chats, key=itemgetter(0, 1))]  # passages, then filings
-    return sorted(in_turn, key=lambda chat: next(turns[chat.filing.filing_id]))
+    return _in_turn(chat for *_, chat in sorted(chats, key=itemgetter(0, 1)))  # first of passages

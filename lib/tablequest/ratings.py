@@ -2,8 +2,8 @@
 
 import random
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 import jinja2
@@ -18,7 +18,7 @@ from lib.core.arms import ALL
 from lib.core.prompts import BREAK_MARK, prompt_template
 from lib.core.records import Answer, Query, Record, Verdict
 from lib.core.store import package_file
-from lib.judge.llm_judge import Both, Choice, ask_in_both_orders, compare_pairs
+from lib.judge.llm_judge import Both, Compared, ask_in_both_orders, compare_pairs
 from lib.judge.scorer import Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
@@ -37,26 +37,19 @@ from lib.tasks.task import Final
 FAULTS = ("none", "empty", "misread number", "wrong calculation", "incomplete", "other")
 _TAGS = "passage|question|reference|answer|first|second"
 _EMPTY = {"grade": 1, "fault": "empty", "words": "no answer"}
-_VERDICT = re.compile(r"(better|grade)(?=[\W_]{0,9}:)", re.I)  # an answer's own '"grade": 3'
+_VERDICT = re.compile(r"(b|g)(etter|rade)(?=[\W_]{0,9}:)", re.I)  # an answer's own '"grade": 3'
 
 Finals = Mapping[str, Mapping[str, Final]]  # arm -> question_id -> final answer
 Round = tuple[TableQuestion, Final, Final]  # a question and the answers of two arms
 Decide = Callable[[Sequence[Round]], list[Both]]
 
 
-class Match(Record):
+class Match(Compared):
     """A judge's verdict on two arms' answers to a question."""
 
     question_id: str
     passage_id: str
     level: Level
-    first_arm: str
-    second_arm: str
-    judge: str
-    verdict: Choice  # unscored if it is in either order; a tie if the orders differ
-    is_flipped: bool  # both orders were scored, and differently
-    is_asked: bool  # False if no judge is needed, as answers are equal or one is missing
-    reason: str  # in both orders
 
 
 class Grade(Record):
@@ -93,17 +86,10 @@ def matches(
     """
     pairs = [(one, *pair) for pair in combinations(finals, 2) for one in questions]
     rounds = [(one, *(finals[arm].get(one.question_id) for arm in arms)) for one, *arms in pairs]
-    texts = [tuple(one and as_text(one.steps, one.text) for one in both) for _, *both in rounds]
+    texts = [tuple(one and as_text(one) for one in both) for _, *both in rounds]
     compared = compare_pairs(texts, lambda places: decide([rounds[at] for at in places]))
     return [
-        Match(
-            **question.place,
-            first_arm=first,
-            second_arm=second,
-            judge=judge,
-            reason=" / ".join({one["reason"]: 0, one["reason_as_second"]: 0}),
-            **{name: one[name] for name in ("verdict", "is_flipped", "is_asked")},
-        )
+        Match(**question.place, first_arm=first, second_arm=second, judge=judge, **one)
         for (question, first, second), one in zip(pairs, compared, strict=True)
     ]
 
@@ -141,37 +127,39 @@ def by_model(model: str, calls: Calls, texts: Texts, form: str) -> Decide:
 
 
 def _slots(one: TableQuestion, texts: Texts, form: str, **finals: Final) -> dict[str, str]:
-    answers = {name: as_text(final.steps, final.text) for name, final in finals.items()}
-    slots = escape_slots(
+    answers = {name: _VERDICT.sub(rf"\1{BREAK_MARK}\2", as_text(finals[name])) for name in finals}
+    return escape_slots(
         _TAGS,
         question=one.question,
         **answers,
-        reference=as_text(one.steps, one.answer),
+        reference=as_text(Final(one.answer, "", one.steps)),
         passage=serialized(texts.passages[one.passage_id], texts.grids, form),
     )
-    return slots | {
-        name: _VERDICT.sub(lambda found: found[0][0] + BREAK_MARK + found[0][1:], slots[name])
-        for name in answers
-    }
 
 
-def as_text(steps: Sequence[str], answer: str) -> str:
+def as_text(final: Final) -> str:
     """Return an answer's steps, one a line, and the answer."""
-    return "\n".join(
-        [*(f"- {step}" for step in steps), f"Answer: {answer}" if answer else "(no answer)"]
-    )
+    answer = f"Answer: {final.text}" if final.text else "(no answer)"
+    return "\n".join([*(f"- {step}" for step in final.steps), answer])
+
+
+def _read(
+    reply: Reply, name: str, legal: Iterable[str], about: str
+) -> tuple[str, str, Mapping[str, object]]:
+    # the legal word in a field, the words in the field `about`, and all; or "" and why
+    found = {} if reply.reason else last_object(reply.text, name)
+    word = str(found.get(name)).strip().lower()
+    if word in legal:
+        return word, " ".join(str(found.get(about, "")).split()), found
+    fault = f"{name!r} is none of {', '.join(legal)}: {reply.text[-200:]!r}"
+    return "", f"no complete reply, {reply.reason}" if reply.reason else fault, {}
 
 
 def _decision(reply: Reply, shown: str) -> Decision:
     # `shown` has the arms in the order of their answers
-    if reply.reason:
-        return "unscored", f"no complete reply, {reply.reason}"
-    found = last_object(reply.text, "better")
-    word = str(found.get("better")).strip().lower()
     words = {"first": shown[0], "second": shown[1], "tie": "tie"}
-    if word not in words:
-        return "unscored", f'"better" is neither first, second nor tie: {reply.text[-200:]!r}'
-    return words[word], " ".join(str(found.get("rationale", "")).split()) or "no rationale"
+    word, reason, _ = _read(reply, "better", words, "rationale")
+    return words.get(word, "unscored"), reason or "no rationale"
 
 
 def graded(
@@ -186,37 +174,35 @@ def graded(
 
     An empty answer has grade 1 without a call.
     """
+    common = set.intersection(*map(set, finals.values()))
     pairs = [
         (one, arm, given[one.question_id])
         for one in questions
+        if one.question_id in common
         for arm, given in finals.items()
-        if all(one.question_id in others for others in finals.values())
     ]
-    asked = [
-        Request.ask(
-            prompt_template("tablequest/grade").render(**_slots(one, texts, form, answer=final)),
-            max_tokens=16_384,
-        )
+    template = prompt_template("tablequest/grade")
+    prompts = [
+        template.render(**_slots(one, texts, form, answer=final))
         for one, _, final in pairs
         if final.text
     ]
-    replies = iter(complete(asked, grader, calls))
+    asked = [Request.ask(prompt, max_tokens=16_384) for prompt in prompts]
+    found = map(_grade, complete(asked, grader, calls))
     return [
-        Grade(
-            **one.place, arm=arm, grader=grader, **(_grade(next(replies)) if final.text else _EMPTY)
-        )
+        Grade(**one.place, arm=arm, grader=grader, **(next(found) if final.text else _EMPTY))
         for one, arm, final in pairs
     ]
 
 
 def _grade(reply: Reply) -> dict[str, object]:
-    found = {} if reply.reason else last_object(reply.text, "grade")
-    grade, fault = str(found.get("grade")).strip(), str(found.get("fault")).strip().lower()
-    if grade not in ("1", "2", "3"):
-        why = reply.reason or f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}"
-        return {"grade": None, "fault": "other", "words": why}
-    words = " ".join(str(found.get("words", "")).split())
-    return {"grade": int(grade), "fault": fault if fault in FAULTS else "other", "words": words}
+    grade, words, found = _read(reply, "grade", ("1", "2", "3"), "words")
+    fault = str(found.get("fault", "")).strip().lower()
+    return {
+        "grade": int(grade) if grade else None,
+        "fault": fault if fault in FAULTS else "other",
+        "words": words,
+    }
 
 
 _KEYS = ["arm", "level", "form"]
@@ -287,9 +273,8 @@ def word_table(rows: pd.DataFrame) -> pd.DataFrame:
 def failure_table(rows: pd.DataFrame, form: str) -> pd.DataFrame:
     """Return the share of each mode by arm and level among the answers in one form."""
     shown = rows[rows.form == form].dropna(subset="mode")
-    cells = pd.concat(
-        [shown.assign(failure=mode, value=shown["mode"] == mode) for mode in shown["mode"].unique()]
-    )
+    modes = shown["mode"].drop_duplicates().to_frame("failure")
+    cells = modes.merge(shown, "cross").assign(value=lambda rows: rows.failure == rows["mode"])
     return by_group(cells, ["arm", "level", "failure"], "value", "cluster").rename(
         columns={"mean": "share"}
     )
@@ -302,13 +287,14 @@ def length_table(
 
     `rows` are those of `scored`; `cut` has the truncated queries of each arm.
     """
-    by, short = ["level", "form"], {(arm, one.query_id) for arm, own in cut.items() for one in own}
-    is_cut = [pair in short for pair in zip(rows.arm, rows.query_id, strict=True)]
-    rows = rows.assign(length=rows.query_id.map(lengths), cut=is_cut)
-    groups = rows.drop_duplicates("query_id").groupby(by, sort=False)
+    short = {
+        f"truncated_{arm}": rows.query_id.isin([one.query_id for one in own])
+        for arm, own in cut.items()
+    }
+    rows = rows.assign(length=rows.query_id.map(lengths), **short).drop_duplicates("query_id")
+    groups = rows.groupby(["level", "form"], sort=False)
     table = groups.length.agg(n="size", median="median", longest="max")
-    cuts = rows.pivot_table("cut", by, "arm", "sum", sort=False).add_prefix("truncated_")
-    return table.join(cuts).reset_index()
+    return table.join(groups[[*short]].sum()).reset_index()
 
 
 def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
@@ -344,8 +330,13 @@ def to_check(questions: Sequence[TableQuestion], per_level: int, seed: int) -> l
     """
     items = []
     for one in drawn(questions, per_level, seed):
-        shown = {"structure": one.level, "question": one.question, "answer": one.answer}
-        shown["source"], name = "\n".join(one.steps), one.question_id
+        shown = {
+            "structure": one.level,
+            "question": one.question,
+            "answer": one.answer,
+            "source": "\n".join(one.steps),
+        }
+        name = one.question_id
         items.append(Item(name, name, "", one.level, "", one.passage_id, shown))
     return items
 
@@ -361,7 +352,7 @@ def check_table(
     right = labels == "right"
     table = right.assign(equal=labels.nunique(axis=1) == 1, refused=~right.any(axis=1), n=1)
     levels = {one.question_id: one.level for one in questions}
-    counts = table.groupby(table.index.map(levels).rename("level")).sum().astype(int)
+    counts = table.groupby(levels).sum().astype(int)
     return counts.reindex(dict.fromkeys(levels.values()), fill_value=0).reset_index(names="level")
 
 
@@ -374,30 +365,35 @@ def rating_table(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.D
     arms = list(dict.fromkeys(arm for one in matches for arm in (one.first_arm, one.second_arm)))
     rows, random = [], np.random.default_rng(seed)
     for level in (*LEVELS, ALL):
-        cell = [one for one in matches if level in (one.level, ALL) and one.verdict != "unscored"]
+        cell = [one for one in matches if level in (one.level, ALL) and one.verdict in _SCORES]
         if not cell:
             continue
-        wins, base = _wins(cell, arms), arms.index(baseline)
-        weights = random.multinomial(len(wins), np.full(len(wins), 1 / len(wins)), _RESAMPLES)
+        base = arms.index(baseline)
+        wins, elo = _played(cell, arms, base)
+        total, n = wins.sum(0), len(wins)
+        weights = random.multinomial(n, np.full(n, 1 / n), _RESAMPLES)
         resampled = bradley_terry(np.tensordot(weights, wins, 1), base)
         ends = np.quantile(resampled, (0.025, 0.975), axis=0)  # of one value in all, none is known
         low, high = np.where(np.ptp(ends, axis=0) > 1e-6, ends, np.nan)
-        n = (wins + wins.swapaxes(1, 2)).sum((0, 2)).astype(int)
-        rated = elo(cell, arms, baseline), bradley_terry(wins.sum(0), base)
-        rows += [(level, *row) for row in zip(arms, n, *rated, low, high, strict=True)]
+        times = (total + total.T).sum(0).astype(int)
+        columns = arms, times, elo, bradley_terry(total, base), low, high
+        rows += [(level, *row) for row in zip(*columns, strict=True)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def elo(matches: Sequence[Match], arms: Sequence[str], baseline: str) -> list[float]:
-    """Return the ratings of `arms` after the matches in order; the baseline's stays at START."""
-    rating = dict.fromkeys(arms, START)
+def _played(matches: Sequence[Match], arms: list[str], base: int) -> tuple[np.ndarray, list[float]]:
+    # wins of arm i over j by passage, and ELO after the matches in order; the base's stays at START
+    wins = defaultdict(lambda: np.zeros((len(arms), len(arms))))
+    elo = [START] * len(arms)
     for match in matches:
-        one, other = match.first_arm, match.second_arm
-        expected = 1 / (1 + 10 ** ((rating[other] - rating[one]) / 400))
-        change = K * (_SCORES[match.verdict] - expected)
-        rating[one] += change * (one != baseline)
-        rating[other] -= change * (other != baseline)
-    return [*rating.values()]
+        one, other = arms.index(match.first_arm), arms.index(match.second_arm)
+        score, own = _SCORES[match.verdict], wins[match.passage_id]
+        own[one, other] += score
+        own[other, one] += 1 - score
+        change = K * (score - 1 / (1 + 10 ** ((elo[other] - elo[one]) / 400)))
+        elo[one] += change * (one != base)
+        elo[other] -= change * (other != base)
+    return np.array([*wins.values()]), elo
 
 
 def bradley_terry(wins: np.ndarray, base: int) -> np.ndarray:
@@ -414,13 +410,3 @@ def bradley_terry(wins: np.ndarray, base: int) -> np.ndarray:
         strength = wins.sum(-1) / np.maximum(pairs.sum(-1), 1e-300)
         strength = strength / np.maximum(strength[..., [base]], 1e-300)
     return START + _POINTS * np.log(np.maximum(strength, 1e-300))
-
-
-def _wins(matches: Sequence[Match], arms: Sequence[str]) -> np.ndarray:
-    places = pd.factorize(pd.Series([one.passage_id for one in matches]))[0]
-    wins = np.zeros((places.max() + 1, len(arms), len(arms)))
-    for place, one in zip(places, matches, strict=True):
-        pair = arms.index(one.first_arm), arms.index(one.second_arm)
-        wins[place][pair] += _SCORES[one.verdict]
-        wins[place][pair[::-1]] += 1 - _SCORES[one.verdict]
-    return wins

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple, get_args
 
-from lib.core.records import Record
+from lib.core.records import Record, Rejected
 from lib.core.stages import PIPELINES
 
 Level = Literal["easy", "medium", "hard"]
@@ -16,9 +16,9 @@ class Cell(Record):
     """A value in a table. `value` is as printed (in units of `scale`), negative if in brackets."""
 
     text: str  # as a reader sees it, with split parts merged: "$(24,690)", "12.4%", "—"
-    value: float | None  # None if it is not a number; 0 for a dash that means zero
-    unit: str  # "USD", "%", "shares", "USD/share", …; "" if the filing does not say
-    scale: float  # what a printed 1 is worth: 1, 1e3, 1e6
+    value: float | None = None  # None if it is not a number; 0 for a dash that means zero
+    unit: str = ""  # "USD", "%", "shares", "USD/share", …; "" if the filing does not say
+    scale: float = 1.0  # what a printed 1 is worth: 1, 1e3, 1e6
     period: str = ""  # if tagged: "2030-12-31" or "2030-01-01/2030-12-31"
     source: str = ""  # of unit and scale: tag, print, note, nearest, majority; "" if nothing says
 
@@ -40,14 +40,6 @@ class Grid(Record):
     rows: tuple[str, ...]  # labels, each after those of its groups: "Net sales: Products"
     cells: tuple[tuple[Cell, ...], ...]  # (rows, columns)
     html: str  # the cleaned table: only table, tr, th and td, with colspan and rowspan
-
-    @property
-    def lines(self) -> list[tuple[str, ...]]:
-        """Return the rows as texts, labels first."""
-        return [
-            (label, *(cell.text for cell in cells))
-            for label, cells in zip(self.rows, self.cells, strict=True)
-        ]
 
     def cell(self, ref: "CellRef") -> Cell:
         """Return the cell at `ref`, whose `grid_id` must be this grid's."""
@@ -76,8 +68,8 @@ class Passage(Record):
 
     @property
     def grid_ids(self) -> list[str]:
-        """Return the ids of the passage's grids, each once, in order."""
-        return list(dict.fromkeys(block.grid_id for block in self.blocks if block.grid_id))
+        """Return the ids of the passage's grids, in order."""
+        return [block.grid_id for block in self.blocks if block.grid_id]
 
 
 class Filing(Record):
@@ -132,6 +124,11 @@ class TableQuestion(Record):
 def in_whole_units(value: float, scale: float) -> Fraction:
     """Return value × scale exactly, taking both in their shortest decimal notation."""
     return Fraction(str(value)) * Fraction(str(scale))
+
+
+def left_out(filing_id: str, text: str, reason: str) -> Rejected:
+    """Return the row of a file, table, number or question that is not used."""
+    return Rejected(document_id=filing_id, rejected_text=text, reason=reason)
 
 
 def by_id(rows: Iterable[Record]) -> dict:

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
 from lxml.html import HtmlElement
 
 from lib.tablequest.cells import (
     Note,
-    Number,
     Placed,
     coin_in,
     folded,
@@ -17,79 +17,65 @@ from lib.tablequest.cells import (
     read_note,
     unit_note_in,
 )
-from lib.tablequest.grid import Layout
+from lib.tablequest.grid import Layout, Row
 from lib.tablequest.records import Cell
 
 # formats of iXBRL (registries 1 to 5) in which a comma begins the decimals
 _COMMA_DECIMAL = re.compile(r"comma-?decimal|dotcomma|spacecomma|numcomma$")
-_PARTS_OF_ONE = {-2: "%", -4: "basis points"}  # by the power of a pure number's tag
+_PARTS_OF_ONE = {"-2": "%", "-4": "basis points"}  # by the power of a pure number's tag
 
 
 class Facts:
     """The units and the periods that a filing's tags name, from its hidden header."""
 
     def __init__(self, root: HtmlElement) -> None:
-        self.named: dict[str, str] = {}  # units and periods, by their ids
-        self.unread: list[tuple[str, str]] = []  # text of a cell, and why its tag cannot be read
-        for element in (one for header in root.iter("ix:header") for one in header.iter()):
-            if _local(element) == "unit":
-                self.named[element.get("id")] = _unit(element)
-            elif _local(element) == "context":
-                days = [
-                    folded(one.text_content())[:10]
-                    for one in element.iter()
-                    if _local(one) in ("startdate", "enddate", "instant")
-                ]
-                self.named[element.get("id")] = "/".join(dict.fromkeys(days))
+        self.named = {}  # parts of units and periods, by their ids
+        self.unread, parts = [], {}  # text of a cell, and why its tag cannot be read
+        for element in root.xpath("//*[name()='ix:header']//*"):
+            kind, text = element.tag.rpartition(":")[2], folded(element.text_content())
+            if kind in ("unit", "context"):
+                parts = self.named[element.get("id")] = {}
+            elif kind == "measure":  # the numerator comes first: "USD", "USD/share"
+                prefix, _, name = text.rpartition(":")
+                words = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", name).lower().replace("pure", "")
+                words = words.removesuffix("s") if parts else words
+                parts[name.upper() if prefix.lower() == "iso4217" else words] = None
+            elif kind in ("startdate", "enddate", "instant"):
+                parts[text[:10]] = None
 
-    def cell(self, cell: Placed | None) -> Cell | None:
+    def cell(self, cell: Placed) -> Cell | None:
         """Return the cell of a tag that is alone in it but for a footnote's mark, signed as the
         concept: an outflow in brackets may be positive.
         """
-        if not cell or len(cell.tags) != 1:
+        if len(cell.tags) != 1:
             return None
         [tag] = cell.tags
         printed = folded(tag.text_content())
         others = re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", cell.text.replace(printed, "", 1))
-        digits = re.sub(r"[^\d.]", "", printed)
-        is_dash = not re.search(r"\w", printed)  # of a tag marked nil, too: a reader takes it for 0
-        is_number = is_dash or re.fullmatch(r"\d+\.?\d*|\.\d+", digits)
-        if not is_number or re.search(r"\d", others):
+        # a reader takes a dash for 0, in a tag marked nil, too
+        digits = re.sub(r"[^\d.]", "", printed) if re.search(r"\w", printed) else "0"
+        if not re.fullmatch(r"\d+\.?\d*|\.\d+", digits) or re.search(r"\d", others):
             return None
         form, sign = tag.get("format", "").lower(), tag.get("sign", "")
-        scaled = tag.get("scale") or "0"
-        is_plain = re.fullmatch("[-+]?[0-9]{1,2}", scaled) and sign in ("", "-")
+        power = tag.get("scale") or "0"
+        is_plain = re.fullmatch("[-+]?[0-9]{1,2}", power) and sign in ("", "-")
         if not is_plain or _COMMA_DECIMAL.search(form):
-            reason = f"a tag with scale {scaled!r}, sign {sign!r} and format {form!r}"
+            reason = f"a tag with scale {power!r}, sign {sign!r} and format {form!r}"
             self.unread.append((cell.text, reason))
-            return Cell(text=cell.text, value=None, unit="", scale=1.0, source="tag")
-        power, value = int(scaled), 0.0 if is_dash else float(digits)
-        unit, scale = self.named.get(tag.get("unitref"), ""), float(f"1e{power}")
-        if not unit and power in _PARTS_OF_ONE:
-            unit, scale = _PARTS_OF_ONE[power], 1.0
+            return Cell(text=cell.text, source="tag")
+        unit = self._named(tag.get("unitref"))
+        part = "" if unit else _PARTS_OF_ONE.get(power, "")
         return Cell(
             text=cell.text,
-            value=-value if value and sign else value,
-            unit=unit,
-            scale=scale,
-            period=self.named.get(tag.get("contextref"), ""),
+            value=float(sign + digits) or 0.0,
+            unit=unit or part,
+            scale=1.0 if part else float(f"1e{power}"),
+            period=self._named(tag.get("contextref")),
             source="tag",
         )
 
-
-def _local(element: HtmlElement) -> str:
-    return str(element.tag).rpartition(":")[2]
-
-
-def _unit(unit: HtmlElement) -> str:
-    # return its measures, the numerator first: "USD", "USD/share"
-    names = []
-    for element in unit.iter():
-        if _local(element) == "measure":
-            prefix, _, name = folded(element.text_content()).rpartition(":")
-            words = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", name).lower().replace("pure", "")
-            names.append(name.upper() if prefix.lower() == "iso4217" else words)
-    return "/".join(names).removesuffix("s") if names[1:] else "".join(names)
+    def _named(self, name: str | None) -> str:
+        return "/".join(self.named.get(name, ()))
 
 
 _NAMELESS = re.compile("^(?:ratio|count|places|things)$")
@@ -160,21 +146,17 @@ def cells_of(
     tag has the sign of its concept, which a row inverts for most of its cells or for none.
     """
     units, done = _Units(layout, coin, notes, caption), []
-    for line in layout.lines:
-        tagged, votes = [*map(facts.cell, line.cells)], Counter()
-        for cell, fact in zip(line.cells, tagged, strict=True):
-            if fact and fact.value and cell.number and cell.number.value:
-                votes[_concept(cell)] += 1 if fact.value * cell.number.value < 0 else -1
-        done.append(
-            tuple(
-                units.cell(cell, line.label, column)
-                if not fact
-                else fact.model_copy(update={"value": -fact.value})
-                if fact.value and votes[_concept(cell)] > 0
-                else fact
-                for cell, fact, column in zip(line.cells, tagged, units.columns, strict=True)
-            )
-        )
+    for label, cells in zip(layout.rows, layout.cells, strict=True):
+        votes, row = Counter(), []
+        tagged = [(cell, facts.cell(cell)) for cell in cells]
+        for cell, fact in tagged:
+            if fact and cell.number:
+                votes[_concept(cell)] += np.sign(cell.number.value * (fact.value or 0))
+        for (cell, fact), column in zip(tagged, units.columns, strict=True):
+            if fact and fact.value and votes[_concept(cell)] < 0:
+                fact = fact.model_copy(update={"value": -fact.value})
+            row.append(fact or units.cell(cell, label, column))
+        done.append(tuple(row))
     return tuple(done)
 
 
@@ -183,38 +165,40 @@ def _concept(cell: Placed) -> str | None:
 
 
 class _Column:
-    def __init__(self, layout: Layout, at: int) -> None:
-        heads, cells = layout.heads[at], [line.cells[at] for line in layout.lines]
-        numbers, low = [cell.number for cell in cells if cell and cell.number], _lowest(heads)
+    def __init__(self, heads: Row, cells: Row, label: str) -> None:
+        numbers, low = [cell.number for cell in cells if cell.number], _lowest(heads)
+        units = {one.unit for one in numbers}
         self.note = read_note(note_above(heads))
-        self.printed = {one.unit for one in numbers if _is_coin(one.unit) or one.unit == "%"}
+        self.money = {*filter(_is_coin, units)}
+        self.printed = self.money | units & {"%"}
         self.most = max((abs(one.value) for one in numbers), default=0.0)
         self.first = next((one.unit for one in numbers if one.value), "%")
         self.coins = [*map(coin_in, _COIN_ABOVE.findall(low))]
         is_money = low != "Price" and re.search(_MONEY, low, re.I)
-        self.meaning = meaning(low) or ("" if is_money else meaning(layout.columns[at]))
+        self.meaning = meaning(low) or ("" if is_money else meaning(label))
 
 
 class _Units:
     def __init__(self, layout: Layout, coin: str, notes: Sequence[Note], caption: str) -> None:
-        self.note, self.home = notes[0], coin
+        self.note, self.home, self.above = notes[0], coin, caption
         self.notes = list(zip(notes, ("note", "nearest", "majority"), strict=True))
-        self.columns = [_Column(layout, at) for at in range(len(layout.columns))]
-        printed = {unit for column in self.columns for unit in column.printed}
-        self.coin = max(filter(_is_coin, printed), default="")
+        columns = zip(*layout.cells, strict=True)
+        self.columns = [*map(_Column, layout.heads, columns, layout.columns)]
+        self.coin = max(set().union(*(column.money for column in self.columns)), default="")
         self.most = max(column.most for column in self.columns)
-        labels = (line.label.rpartition(": ")[2] for line in layout.lines)
+        labels = (label.rpartition(": ")[2] for label in layout.rows)
         self.is_of_shares = "share" in map(meaning, labels)
-        self.above = " ".join((caption, *layout.titles))
 
-    def cell(self, cell: Placed | None, label: str, column: _Column) -> Cell:
-        if not cell or not cell.is_value:
-            return Cell(text=cell.text if cell else "", value=None, unit="", scale=1.0)
+    def cell(self, cell: Placed, label: str, column: _Column) -> Cell:
+        if not cell.is_value:
+            return Cell(text=cell.text)
         number, scale, where = cell.number, cell.number.scale or 1.0, ""
-        is_other = number.unit and not _is_coin(number.unit)
-        unit = number.unit if is_other else self._by_label(number, cell.text, label, column)
+        is_coin = _is_coin(number.unit)
+        unit = number.unit
+        if is_coin or not unit:
+            unit = self._by_label(cell, label, column).replace("done", "shares")
         is_per_share = unit == "share"
-        if unit in ("share", "money", "") or _is_coin(number.unit):
+        if is_coin or unit in ("share", "money", ""):
             unit = number.unit or (self.coin or "$" if unit else self._by_table(column))
         if not number.scale and not _UNSCALED.fullmatch(unit) and not is_per_share:
             scale, where = self._scale(unit, label, column, cell.text)
@@ -250,13 +234,13 @@ class _Units:
                 return scale, where
         return 1.0, ""
 
-    def _by_label(self, number: Number, text: str, label: str, column: _Column) -> str:
-        own, *groups = label.split(": ")[::-1]
-        has_cents = not re.search(r"\d,\d{3}|\d{4}", text)
+    def _by_label(self, cell: Placed, label: str, column: _Column) -> str:
+        parts = label.split(": ")[::-1]
+        has_cents = not re.search(r"\d,\d{3}|\d{4}", cell.text)
         if column.meaning and (column.meaning != "share" or has_cents):
-            return column.meaning.replace("done", "shares")
-        is_large = abs(number.value) >= 100 or any(map(_is_coin, column.printed))
-        for part in (own, *groups):
+            return column.meaning
+        is_large = column.money or abs(cell.number.value) >= 100
+        for part in parts:
             unit = meaning(part)
             is_of_money = {
                 "done": not self.is_of_shares,
@@ -267,15 +251,15 @@ class _Units:
                 self.coin
                 and is_of_money.get(unit)
                 or unit in ("share", *_RATES)
-                and part != own
+                and part != parts[0]
                 and not has_cents
                 or unit in _RATES
-                and "." not in text
+                and "." not in cell.text
                 and "in years" not in part
                 and is_large
             )
             if unit and not is_money:
-                return unit.replace("done", "shares")
+                return unit
         return ""
 
     def _by_table(self, column: _Column) -> str:
@@ -290,9 +274,9 @@ class _Units:
         return self.coin or (first.coin or "$" if first.money and first == self.note else "")
 
 
-def _lowest(heads: Iterable[Placed]) -> str:
+def _lowest(heads: Row) -> str:
     # the lowest header of a column, whose words may be spread over several rows
-    cells = [cell for cell in heads if not is_only_note(cell.text)]
+    cells = [cell for cell in heads if cell and not is_only_note(cell.text)]
     return " ".join(
         cell.text for cell in cells if (cell.start, cell.end) == (cells[-1].start, cells[-1].end)
     )
@@ -302,17 +286,15 @@ def _is_coin(unit: str) -> bool:
     return bool(re.fullmatch(r"[$¥]|[A-Z]{3}", unit))
 
 
-def note_above(heads: Iterable[Placed]) -> str:
-    """Return the unit note above a column, "" if there is none."""
-    notes = (unit_note_in(cell.text, is_short=True) for cell in heads)
-    return next(filter(None, notes), "")
+def note_above(heads: Row) -> str:
+    """Return the first unit note in these cells, "" if there is none."""
+    return next(filter(None, (unit_note_in(cell.text, is_short=True) for cell in heads)), "")
 
 
 def own_note(layout: Layout) -> str:
     """Return the unit note of a table's titles, or of all its columns; "" if none."""
-    of_columns = {*map(note_above, layout.heads)}
-    titles = (unit_note_in(text, is_short=True) for text in layout.titles)
-    return next(filter(None, titles), "") or (of_columns.pop() if len(of_columns) == 1 else "")
+    first, *others = {*map(note_above, layout.heads)}
+    return note_above(layout.titles) or ("" if others else first)
 
 
 @lru_cache(maxsize=8192)

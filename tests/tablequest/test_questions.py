@@ -2,19 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable
-from contextlib import contextmanager
 
 import pytest
 
 from lib.core.store import BadInput, BadReply
-from lib.llm.calls import Calls
 from lib.tablequest.answers import TASK
 from lib.tablequest.questions import Chat, ask_by_model, read_pair
 from lib.tablequest.records import LEVELS
 from tests.conftest import rows
-from tests.llm_server import Server
-from tests.played_model import outside
+from tests.played_model import chatted, outside
 from tests.tablequest.alm import DATA, FILING, PASSAGE, TABLES, TEXTS, cases
 
 PAIRS = rows(DATA / "tablequest" / "pairs.jsonl")
@@ -22,31 +18,11 @@ YES = {name: {"reason": "Fine.", "ok": True} for name in ("relevant", "reasonabl
 CHECKED = {"checks": [{"number": number, **YES} for number in (1, 2, 3)]}
 
 
-@pytest.fixture
-def calls(tmp_path) -> Calls:
-    return Calls(tmp_path / "llm.sqlite")
-
-
-@contextmanager
-def chat(reply_to: Callable[[list[dict]], dict], monkeypatch: pytest.MonkeyPatch):
-    """Play a model whose reply depends on the whole chat; yield the chats in order of arrival."""
-    chats: list[list[dict]] = []
-
-    def reply(body: dict) -> str:
-        chats.append(body["messages"])
-        return json.dumps(reply_to(body["messages"]))
-
-    with Server(reply=reply) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "a-key-for-tests")
-        yield chats
-
-
-def good(messages: list[dict]) -> dict:
+def reply_to(messages: list[dict]) -> str:
     """Return the pair that a good model writes in this round, or a filter's yes."""
-    asked = "\n".join(one["content"] for one in messages if one["role"] == "user")
-    found = re.findall(r"^Round (\d):", asked, re.M)
-    return {"pairs": [PAIRS[int(max(found)) - 1]]} if found else CHECKED
+    asked = " ".join(one["content"] for one in messages if one["role"] == "user")
+    found = re.findall(r"Round (\d):", asked)
+    return json.dumps({"pairs": [PAIRS[int(found[-1]) - 1]]} if found else CHECKED)
 
 
 def asked(calls):
@@ -61,7 +37,7 @@ def asked(calls):
 
 
 def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monkeypatch):
-    with chat(good, monkeypatch) as chats:
+    with chatted(reply_to, monkeypatch) as chats:
         questions, rejected = asked(calls)
         assert asked(calls) == (questions, rejected)  # from the cache
     assert [row.level for row in questions] == [*LEVELS]
@@ -87,14 +63,11 @@ def test_shipped_replies_are_about_the_filings_of_the_repository(calls, monkeypa
 
 @pytest.mark.parametrize(("last", "levels"), [("Round 2", [*LEVELS]), ("", ["easy"])])
 def test_a_pair_that_fails_a_check_is_asked_for_once_more(last, levels, calls, monkeypatch):
-    def model(messages: list[dict]) -> dict:
-        reply = good(messages)
-        if "Round 2" in str(messages) and "Round 3" not in str(messages):
-            is_wrong = last in messages[-1]["content"]
-            reply = {"pairs": [reply["pairs"][0] | ({"answer": "3%"} if is_wrong else {})]}
-        return reply
+    def wrong(messages: list[dict]) -> str:
+        reply = reply_to(messages)
+        return reply.replace('"2.0%"', '"3%"') if last in messages[-1]["content"] else reply
 
-    with chat(model, monkeypatch) as chats:
+    with chatted(wrong, monkeypatch) as chats:
         questions, rejected = asked(calls)
     fault = "the answer says 3%, but (a - b) / b * 100 gives 2.02199 %"
     assert [row.level for row in questions] == levels
@@ -103,24 +76,20 @@ def test_a_pair_that_fails_a_check_is_asked_for_once_more(last, levels, calls, m
 
 
 @pytest.mark.parametrize(
-    ("decided", "kept", "reason"),
+    ("decided", "reason"),
     [
-        ({}, 3, ""),
-        ({"valid": {"reason": "Off.", "ok": False}}, 0, "not valid: Off. (some-model)"),
-        ({"relevant": True}, 0, "not relevant: the reply holds no decision (some-model)"),
+        ('{"reason": "Off.", "ok": false}', "Off."),
+        ("true", "the reply holds no decision"),
     ],
 )
-def test_the_filter_keeps_what_it_calls_good_and_says_why_not(
-    decided, kept, reason, calls, monkeypatch
-):
-    def model(messages: list[dict]) -> dict:
-        reply = good(messages)
-        checks = [one | decided for one in reply.get("checks", [])]
-        return {"checks": checks} if checks else reply
+def test_the_filter_keeps_what_it_calls_good_and_says_why_not(decided, reason, calls, monkeypatch):
+    def refuse(messages: list[dict]) -> str:
+        return reply_to(messages).replace(json.dumps(YES["valid"]), decided)
 
-    with chat(model, monkeypatch):
+    with chatted(refuse, monkeypatch):
         questions, rejected = asked(calls)
-    assert len(questions) == kept and {row.reason for row in rejected} == {reason} - {""}
+    assert not questions
+    assert {row.reason for row in rejected} == {f"not relevant: {reason} (some-model)"}
 
 
 CHAT = Chat("c", FILING, PASSAGE, dict(zip(("T1", "T2", "T3"), TABLES, strict=True)), {})

@@ -8,11 +8,10 @@ import pytest
 
 from lib.analyze.agreement import flips
 from lib.core.records import Answer
-from lib.llm.calls import Calls
 from lib.tablequest import ratings
 from lib.tablequest.answers import TASK, as_queries
-from lib.tablequest.ratings import START, K, Match, bradley_terry, matches, rating_table
-from lib.tasks.task import final_answers
+from lib.tablequest.ratings import START, K, matches, rating_table
+from lib.tasks.task import Final, final_answers
 from tests.played_model import outside, played, within
 from tests.tablequest.alm import QUESTIONS, TEXTS
 
@@ -29,21 +28,16 @@ MODEL = "gpt-4o-mini"
 
 
 def answers_of(arm: str, texts: dict[str, str]) -> list[Answer]:
-    names = [query.query_id for query in QUERIES]
-    replies = [json.dumps({"answer": texts[name.partition(":")[0]]}) for name in names]
+    own = {"arm": arm, "n_tokens": 1, "truncated": False}
     return [
-        Answer(query_id=name, arm=arm, n_tokens=1, truncated=False, answer=reply)
-        for name, reply in zip(names, replies, strict=True)
+        Answer(query_id=f"{name}:{form}", answer=json.dumps({"answer": text}), **own)
+        for name, text in texts.items()
+        for form in ("html", "json")
     ]
 
 
 ANSWERS = {"good": answers_of("good", RIGHT), "weak": answers_of("weak", WEAK)}
 FINALS = ratings.finals_of(ANSWERS, "html")
-
-
-@pytest.fixture
-def calls(tmp_path) -> Calls:
-    return Calls(tmp_path / "llm.sqlite")
 
 
 def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, calls):
@@ -60,9 +54,8 @@ def test_a_model_judges_both_orders_and_a_flip_is_a_tie(monkeypatch, calls):
     assert [row.is_flipped for row in found] == [False, True, True, False]
     assert len(prompts) == 8
     assert not any("take it" in outside(prompt, TAGS) for prompt in prompts)
-    rows = pd.DataFrame(map(vars, found))
-    assert flips(rows, ["judge"], "passage_id").n[0] == 3
-    assert flips(rows, ["judge"], "passage_id").rate[0] == pytest.approx(2 / 3)
+    told = flips(pd.DataFrame(map(vars, found)), ["judge"], "passage_id")
+    assert [told.n[0], told.rate[0]] == [3, pytest.approx(2 / 3)]
 
 
 @pytest.mark.parametrize(
@@ -77,16 +70,15 @@ def test_without_a_model_the_right_answer_wins_then_shared_words(second, verdict
 
 def rated(verdicts: str, baseline: str) -> pd.DataFrame:
     """Ratings of arms a and b by level, after a match on each of as many passages."""
-    about = dict(level="easy", judge="x", first_arm="a", second_arm="b", reason="", is_asked=True)
-    played = [
-        Match(question_id="q", passage_id=f"p{n}", verdict=verdict, is_flipped=False, **about)
-        for n, verdict in enumerate(verdicts)
-    ]
+    first = QUESTIONS[0]
+    asked = [first.model_copy(update={"passage_id": f"p{n}"}) for n, _ in enumerate(verdicts)]
+    finals = {arm: {first.question_id: Final(arm, "")} for arm in ("a", "b")}
+    played = matches(asked, finals, lambda _: [((one, ""),) * 2 for one in verdicts], "judge")
     return rating_table(played, baseline).set_index(["level", "arm"])
 
 
 def test_elo_keeps_the_baseline_and_depends_on_the_order():
-    first, other = rated(["A", "B"], "a"), rated(["B", "A"], "a")
+    first, other = rated("AB", "a"), rated("BA", "a")
     won = K * (1 - 1 / (1 + 10 ** (K / 2 / 400)))
     assert first.elo["easy"].tolist() == pytest.approx([START, START - K / 2 + won])
     assert other.elo["easy", "b"] < START < first.elo["easy", "b"]
@@ -94,8 +86,6 @@ def test_elo_keeps_the_baseline_and_depends_on_the_order():
 
 
 def test_bradley_terry_is_the_maximum_of_the_likelihood_with_a_virtual_tie():
-    of_two = bradley_terry(np.array([[0, 3.0], [1.0, 0]]), 0)
-    assert of_two.tolist() == pytest.approx([START, START - 400 * np.log10(3.5 / 1.5)])
     found = rated("A" * 30 + "B" * 10, "b").loc["all", "a"]
     assert found.low < found.bradley_terry < found.high
     assert found.bradley_terry == pytest.approx(START + 400 * np.log10(30.5 / 10.5), abs=0.1)
@@ -103,8 +93,8 @@ def test_bradley_terry_is_the_maximum_of_the_likelihood_with_a_virtual_tie():
 
 def test_tables_count_answers_by_level_and_form():
     rows = {"questions": QUESTIONS}
-    finals = {arm: final_answers(TASK, QUERIES, found).answers for arm, found in ANSWERS.items()}
-    verdicts = [one for found in finals.values() for one in TASK.verdicts(QUERIES, found, rows)]
+    finals = [final_answers(TASK, QUERIES, own).answers for own in ANSWERS.values()]
+    verdicts = [one for own in finals for one in TASK.verdicts(QUERIES, own, rows)]
     scored = ratings.scored(QUESTIONS, ANSWERS, verdicts, TEXTS)
     keys = ["arm", "level", "form"]
     counts = ratings.accuracy_table(scored).set_index(keys)[["n", "correct", "unscored"]]
@@ -112,12 +102,11 @@ def test_tables_count_answers_by_level_and_form():
     assert counts.loc["weak", "easy", "json"].tolist() == [2, 0, 1]
     words = ratings.word_table(scored).set_index(keys)
     assert words.f1["good", "hard", "html"] == 1 and words.n["weak", "easy", "html"] == 2
-    failing = ratings.failure_table(scored, "html")
-    assert failing.groupby(["arm", "level"])["share"].sum().round(9).eq(1).all()
-    cut = {"weak": QUERIES[:3]}
-    lengths = {query.query_id: len(query.context) for query in QUERIES}
-    lengths = ratings.length_table(scored, lengths, cut)
-    assert lengths.truncated_weak.sum() == 3 and lengths.n.sum() == len(QUERIES)
+    failing = ratings.failure_table(scored, "html").groupby(["arm", "level"])
+    assert failing["share"].sum().round(9).eq(1).all()
+    by_query = {query.query_id: len(query.context) for query in QUERIES}
+    lengths = ratings.length_table(scored, by_query, {"weak": QUERIES[:3]})
+    assert [lengths.truncated_weak.sum(), lengths.n.sum()] == [3, len(QUERIES)]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from lib.core.store import REPOSITORY, save
 from lib.run.config import load_study
 from lib.tablequest import ratings
 from lib.tablequest.answers import TOLERANCE
+from lib.tablequest.records import LEVELS
 from tests.conftest import rows, run_cells, table
 from tests.played_model import played, within
 from tests.tablequest.alm import FILING, PASSAGE, TABLES
@@ -50,38 +51,25 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
         sheet = tmp_path / "data" / STUDY / "labels" / "questions.csv"
         text = sheet.read_text(encoding="utf-8")
         assert "Net sales: Pumps | 2024 = $391,035" in text, "a person sees where the answer is"
-        text = text.replace("reader: ?", "reader: person")
-        sheet.write_text(text.replace(',"",""\n', ',"right",""\n'), encoding="utf-8")
-        run_cells("05_judge", **task, arms=arms, judge=MODEL)
         other = tmp_path / "other.csv"
-        other.write_text(
-            text.replace("person", "other").replace(',"",""\n', ',"wrong level",""\n'),
-            encoding="utf-8",
-        )
-        run_cells(
-            "06_tablequest",
-            **tables,
-            judge=MODEL,
-            rated_per_level=1,
-            rated=arms[::-1],
-            readings=[str(other)],
-        )
+        for path, reader, label in ((sheet, "person", "right"), (other, "other", "wrong level")):
+            filled = text.replace("reader: ?", f"reader: {reader}")
+            path.write_text(filled.replace(',"",""\n', f',"{label}",""\n'), encoding="utf-8")
+        run_cells("05_judge", **task, arms=arms, judge=MODEL)
+        how = {"judge": MODEL, "rated_per_level": 1, "rated": arms[::-1]}
+        run_cells("06_tablequest", **tables, **how, readings=[str(other)])
     data, figures = (tmp_path / name / STUDY for name in ("data", "figures"))
-    levels = ["easy", "medium", "hard"]
-    assert [row["level"] for row in rows(data / "questions.jsonl")] == levels
+    assert [row["level"] for row in rows(data / "questions.jsonl")] == [*LEVELS]
     results = {name: table(figures / "tables" / f"tablequest_{name}.csv") for name in FILES}
     assert all(results.values())
-    checked = [
-        [row[name] for name in ("level", "person (questions)", "other", "equal")]
-        for row in results["check"]
-    ]
-    assert checked == [[level, "1", "0", "0"] for level in levels]
+    labels = {"person (questions)": "1", "other": "0", "equal": "0", "refused": "0", "n": "1"}
+    assert results["check"] == [{"level": level} | labels for level in LEVELS]
     assert {row["grade"] for row in results["grades"]} == {"3.0"}
     matches = rows(data / "matches" / f"{MODEL}.jsonl")
     assert [row["is_flipped"] for row in matches] == [True] * 3, "it prefers what it sees first"
     assert {(row["first_arm"], row["second_arm"]) for row in matches} == {(arms[1], arms[0])}
     assert rows(data / "matches" / "scorer.jsonl")[0]["verdict"] == "A"
-    assert [row["level"] for row in results["accuracy"]] == levels[:2] * 2
+    assert [row["level"] for row in results["accuracy"]] == [*LEVELS[:2]] * 2
 
 
 def test_the_page_says_what_differs_from_the_paper():
