@@ -99,7 +99,8 @@ def rows_of(
 def steps_of(study: str, asked: Sequence[Prompted], arms: Iterable[str]) -> pd.DataFrame:
     """Return the `mean` loss and, after each of `eval_epochs`, share correct of tuned arms.
 
-    A `panel` is the loss, a language or a kind of task. An arm is asked in the prompt it learns.
+    Rows of a `figure` have its `panel`: a language, a kind of task, ALL, or the loss. An arm is
+    asked in the prompt it learns.
     """
     known, parts, tables = {one.query_id: one for one in asked}, [], []
     for arm in filter(is_trained, arms):
@@ -110,14 +111,16 @@ def steps_of(study: str, asked: Sequence[Prompted], arms: Iterable[str]) -> pd.D
             right = [row.verdict == "correct" for row in _judged(own, replies)]
             parts.append(_about(own).assign(right=right, arm=arm, step=int(step)))
         log = pd.read_json(data_path(study, "logs", arm, "log.jsonl"), lines=True)
-        tables.append(log.assign(panel="loss", arm=arm, mean=log.loss).dropna(subset="mean"))
+        log = log.assign(figure="loss", panel="loss", arm=arm, mean=log.loss)
+        tables.append(log.dropna(subset="mean"))
+    keys = ["figure", "panel", "arm", "step"]
     if not parts:
-        return pd.DataFrame()
+        return pd.DataFrame(columns=keys)
     rows = pd.concat(parts)
-    for panel in (rows.language, rows.task.astype(str).map(TASKS)):
-        keys = ["panel", "arm", "step"]
-        tables.append(by_group(rows.assign(panel=panel), keys, "right", "text"))
-    return pd.concat(tables)[["panel", "arm", "step", "n", "mean", "low", "high"]]
+    figures = {"language": rows.language, "kind": rows.task.astype(str).map(TASKS), ALL: ALL}
+    for figure, panel in figures.items():
+        tables.append(by_group(rows.assign(figure=figure, panel=panel), keys, "right", "text"))
+    return pd.concat(tables)[[*keys, "n", "mean", "low", "high"]]
 
 
 def _about(questions: Sequence[Prompted]) -> pd.DataFrame:
@@ -380,7 +383,7 @@ def draw_groups(
     """
     columns, scale = (measure, *INTERVALS[measure]), 1 if measure.endswith("_points") else 100
     named = table.assign(**{name: scale * table[name] for name in columns})
-    figure = draw_forest(
+    return draw_forest(
         named,
         columns,
         by,
@@ -388,8 +391,7 @@ def draw_groups(
         label=LABELS[measure],
         panel="suite" if "suite" in table else "",
         filled=table[columns[1]].notna(),
-    )
-    return figure, table
+    ), table
 
 
 @styled

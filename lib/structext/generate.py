@@ -156,7 +156,7 @@ def _join(document: Tables, rng: Random) -> Item:
         place, limit = rng.choice([*heights]), rng.choice(HEIGHT_LIMITS)
         answer = sum(height > limit for height in heights[place])
         return Item({"place": place, "height": limit}, str(answer))
-    choices: dict[int, list[tuple[str, int, int]]] = {}  # answer -> place, least and greatest limit
+    choices = {}  # answer -> place, least and greatest limit
     for place in filter(heights.get, heights):
         for answer, limits in _limits(heights[place], HEIGHT_LIMITS).items():
             choices.setdefault(answer, []).append((place, *limits))
@@ -341,8 +341,7 @@ class Parts:
 
     def __init__(self, setting: Setting, mark: str, *patterns: str) -> None:
         names, n_nodes = setting.names, len(setting.tree)
-        self.setting, self.mark, self.heads = setting, mark, {}
-        self.marks: list[list[str]] = []
+        self.setting, self.mark, self.marks, self.heads = setting, mark, [], {}
         texts = iter(names.bold(n_nodes)), iter(names.images(n_nodes))
         body, titles = names.body(setting.most - 1), names.headings(n_nodes)
         for path, title, word in zip(setting.tree, titles, names.texts(n_nodes), strict=True):

@@ -117,7 +117,7 @@ def _published(
     samples = some_of(list(shown), per_task)
     for setting, n_shots in each:
         kept = [one for one in samples if not n_shots or len(shown[one]) == n_shots]
-        own = [shown[one] for one in kept]
+        own = [shown[one][:n_shots] for one in kept]
         yield prompts_for(kept, setting, n_shots, suite=OFFICIAL, own=own)
 
 
@@ -171,9 +171,8 @@ def prompts_for(
     Demonstrations are drawn from `pool`, or are each sample's `own`, published with it. Raises
     ValueError as `demonstrations_for` does.
     """
-    shown, escape = [()] * len(samples), cache(_defused)  # a demonstration is shown many times
-    if n_shots:
-        shown = own or demonstrations_for(samples, pool, n_shots, setting)
+    escape = cache(_defused)  # a demonstration is shown many times
+    shown = own or demonstrations_for(samples, pool, n_shots, setting)
     return [
         Prompted(
             sample=sample,

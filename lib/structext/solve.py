@@ -225,7 +225,7 @@ def _misfit(asked: Asked, message: str) -> str:
 
 
 def _path(asked: Asked) -> Solved:
-    held: dict[tuple[str, bool], str] = {}
+    held = {}
     for one in _read_objects(asked):
         for key, value in one.fields.items():
             held.setdefault((value, key == "id"), f'{one.path}["{key}"]')

@@ -29,18 +29,6 @@ def wrong(one: Prompted) -> str:
     return "none of them"
 
 
-def silent(one: Prompted) -> str:
-    return ""
-
-
-def by_number(*replies: Callable) -> Callable:
-    """Answer the first question by the first of `replies`, and all after the last by the last."""
-    order: dict[str, int] = {}
-    return lambda one: replies[min(order.setdefault(one.query_id, len(order)), len(replies) - 1)](
-        one
-    )
-
-
 def replies_of(asked: list[Prompted], **arms: Callable) -> dict[str, list[Answer]]:
     """Map each arm to its replies; an arm maps a question to a text, None for no row."""
     return {

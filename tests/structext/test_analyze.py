@@ -4,30 +4,41 @@ from pathlib import Path
 from types import SimpleNamespace
 from zlib import crc32
 
+import nbformat
 import pandas as pd
 import pytest
 
 from lib.analyze.agreement import Sheet
-from lib.core.store import BadInput, artifact_path, data_path, save, write_json, write_text
+from lib.core.store import (
+    BadInput,
+    artifact_path,
+    data_path,
+    figures_path,
+    result_path,
+    save,
+    write_json,
+    write_text,
+)
+from lib.run.parameters import notebook_path
 from lib.structext import analyze, papers
 from lib.structext.prompts import as_queries
 from lib.train.trainer import curve_of
-from tests.structext.replied import ask, by_number, of_arms, replies_of, right, silent, wrong
+from tests.structext.replied import ask, of_arms, replies_of, right, wrong
 
 GOLDEN = Path(__file__).with_name("tables.csv")
 
 
-def nothing(one) -> None:
-    return None
-
-
-def long(one) -> str:
-    return "x" * 300
+def drawn(*cells: str, **names) -> None:
+    """Run cells of 06_structext with `names` in the study s."""
+    sources = {one.id: one.source for one in nbformat.read(notebook_path("06_structext"), 4).cells}
+    names |= {"study": "s", "display": lambda _: None}
+    for name in ("imports", "imports-structext", *cells):
+        exec(sources[name], names)
 
 
 def mixed(one) -> str | None:
-    replies = (right, wrong, silent, right, nothing, long)
-    return replies[crc32(one.query_id.encode()) % len(replies)](one)
+    replies = (right(one), wrong(one), "", right(one), None, "x" * 300)
+    return replies[crc32(one.query_id.encode()) % len(replies)]
 
 
 def tables() -> str:
@@ -80,12 +91,16 @@ def test_replies_after_steps_of_training_are_scored_beside_the_loss(tmp_path, mo
     write_json(manifest, {"steps": {"3": 1, "6": 2}})
     logs = '{"loss": 2.5, "step": 3}\n{"step": 6, "train_loss": 2}\n'
     write_text(data_path("s", "logs", "tuned-hint", "log.jsonl"), logs)
-    for epoch, reply in enumerate((wrong, by_number(wrong, right)), 1):
+    later = (wrong, lambda one: wrong(one) if one == asked[6] else right(one))
+    for epoch, reply in enumerate(later, 1):
         for rows in replies_of(asked[6:], **{"tuned-hint": reply}).values():
             save("s", "replies", rows, arm="tuned-hint", epoch=epoch)
-    table = analyze.steps_of("s", asked, ["base", "tuned-hint"]).set_index(["panel", "step"])
-    assert table["mean"]["csv"].tolist() == [0, 0.5] and table["mean"]["loss"].tolist() == [2.5]
-    assert table["mean"][["tree", "Node.Depth", "PathWalk"]].tolist() == [0, 1] * 3
+    drawn("steps", asked=asked, arms=["base", "tuned-hint"])
+    table = pd.concat(pd.read_csv(path) for path in figures_path("s").rglob("steps_*.csv"))
+    means = table.set_index(["figure", "panel", "step"]).sort_index()["mean"]
+    assert means["language", "csv"].tolist() == [0, 0.5] and means["loss"].tolist() == [2.5]
+    assert means["kind"][["Node.Depth", "PathWalk"]].tolist() == [0, 1] * 2
+    assert means["all"].tolist() == [0, pytest.approx(5 / 6)]
     assert analyze.steps_of("s", asked, ["base"]).empty
     save("s", "queries", as_queries(asked[:6]))
     save("s", "training", as_queries(asked[6:]), arm="tuned-hint")
@@ -98,33 +113,10 @@ def test_questions_on_one_text_are_one_cluster_and_a_real_sample_has_a_twin():
     asked = [*ask(tasks=["json"]), *ask("real-test", tasks=["json"], is_real=True)]
     rows = of_arms(asked, base=right)
     assert rows.groupby("text").size().tolist() == [10] * 2
-    assert {tuple(sorted(map(str, suites))) for _, suites in rows.groupby("twin").suite} == {
-        ("real-test", "test")
-    }
-
-    def changed(one, **changes):
-        return one.model_copy(update={"sample": one.sample.model_copy(update=changes)})
-
-    same = [changed(one, reference=asked[0].sample.reference) for one in asked]
-    connected = of_arms([*same[:1], *asked[1:-1], same[-1]], base=right)
+    assert {tuple(suites) for _, suites in rows.groupby("twin").suite} == {("test", "real-test")}
+    same = asked[-1].sample.model_copy(update={"reference": asked[0].sample.reference})
+    connected = of_arms([*asked[:-1], asked[-1].model_copy(update={"sample": same})], base=right)
     assert connected.groupby("text").size().tolist() == [20]
-
-
-def test_the_best_constant_is_found_by_the_papers_score():
-    sample = ask()[0].sample
-
-    def cell(task: str, depth: int, *answers: str):
-        changes = [{"task": task, "depth": depth, "answer": answer} for answer in answers]
-        return [sample.model_copy(update=change) for change in changes]
-
-    # no answer is frequent, but one shares 4 of 5 words with two others, which share 3
-    close = cell("xml.0", 1, "a b c d e", "a b c d f", "a b c g e", "x")
-    halves = cell("xml.2", 2, "True", "True", "False", "False")
-    constants = analyze.learned([*close, *halves])
-    # of equals, the first by name; a task's nearest depth; nothing for another task
-    places = [("xml.0", 1), ("xml.2", 2), ("xml.2", 5), ("csv.0", 1)]
-    found = [analyze.constant(cell(*place, "")[0], constants) for place in places]
-    assert found == ["a b c d e", "False", "False", ""]
 
 
 def test_a_sheet_to_answer_has_no_answer_and_no_text_longer_than_a_cell():
@@ -135,7 +127,30 @@ def test_a_sheet_to_answer_has_no_answer_and_no_text_longer_than_a_cell():
     assert [(*item.texts.values(), *item.texts) for item in items] == [
         (*both, "text", "question") for both in texts
     ]
-    assert analyze.beside_readers(of_arms(asked, base=wrong), asked, items, []).empty
+
+
+def test_heat_has_a_panel_for_each_arm_asked_and_nothing_for_a_cell_left_out():
+    hard = [one for depth in (1, 2) for one in ask("test-hard", depth=depth, width=2)]
+    asked = [*ask(), *ask("real-test", is_real=True), *hard]
+    rows = of_arms(asked, ask("test-hard", depth=3), base=mixed, tuned=right)
+    figure, plotted = analyze.draw_heat(analyze.heat(rows), ["tuned"])
+    assert set(plotted.arm) == {"tuned"} and set(plotted.suite) == {"test-hard"}
+    assert figure.axes[0].get_title("left") == "tuned"
+    assert [text.get_text() for text in figure.axes[0].texts] == ["100.0\nSD 0.0\nand 0.0"] * 2
+    sizes = analyze.summary(rows.assign(suite="all"), ["suite", "arm", "input", "nodes"])
+    figure, plotted = analyze.draw_heat(sizes, ["tuned"], "input", "nodes")
+    assert (plotted.n - plotted.left_out).sum() == len(asked)
+    assert "\nn = " in figure.axes[0].texts[0].get_text()
+    assert figure.axes[0].get_ylabel() == "Input"
+
+
+def test_scores_by_number_of_shots_begin_without_any(tmp_path, monkeypatch):
+    monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
+    few = [one for n in (1, 2) for one in ask(setting="few-shot", n_shots=n)]
+    arms = {"base": lambda one: right(one) if one.n_shots else wrong(one)}
+    drawn("shots-figure", rows=of_arms([*ask(), *few], **arms))
+    table = pd.read_csv(result_path("s", "shots_scores.csv"))
+    assert dict(zip(table.shots, table.score.round(), strict=True)) == {0: 0, 1: 100, 2: 100}
 
 
 if __name__ == "__main__":  # after a change that is meant
