@@ -77,8 +77,8 @@ def test_a_prompt_has_text_and_question_verbatim_and_never_its_own_answer(settin
         assert held(one.prompt, "text") == [each.reference for each in shown]
         assert held(one.prompt, "question") == [each.question for each in shown]
         assert held(one.prompt, "answer") == [each.answer for each in shown[:-1]]
-        is_hinted = setting in ("hint", "procedure")
-        assert held(one.prompt, "hint") == [HINTS[one.sample.task]] * is_hinted
+        hints = [HINTS[one.sample.task]] * (setting in ("hint", "procedure"))
+        assert held(one.prompt, "hint") == hints
         assert BREAK_MARK not in one.prompt and "{{" not in one.prompt
         assert f"(language: {one.sample.language})" in one.prompt.splitlines()[0]
         is_reasoning = setting in REASONING
@@ -163,26 +163,19 @@ def test_a_prompt_is_left_out_only_if_it_and_the_reply_exceed_the_window():
     assert left_out(300)[-1] == f"{queries[2].document_id} 2:base: {reason}"
 
 
-def test_each_suite_is_asked_in_each_setting_and_real_test_has_the_structures_of_test():
+def test_each_suite_is_asked_in_each_setting_with_demonstrations_of_its_own():
     lists = list(asked_in(["test", "real-test"], ["base", "few-shot"], [1, 2], per_task=2))
     firsts = [f"{one[0].suite} {one[0].setting} {one[0].n_shots}" for one in lists]
     settings = ("base 0", "few-shot 1", "few-shot 2")
     assert firsts == [f"{name} {each}" for name in ("test", "real-test") for each in settings]
-    assert {len(one) for one in lists} == {2 * 2 * 29}
-    ids = [one.query_id for each in lists for one in each]
-    assert len(set(ids)) == len(ids)
-    pairs = zip(lists[0], lists[3], strict=True)
-    assert all(real.sample.id.replace("real-", "") == one.sample.id for one, real in pairs)
-    shown = {shot for each in lists for one in each for shot in one.demonstrations}
-    assert not shown & {one.sample.id for each in lists for one in each}
+    (shown,) = asked_in(["v1-hard"], ["few-shot"], [2], per_task=1)
+    assert len(shown) == 29 and all("-v1-hard-" in name for name in shown[0].demonstrations)
 
 
 @pytest.mark.parametrize(
     ("suites", "settings", "shots", "wrong"),
     [
-        (["tset"], ["base"], [1], "suite 'tset' is unknown; choose among test, "),
         (["test"], ["cot"], [1], "setting 'cot' is unknown; choose among base, "),
-        ([], ["base"], [1], "suite '' is unknown"),
         (["test"], ["few-shot"], [1, 0], "number of shots '0' is unknown"),
     ],
 )
@@ -206,8 +199,6 @@ def test_a_procedure_ends_in_the_answer_and_names_what_the_solver_met(version):
     assert not lessons([wrong], "rule-hint", ())
     shown = lessons(samples[:1], "2-shot", list(generate(per_task=9, version=version)))
     assert shown[0].context.count("<answer>") == 3 and shown[0].answer == samples[0].answer
-    with pytest.raises(ValueError, match="'mix' is unknown; choose among base, 2-shot, rule-hint"):
-        lessons(samples, "mix", ())
 
 
 def test_no_text_that_is_tested_is_learned():
@@ -217,5 +208,3 @@ def test_no_text_that_is_tested_is_learned():
     assert n_left_out > 0 and len(samples) + n_left_out == len(split(suite(JUNE))[0])
     learned, _ = training_samples([], ["v1-hard"])
     assert {re.search("-v1-[a-z]*-", one.id)[0] for one in learned} == {"-v1-simple-", "-v1-hard-"}
-    (shown,) = asked_in(["v1-hard"], ["few-shot"], [2], per_task=1)
-    assert len(shown) == 29 and all("-v1-hard-" in name for name in shown[0].demonstrations)

@@ -83,36 +83,20 @@ def test_corrected_syntax_labels_are_half_true_and_faithful_ones_nearly_all():
 @given(seed=st.integers(0, 10_000), depth=st.integers(1, 2))
 def test_a_real_sample_is_a_test_sample_with_other_names(seed, depth):
     """Nesting, order, counts and relations are kept, so answers that are not names are too."""
-    tasks = ["csv.1", "csv.2", "csv.3", "tree.0", "tree.1", "json.2", "json.3", "xml.2", "latex.1"]
+    tasks = ["csv.1", "csv.2", "csv.3", "tree.0", "tree.1", "json.2", "json.3", "xml.2"]
     both = (of(tasks, "corrected", depth, seed=seed, is_real=kind) for kind in (False, True))
     for letters, words in zip(*both, strict=True):
         assert words.reference != letters.reference
         assert words.reference.count("\n") == letters.reference.count("\n")
-        if letters.task == "json.3":
-            assert re.findall(r"\[\d+\]", words.answer) == re.findall(r"\[\d+\]", letters.answer)
-        elif letters.task == "latex.1":
-            assert words.question == letters.question
-        else:
-            assert words.answer == letters.answer
-
-
-def test_faithful_texts_have_the_official_faults():
-    [latex] = of(["latex.1"], "faithful", 3)
-    commands = {line.split("{")[0] for line in latex.reference.split("\n") if line[:2] == "\\s"}
-    assert commands == {"\\section", "\\subsection"}  # of three levels
-    text = of(["yaml.3"], "faithful")[0].reference
-    assert re.search(r"^Z: \w+,$", text, re.M) and "subs: \n" in text
-    with_bold = of(["markdown.0"], "faithful", 2, per_task=10)
-    assert any(re.search(r"\w\*\*\w", sample.reference) for sample in with_bold)  # within a word
+        kept = {re.sub(r'\["[^"]*"\]', "", one.answer) for one in (letters, words)}
+        assert len(kept) == 1  # without the keys of a path
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         ({"depth": 0}, "depth 0"),
-        ({"width": 0}, "width 0"),
         ({"mode": "loose"}, "loose"),
-        ({"depth": 9, "width": 9}, "at most 2,000,000 leaves"),
         ({"depth": 10**9, "width": 10**9}, "at most 2,000,000 leaves"),
         ({"depth": 6, "width": 1}, "latex has headings for 5"),
     ],

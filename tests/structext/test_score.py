@@ -20,24 +20,16 @@ def test_the_official_scores_are_met_and_no_row_is_lost():
         vector.get("official_score", 0.0) for vector in vectors
     ]
     assert [bool(row.error) for row in scored] == [vector["status"] != "ok" for vector in vectors]
-    assert sum(bool(row.error) for row in scored) == 36 and len(scored) == 179
 
 
-def test_a_long_text_has_its_score_and_a_mark():
+def test_a_long_text_has_its_score_and_no_words_have_a_reason_both_with_a_mark():
     words = [str(number) for number in range(5000)]
     row = score(" ".join(words), " ".join(words[:4000] + ["x", *words[4000:]]))
     recall = 5000 / 5001
     assert math.isclose(row.rouge_l, 2 * recall / (1 + recall), rel_tol=1e-7)
     assert row.official_fails and not row.error
     assert not score("a b", "a b").official_fails
-
-
-@pytest.mark.parametrize("response", [None, "", " \n", "..."])
-def test_no_response_scores_0_with_its_reason(response):
-    row = score("a", response)
-    assert (row.rouge_l, row.bleu, row.exact) == (0, 0, 0)
-    assert row.error and row.official_fails
-
-
-def test_an_unpaired_surrogate_in_a_response_costs_no_more_than_itself():
+    for response in (None, "", " \n", "..."):
+        *metrics, error, official_fails = score("a", response)
+        assert metrics == [0] * 4 and error and official_fails
     assert score("a b c d", "a b c d \ud800") == score("a b c d", "a b c d ?")

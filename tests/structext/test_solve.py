@@ -14,7 +14,7 @@ from tests.conftest import rows
 CASES = rows(Path(__file__).with_name("solved.jsonl"))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["question"][:40])
+@pytest.mark.parametrize("case", CASES)
 def test_a_question_in_the_official_wording_or_ours_is_answered_from_the_text(case):
     assert solve(case["language"], case["question"], case["reference"])[0] == case["answer"]
 
@@ -23,7 +23,6 @@ def test_a_question_in_the_official_wording_or_ours_is_answered_from_the_text(ca
     ("language", "question", "reference", "message"),
     [
         ("cobol", "What?", "", "no known question about cobol"),
-        ("json", "What is the object with id q? The", "{}", "does not answer"),
         ("json", "What is the first object's id of subs?", "[" * 100_000, "does not answer"),
         ("tree", "What is the height of the root node", "c->d\nd->c", "RecursionError"),
         (
