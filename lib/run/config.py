@@ -93,6 +93,8 @@ class StudyFile(BaseModel):
         require_known("extras:", self.extras, self.pipeline.extras)
         for key in ("labels", "colors"):
             require_known(f"{key}:", getattr(self, key), (*self.arms, *STRUCTURES, ALL))
+        if len({*self.labels.values()}) < len(self.labels):
+            raise ValueError("labels: two are the same; give each arm and structure its own")
         if self.prompts:
             own, shipped = (
                 [str(one.relative_to(root)) for one in root.rglob("*.md")]
