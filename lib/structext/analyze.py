@@ -184,8 +184,7 @@ def summary(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 def with_all(rows: pd.DataFrame) -> pd.DataFrame:
     """Return `rows` twice, the second time with the language ALL, to give tables a last row ALL."""
-    both = pd.concat([rows, rows.assign(language=ALL)])
-    return both.astype({"language": rows.language.dtype})
+    return pd.concat([rows, rows.assign(language=ALL)]).astype({"language": rows.language.dtype})
 
 
 def heat(rows: pd.DataFrame) -> pd.DataFrame:
@@ -327,8 +326,13 @@ def differences(
         change = pairs.rouge_score - pairs.rouge_score_first
         points = 100 * np.array([change.mean(), *cluster_interval(change, pairs.text, 1)])
         table.append((*key, len(pairs), pairs.text.nunique(), *scores.mean(), *points))
-    names = "n texts first second difference_points low_points high_points".split()
-    return pd.DataFrame(table, columns=[*by, *names])
+    return pd.DataFrame(
+        table,
+        columns=[
+            *by,
+            *"n texts first second difference_points low_points high_points".split(),
+        ],
+    )
 
 
 def against(rows: pd.DataFrame, arm: str, by: list[str]) -> pd.DataFrame:
@@ -352,8 +356,11 @@ def real_and_test(rows: pd.DataFrame) -> pd.DataFrame:
     Rows are by arm and language, then ALL; there are none unless both suites were asked.
     """
     both = with_all(rows)
-    pair = [both[both.suite == suite] for suite in ("test", "real-test")]
-    return differences(*pair, ["arm", "language", "twin"], ["arm", "language"])
+    return differences(
+        *(both[both.suite == suite] for suite in ("test", "real-test")),
+        ["arm", "language", "twin"],
+        ["arm", "language"],
+    )
 
 
 def both_scores(rows: pd.DataFrame) -> pd.DataFrame:

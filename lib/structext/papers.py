@@ -41,8 +41,7 @@ def beside_paper(rows: pd.DataFrame) -> pd.DataFrame:
         parts.append(cells)
         if metric in rows:
             own = rows[rows.suite.isin(V1 if suite == "v1" else (suite,))]
-            given = {"source": "this run", "suite": suite, "metric": metric}
-            parts.append(_ours(own, metric).assign(**given))
+            parts.append(_ours(own, metric).assign(source="this run", suite=suite, metric=metric))
     cells = pd.concat(parts, ignore_index=True)
     cells[keys] = cells[keys].fillna("").astype(str)
     ends = cells[cells.column == ALL].set_index(keys)[["n", "low", "high"]]
@@ -52,9 +51,8 @@ def beside_paper(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _ours(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     columns = (rows.language.astype(str), rows.task.astype(str).map(TASKS), ALL)
-    every = pd.concat([rows.assign(column=names) for names in columns])
-    table = by_group(every, ["arm", "prompt", "column"], metric, "text")
-    return table.rename(columns={"arm": "model"})
+    every = pd.concat([rows.assign(column=names, model=rows.arm) for names in columns])
+    return by_group(every, ["model", "prompt", "column"], metric, "text")
 
 
 def paper_agreement() -> pd.DataFrame:

@@ -164,7 +164,7 @@ def prompts_for(
     pool: Sequence[Sample] = (),
     suite: str = "",
     *,
-    own: Sequence[Sequence[Sample]] | None = None,
+    own: Sequence[Sequence[Sample]] = (),
 ) -> list[Prompted]:
     """Return the prompt of each sample, in order, in one of SETTINGS.
 

@@ -98,17 +98,17 @@ def _people(text: str) -> pd.DataFrame:
         pd.read_csv(StringIO(part), dtype=str, keep_default_na=False)
         for part in re.split(r"\n[ \t\r]*\n", text.strip())
     ]
-    return reduce(lambda one, other: one.merge(other, on=KEY), tables)
+    return reduce(lambda one, other: one.merge(other, on=KEY), tables).set_index(KEY)
 
 
 def _cell(asked: Asked) -> Solved:
-    row = _people(asked.text).set_index(KEY).loc[asked.found["key"]]
+    row = _people(asked.text).loc[asked.found["key"]]
     return row[asked.found["field"]], map(" ".join, row.items())
 
 
 def _count(column: str) -> Callable[[Asked], Solved]:
     def read(asked: Asked) -> Solved:
-        people, items = _people(asked.text).set_index(KEY), asked.found.groupdict()
+        people, items = _people(asked.text), asked.found.groupdict()
         if "place" in items:
             people = people[people.location == items["place"]]
         values, limit = people[column], items.get("limit")
@@ -313,8 +313,8 @@ def ordinals(question: str) -> list[int]:
 
 def _section(asked: Asked) -> Solved:
     lines = asked.text.split("\n")
-    parts = headings(asked.language, asked.text)
-    starts, end = section(parts, len(lines), ordinals(asked.found.string))
+    places = ordinals(asked.found.string)
+    starts, end = section(headings(asked.language, asked.text), len(lines), places)
     after = lines[end : end + 1] or ["the end of the file"]
     return "\n".join(lines[starts[-1] : end]).strip(), [lines[start] for start in starts], after
 
