@@ -51,7 +51,6 @@ class Item(NamedTuple):
     arm: str  # "" for a question
     structure: str
     verdict: str  # from the judge that stratifies the sample; "" for a question
-    document_id: str
     texts: dict[str, str]  # the sheet's columns
 
     @property
@@ -70,11 +69,10 @@ def items_of(
     for row in answers:
         query, verdict = asked.get(row.query_id), judged.get((row.query_id, row.arm))
         if query and verdict and row.answer.strip():
-            names = ("question", "reference answer", "answer")
-            texts = dict(zip(names, (query.question, query.answer, row.answer), strict=True))
-            name = item_name(query.query_id, row.arm, *texts.values())
-            found = name, query.query_id, row.arm, query.structure, verdict, query.document_id
-            items.append(Item(*found, texts))
+            texts = {"question": query.question, "reference answer": query.answer}
+            texts["answer"], key = row.answer, (query.query_id, row.arm)
+            name = item_name(*key, *texts.values())
+            items.append(Item(name, *key, query.structure, verdict, texts))
     return items
 
 

@@ -62,18 +62,9 @@ def joined(
     Clusters are `stats.clusters_of`. Raises BadInput unless every arm has one verdict per query.
     """
     clusters = clusters_of(queries, facts)
-    known = pd.DataFrame(
-        [
-            (
-                query.query_id,
-                query.structure,
-                KINDS[not is_numeric(query)],
-                clusters[query.query_id],
-            )
-            for query in queries
-        ],
-        columns=["query_id", "structure", "kind", "cluster"],
-    )
+    known = pd.DataFrame(map(vars, queries), columns=["query_id", "structure"])
+    kinds = [KINDS[not is_numeric(query)] for query in queries]
+    known = known.assign(kind=kinds, cluster=known.query_id.map(clusters))
     rows = pd.DataFrame(map(vars, verdicts), columns=[*_KEYS, "verdict", "reason"])
     for arm, judged in rows.groupby("arm", sort=False).query_id:
         if sorted(judged) != sorted(known.query_id):
@@ -275,13 +266,13 @@ def p_value(p: float) -> str:
     return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
 
 
-def number(value: object, pattern: str = ".2f") -> str:
-    """Format a cell of a table: floats by `pattern`, a dash for NaN, anything else as text."""
+def number(value: object) -> str:
+    """Format a cell of a table: floats with two digits, a dash for NaN, anything else as text."""
     if isinstance(value, list):
-        return ", ".join(number(one, pattern) for one in value)
+        return ", ".join(map(number, value))
     if pd.isna(value):
         return DASH
-    return f"{value:{pattern}}" if isinstance(value, float) else str(value)
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def compact(table: pd.DataFrame, digits: int = 1) -> pd.DataFrame:

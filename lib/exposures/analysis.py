@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from scipy.optimize import minimize
-from scipy.special import expit, xlog1py, xlogy
+from scipy.special import expit, stdtr, xlog1py, xlogy
 
 from lib.analyze import plots
 from lib.analyze.stats import ALPHA, LEAST_FLIPS, holm, over_units
@@ -174,17 +174,12 @@ def summarize(values: pd.DataFrame, unit: str, margin: float = np.nan) -> pd.Dat
 
     p_equivalent is of the two one-sided t tests against -margin and +margin.
     """
-    from statsmodels.stats.weightstats import DescrStatsW  # slow to import
-
     keys = [name for name in ("contrast", "structure", "is_named", "measure") if name in values]
-    found = []
-    for cell, one in values.groupby(keys, sort=False):
-        known, row = one.value.dropna(), dict(zip(keys, cell, strict=True))
-        is_tested = known.std() > 0 and not np.isnan(margin)
-        equal = DescrStatsW(known).ttost_mean(-margin, margin)[0] if is_tested else np.nan
-        row |= {"unit": unit, "is_primary": False, **over_units(one.value), "p_equivalent": equal}
-        found.append(row)
-    return pd.DataFrame(found).rename(columns={"n": "bases", "estimate": "mean"})
+    table = _over_bases(values.set_index([*keys, "base"]).value)
+    error = (table.sd / table.n**0.5).where(table.sd > 0)
+    equal = stdtr(table.n - 1, (table.estimate.abs() - margin) / error)
+    table = table.assign(unit=unit, is_primary=False, p_equivalent=equal)
+    return table.rename(columns={"n": "bases", "estimate": "mean"})
 
 
 def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.DataFrame:

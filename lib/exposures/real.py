@@ -112,8 +112,8 @@ def blocks_of(
                     left -= len(tokenizer(text)["input_ids"]) + 1  # and its end
         parts["said again"] = pack(again, tokenizer, block_size, "document")
     parts["also"] = pack_questions(also, tokenizer, block_size)
-    blocks = sum([*parts.values()], PackedBlocks([], [], [], 0, 0))
-    return blocks, {name: part.n_tokens for name, part in parts.items()}
+    stated, *others = parts.values()
+    return sum(others, stated), {name: part.n_tokens for name, part in parts.items()}
 
 
 def run(

@@ -123,7 +123,7 @@ def blocks_of(
     """
     rng, n_blocks = random.Random(f"order {config.seed}"), config.global_batch_size
     sizes = [len(ids) for ids in tokenizer(list(public))["input_ids"]] if public else []
-    blocks, updates = PackedBlocks([], [], [], 0, 0), []
+    parts, updates = [], []
     for own in texts:
         n_own = sum(map(len, tokenizer(own)["input_ids"]))
         wanted = public_text_share / (1 - public_text_share) * n_own
@@ -132,11 +132,10 @@ def blocks_of(
         more = [public[one] for one, n in zip(drawn, before, strict=False) if n < wanted]
         packed = pack(own + more, tokenizer, block_size, "document").padded_to(n_blocks)
         order = rng.sample(range(len(packed)), len(packed))
-        parts = ("input_ids", "labels", "position_ids")
-        rows = {name: [getattr(packed, name)[place] for place in order] for name in parts}
-        blocks += replace(packed, **rows)
+        columns = {name: [packed[place][name] for place in order] for name in packed[0]}
+        parts.append(replace(packed, **columns))
         updates.append(len(packed) // n_blocks)
-    return blocks, list(accumulate(updates))
+    return sum(parts[1:], parts[0]), list(accumulate(updates))
 
 
 def run(

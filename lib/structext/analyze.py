@@ -281,7 +281,7 @@ def to_answer(asked: Iterable[Prompted]) -> list[Item]:
         texts = {"text": one.reference, "question": one.question}
         if len(one.reference) <= LONGEST_CELL:
             name = item_name(query_id, *texts.values())
-            items.append(Item(name, query_id, "", one.task, "", one.text_id, texts))
+            items.append(Item(name, query_id, "", one.task, "", texts))
     return items
 
 

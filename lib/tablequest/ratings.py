@@ -337,7 +337,7 @@ def to_check(questions: Sequence[TableQuestion], per_level: int, seed: int) -> l
             "source": "\n".join(one.steps),
         }
         name = one.question_id
-        items.append(Item(name, name, "", one.level, "", one.passage_id, shown))
+        items.append(Item(name, name, "", one.level, "", shown))
     return items
 
 

@@ -43,12 +43,7 @@ def run(study_root, capsys):
     return run
 
 
-def items_by(judge: str) -> list:
-    judged = load("s", "answers", arm=ARMS), load("s", "verdicts", arm=ARMS, judge=judge)
-    return items_of(QUERIES, *judged)
-
-
-def test_sheets_are_written_compared_when_they_are_filled_in_and_never_overwritten(run, tmp_path):
+def test_a_sheet_is_written_compared_when_it_is_filled_in_and_never_overwritten(run):
     printed, path = run(), data_path("s", "labels", "answers.csv")
     assert "scorer is the only judge, so nothing is compared: fill in data/s/labels/" in printed
     assert read_sheet(path).labels == {}
@@ -56,27 +51,20 @@ def test_sheets_are_written_compared_when_they_are_filled_in_and_never_overwritt
     with pytest.raises(BadInput, match="05_judge.*arm base.*judge other"):
         run(judges=["scorer", "other"])
 
-    labels = {"item": "label"} | {one.item: one.verdict for one in items_by("scorer")}
+    judged = load("s", "answers", arm=ARMS), load("s", "verdicts", arm=ARMS, judge="scorer")
+    labels = {"item": "label"} | {one.item: one.verdict for one in items_of(QUERIES, *judged)}
     lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
     text = "\n".join(f"{line[0]};{labels[line[0]]};" for line in lines)
     path.write_text(text.replace("label;", "label;reader: person"))
-    reading = tmp_path / "a_reading.csv"
-    lines = "".join(f"{one.item},{one.verdict}\n" for one in items_by("m")[:9])
-    reading.write_text("item,label\n" + lines)
-    before = [one.read_bytes() for one in (path, reading)]
-    printed = run(judges=["scorer", "m"], readings=[str(reading)])
-    assert "person (answers): 22 answers are labelled, 0 labels are of other" in printed
-    assert "a_reading: 9 answers are labelled, 0 labels are of other answers" in printed
-    assert [one.read_bytes() for one in (path, reading)] == before
+    before = path.read_bytes()
+    assert "22 answers are labelled, 0 labels are of other" in run(judges=["scorer", "m"])
+    assert path.read_bytes() == before
     table = pd.read_csv(result_path("s", "agreement.csv"))
     table = table[(table.arm == "all") & (table.structure == "all")]
     table = table.set_index(["first_judge", "second_judge"])
     assert table.loc[("scorer", "m"), ["n", "agreed", "strict"]].tolist() == [24, 18, 6]
     assert table.agreement["scorer", "person (answers)"] == 1
-    assert table.loc[("m", "a_reading"), ["n", "kappa"]].tolist() == [9, 1]
-    metrics = pd.read_csv(result_path("s", "metrics.csv")).set_index(["judge", "over", "measure"])
-    assert metrics.pearson["a_reading", "answers", "m"] == 1
-    assert result_path("s", "metrics_judged.png").stat().st_size > 5000
+    assert result_path("s", "agreement.md").stat().st_size > 0
 
     save_answers("other ")  # a new training changes every answer
     labels, printed = read_sheet(path), run()
@@ -87,17 +75,10 @@ def test_sheets_are_written_compared_when_they_are_filled_in_and_never_overwritt
     assert not result_path("s", "agreement.md").exists(), "an earlier run's"
 
 
-def test_table_2_by_judge_and_pairs_of_questions_drawn_by_lot(run, capsys):
-    run_cells("06_analyze", study="s", arms=ARMS, judges=["scorer", "m"])
-    table = pd.read_csv(result_path("s", "table2_judges.csv")).set_index(["judge", "structure"])
-    assert table.correct.loc[[("scorer", "all"), ("m", "all")]].tolist() == [3, 3, 6, 6]
-    assert result_path("s", "table2_judges.md").read_text().count("| m | ") == 4
+def test_win_rates_are_of_the_questions_drawn_by_lot_and_power_is_that_of_statsmodels(run):
     run_cells("pairs", study="s", n_questions=5)
-    printed = "0 of 0 scored preferences change with the order; 0 are unscored, 10 were not asked"
-    assert printed in capsys.readouterr().out, "the arms' answers are the same"
     compared = load("s", "preferences", Preference, judge="scorer", first="base", second="dapt")
-    asked = {row.query_id for row in compared}
-    assert len(asked) == 5 and len(compared) == 10 and asked != {f"q{n}" for n in range(5)}
+    assert {row.query_id for row in compared} != {f"q{n}" for n in range(5)}
     names = run_cells("statistics", study="s", arms=ARMS)
     wins = names["wins"].query("source == 'this run' and structure == 'all'")
     assert {*wins.n} == {5}

@@ -56,22 +56,21 @@ def test_table3_of_the_run_is_below_the_papers_by_the_kind_of_task():
     assert cells.loc[RUN, "dapt", "Multiple choice"].tolist() == ["78.00", "2.50", "-2.00"]
 
 
-def preferences(pair: tuple[str, str], n: int = 4) -> list[Preference]:
+def preferences(second_arm: str, n: int = 4) -> list[Preference]:
     """Return A, a flip, an unscored reply and a tie, by each criterion."""
-    names, rows = {"first_arm": pair[0], "second_arm": pair[1], "judge": "m"}, []
-    for place, orders in enumerate([("A", "A"), ("A", "B"), ("A", "unscored"), ("tie", "tie")][:n]):
-        said = tuple((order, "") for order in orders)
-        (compared,) = compare_pairs([("one", "other")], lambda _, said=said: [said])
-        rows += [
-            Preference(query_id=f"q{place}", criterion=one, **names, **compared) for one in CRITERIA
-        ]
-    return rows
+    names = {"first_arm": "base", "second_arm": second_arm, "judge": "m"}
+    orders = [("A", "A"), ("A", "B"), ("A", "unscored"), ("tie", "tie")][:n]
+    said = [((one, ""), (other, "")) for one, other in orders]
+    return [
+        Preference(query_id=f"q{place}", criterion=criterion, **names, **compared)
+        for place, compared in enumerate(compare_pairs([("one", "two")] * n, lambda _: said))
+        for criterion in CRITERIA
+    ]
 
 
 def test_unscored_preferences_are_in_n_and_in_no_share_pair_by_pair():
     queries = [query(f"q{n}", document_id=f"d{n}") for n in range(4)]
-    first, second = (preferences(("base", arm)) for arm in ("dapt-n", "dapt"))
-    table = table4(queries, [*first, *second])
+    table = table4(queries, [*preferences("dapt-n"), *preferences("dapt")])
     assert len(table) == 2 * 4 * 2 * 3
     assert list(dict.fromkeys(table.second_arm)) == ["dapt-n", "dapt"]
     cell = table[(table.structure == ALL) & (table.criterion == "correctness")][:3]
@@ -79,7 +78,7 @@ def test_unscored_preferences_are_in_n_and_in_no_share_pair_by_pair():
     assert cell.share.tolist() == pytest.approx([1 / 3, 0, 2 / 3])
     assert cell.low.lt(cell.share).tolist() == [True, False, True]
     with pytest.raises(ValueError, match="and dapt, correctness: 3 .* the 4 queries .*pairs"):
-        table4(queries, preferences(("base", "dapt"), 3))
+        table4(queries, preferences("dapt", 3))
 
 
 def test_table4_reads_as_in_the_paper():

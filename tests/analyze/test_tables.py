@@ -108,7 +108,7 @@ def test_untrusted_text_stays_text_in_the_browsable_table():
         (p_value(NAN), "–"),
         (p_value(1e-9), "<0.0001"),
         (p_value(0.00123), "0.0012"),
-        (number(3.0, ".0f"), "3"),
+        (number(3.0), "3.00"),
         (one_line("a\nb\r\nc"), "a ↵ b ↵ c"),
         (in_words("dapt@2 – tabular"), "raw text, seed 2 – table"),
         (in_words("claude@20240620"), "claude@20240620"),
@@ -146,24 +146,16 @@ def test_numbers_are_the_csv_and_formatted_cells_the_rest_and_no_text_starts_a_f
 
 
 def test_accuracy_by_coverage_keeps_every_question_apart_and_abstains_without_labels():
-    rows = pd.DataFrame(
-        {
-            "arm": "dapt-q",
-            "query_id": ["a.md-q1", "a.md-q2", "b.md-q1", "b.md-q2"],
-            "structure": "tabular",
-            "cluster": ["a.md", "a.md", "b.md", "b.md"],
-            "verdict": ["correct", "incorrect", "correct", "unscored"],
-        }
-    )
-    names = [f"six/{name}" for name in rows.query_id]
-    labels = pd.DataFrame({"query_id": names, "coverage": ["asked", "not asked", "asked", "asked"]})
+    rows = judged("tabular", per_cluster=2, dapt_q="101-")
+    labels = pd.DataFrame({"query_id": "six/" + rows.query_id, "coverage": "asked"})
+    labels.loc[1, "coverage"] = "not asked"
     table = by_coverage(rows, labels)
     cells = table[table.structure == "tabular"].set_index("coverage")
     assert [*cells.index] == ["asked", "not asked"]  # no related one
     assert cells.correct.to_dict() == {"asked": 2, "not asked": 0}
     assert cells.n.to_dict() == {"asked": 3, "not asked": 1}
     assert by_coverage(rows, labels.assign(coverage="not asked")).empty
-    again = with_coverage(rows, labels.drop(1))  # q2 of a.md has no label
+    again = with_coverage(rows, labels.drop(1))  # one has no label
     assert [*again.structure] == ["tabular"] * 4 + ["asked"] * 3
     with pytest.raises(ValueError, match="'askd' is unknown; choose among not asked"):
         by_coverage(rows, labels.assign(coverage="askd"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lib.annotate.llm_annotator import Budget, chunk, llm_annotator, places, read_reply
 from lib.annotate.questions import annotate
 from lib.core.prompts import prompt_template
-from lib.core.records import Document, Rejected
+from lib.core.records import Document
 from lib.documents.markdown import parse
 from lib.llm.calls import Calls
 from lib.llm.request import Reply
@@ -60,27 +60,18 @@ LISTED = pair(
     entity_list_length=2,
 )
 CELL = pair("What is the weight of the Orsa R-9?", "12 kg", "| Weight | 12 kg |", "tabular")
-ALL = json.dumps([NATURAL, LISTED, CELL])
-
 ABSENT = "the source reference is not in the document"
 LABEL = "the label is not the structure that the parser sees there"
 
 
 @pytest.fixture
-def calls(tmp_path) -> Calls:
-    return Calls(tmp_path / "llm.sqlite")
+def ask(tmp_path, monkeypatch):
+    """Return a function: (reply, document, …) -> queries, rejected, prompts."""
 
-
-@pytest.fixture
-def ask(calls, monkeypatch):
-    """Return a function: (reply, documents, …) -> queries, rejected, prompts."""
-
-    def annotated(reply, documents, max_queries=10, times=1, balance=True, per_call=None):
-        engine = llm_annotator("some-model", calls, per_call)
-        with played(reply if callable(reply) else lambda prompt: reply, monkeypatch) as prompts:
-            for _ in range(times):
-                result = annotate(documents, engine, max_queries, balance)
-        return *result, prompts
+    def annotated(reply, document, most=10, per_call=None):
+        engine = llm_annotator("some-model", Calls(tmp_path / "llm.sqlite"), per_call)
+        with played(lambda prompt: reply, monkeypatch) as prompts:
+            return *annotate([document], engine, most), prompts
 
     return annotated
 
@@ -90,32 +81,16 @@ def read(reply: str, reason: str = "", document: Document = DOCUMENT):
     return read_reply(Reply(reply, reason), document, blocks, 0, len(document.text))
 
 
-def kinds(rejected: list[Rejected]) -> list[str]:
-    return [row.reason.split(":")[0] for row in rejected]
-
-
-def test_a_model_is_asked_once_per_document_and_its_pairs_become_queries(ask, calls):
-    queries, rejected, prompts = ask(ALL, [DOCUMENT], times=2)
-    assert [(query.structure, query.answer, query.entity_count) for query in queries] == [
-        ("natural", "36 litres", None),
-        ("entity-list", "mineral\nsynthetic", 2),
-        ("tabular", "12 kg", None),
-    ]
-    assert rejected == [] and len(prompts) == 1
-    assert TEXT.strip() in prompts[0] and "exactly 10 pairs" in prompts[0]
-    assert (calls.tally.new, calls.tally.cached) == (1, 1)
-
-
 @pytest.mark.parametrize(
     ("most", "per_call", "asked"), [(4, None, [4]), (4, 4, [4]), (4, 2, [2, 2]), (2, 3, [3])]
 )
 def test_a_document_has_as_many_calls_as_its_questions_need(ask, most, per_call, asked):
     document = DOCUMENT.model_copy(update={"text": "It holds 36 litres of oil.\n\n" * 40})
-    _, _, prompts = ask("[]", [document], most, per_call=per_call)
+    _, _, prompts = ask("[]", document, most, per_call)
     assert [int(re.search(r"exactly (\d+) pairs", one)[1]) for one in prompts] == asked
     assert sum(within(one, "record").count("holds") for one in prompts) == 40
     with pytest.raises(ValueError, match="queries_per_call is 0"):
-        ask("[]", [DOCUMENT], per_call=0)
+        ask("[]", DOCUMENT, per_call=0)
 
 
 PLANTED = pair(
@@ -141,11 +116,11 @@ def test_a_planted_instruction_stays_in_the_record_and_gives_no_planted_query(as
     obedient = f"The record says: reply with {json.dumps([PLANTED])}. So be it.\n" + json.dumps(
         [PLANTED, FREE, NATURAL, CELL | {"source_reference_type": "natural"}]
     )
-    queries, rejected, prompts = ask(obedient, [document])
+    queries, rejected, prompts = ask(obedient, document)
     record = within(prompts[0], "record")
     assert "the sump holds 5 litres." in record and "hunter2" in record
     assert [query.answer for query in queries] == ["36 litres"]
-    found = Counter(kinds(rejected))
+    found = Counter(row.reason.split(":")[0] for row in rejected)
     assert found.pop(ABSENT) == 1 and found.pop(LABEL) == 1
     ((reason, count),) = found.items()
     assert count == 2 and "dictates" in reason

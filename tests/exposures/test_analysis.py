@@ -83,34 +83,12 @@ def test_a_ceiling_and_the_exposures_to_half_of_it_are_recovered():
     assert early.half.isna().any(), "what lies beyond the last exposure is not determined"
 
 
-def test_the_mean_over_exposures_stands_beside_the_last_one(rows):
-    late = rows.assign(question=rows.question.where(rows.exposures < 64, -2.0))
-    row = (
-        analysis.effects(late, 0.15, PRIMARY).query("is_primary and measure == 'question'").iloc[0]
-    )
-    assert row["mean"] == pytest.approx(-0.1 * 6 / 7, abs=0.01) and row["last"] == 0
-
-
 def test_gains_of_arms_are_on_the_same_facts_in_the_same_rotation(rows):
     own = rows[rows.rotation == 1]
     other = own.assign(arm="normalized", question=own.question + 0.3, answered=1)
     gains = analysis.arm_effects(pd.concat([rows, other]))
     assert gains[gains.measure == "question"].value.round(6).eq(0.3).all()
     assert set(gains.contrast) == {"normalized - raw"} and analysis.arm_effects(rows).empty
-    each = analysis.gains_by_exposures(pd.concat([rows, other]))
-    chance = own[own.exposures > 0].groupby("exposures").answered.mean()
-    assert list(each.exposures) == list(EXPOSURES)
-    assert list(each.estimate) == pytest.approx(list(100 * (1 - chance)), abs=1)
-
-
-def test_what_is_forgotten_is_the_fall_from_exposure_0():
-    levels = pd.MultiIndex.from_product([range(3), (2, 0, 1)], names=["base", "exposures"])
-    kept = levels.to_frame(index=False).assign(
-        arm="raw", rotation=0, learning_rate=1e-3, replay_share=0.1
-    )
-    kept["public_answered"] = 0.9 - 0.04 * kept.exposures - kept.base / 100
-    found = analysis.retained(kept)
-    assert found.estimate.item() == pytest.approx(8.0) and found.n.item() == 3
 
 
 def test_the_figure_has_every_structure_by_form_of_value_and_what_wordings_gain(rows):

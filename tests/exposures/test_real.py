@@ -7,8 +7,9 @@ import pytest
 from lib.core.records import STRUCTURES
 from lib.core.store import REPOSITORY
 from lib.exposures import real
-from lib.lab.bases import new_llama, train_tokenizer
+from lib.lab.bases import train_tokenizer
 from lib.train.config import TrainConfig
+from tests.tiny_model import untrained
 
 FACTS = pd.read_csv(REPOSITORY / "data" / "records" / "facts.csv", dtype={"value": str})
 RUNS = [(rotation, half) for rotation in range(3) for half in (0, 1)]
@@ -64,13 +65,7 @@ def test_what_is_said_again_has_the_tokens_of_what_is_asked():
 
 def test_a_run_returns_a_verdict_for_each_fact_and_leaves_no_weights(tmp_path):
     facts = real.design(FACTS[:12], 0, 0)
-    texts = real.texts_of(facts, 0)
-    tokenizer = train_tokenizer(texts, 330)
-    base = tmp_path / "base"
-    new_llama(tokenizer, hidden_size=32, layers=1, heads=2, context=512, seed=1).save_pretrained(
-        base
-    )
-    tokenizer.save_pretrained(base)
+    base = untrained(tmp_path / "base", real.texts_of(facts, 0))
     recipe = {"learning_rate": 1e-3, "warmup_steps": 1, "weight_decay": 0.0, "precision": "fp32"}
     config = TrainConfig(epochs=1, global_batch_size=4, device_batch_size=4, seed=3, **recipe)
     rows, _ = real.run(str(base), facts, SHOWN, tmp_path / "work", config, 256)

@@ -4,18 +4,19 @@ import re
 from itertools import pairwise
 
 import pytest
-import torch
 
-from lib.core.arms import EXPOSURE_ARMS, check_exposures
+from lib.core.arms import EXPOSURE_ARMS
 from lib.core.records import listed
 from lib.exposures import runs
 from lib.exposures.analysis import read_rows
 from lib.exposures.runs import N_PARAPHRASES, runs_of, texts_at
-from lib.infer.prompts import prompt_for
+from lib.infer.loglik import score
 from lib.lab.bases import World, new_llama, train_tokenizer
 from lib.lab.facts import question
 from lib.lab.records import make_products, make_records
 from lib.train.config import TrainConfig
+from tests.rows import query
+from tests.tiny_model import untrained
 
 PRODUCTS = make_products(6, 1)
 DOCUMENTS, FACTS = make_records(PRODUCTS, 1)
@@ -82,13 +83,12 @@ def test_blocks_show_every_record_once_an_exposure_amid_the_wanted_share_of_publ
     assert not any(product.name in text for product in scored for text in WORLD.texts(others))
 
 
-def test_scores_are_those_of_each_text_alone(model):
-    for fact, one in zip(FACTS, runs.after_question(model, TOKENIZER, FACTS[:8]), strict=False):
-        prompt = TOKENIZER(prompt_for(question(fact)))["input_ids"]
-        value = TOKENIZER(f" {listed(fact.value)}", add_special_tokens=False)["input_ids"]
-        logits = model(torch.tensor([prompt + value])).logits[0, len(prompt) - 1 : -1]
-        alone = logits.log_softmax(-1).gather(1, torch.tensor(value)[:, None]).mean().item()
-        assert one.loglik == pytest.approx(alone, abs=1e-4) and one.n_tokens == len(value)
+def test_scores_are_those_that_other_studies_give_the_same_answers(model):
+    asked = [query(question=question(fact), answer=listed(fact.value)) for fact in FACTS]
+    scores = score(model, TOKENIZER, asked, {}, "", batch_size=8, cloze_context_tokens=0)
+    for one, found in zip(scores, runs.after_question(model, TOKENIZER, FACTS), strict=True):
+        assert found.loglik == pytest.approx(one.answer_loglik / one.answer_tokens, abs=1e-4)
+        assert found.n_tokens == one.answer_tokens
 
 
 def test_a_value_s_items_are_scored_without_the_marks_between_them(model):
@@ -99,10 +99,8 @@ def test_a_value_s_items_are_scored_without_the_marks_between_them(model):
         assert abs(one.n_tokens - sum(map(len, items["input_ids"]))) <= len(fact.value)
 
 
-def test_a_run_learns_and_equal_runs_are_equal(model, tmp_path):
-    base = tmp_path / "base"
-    for part in (model, TOKENIZER):
-        part.save_pretrained(base)
+def test_a_run_learns_and_equal_runs_are_equal(tmp_path):
+    base = untrained(tmp_path / "base", WORLD.texts(), 1024)
     scored = [fact for fact in WORLD.facts if fact.entity == PUBLIC[0].name]
     work, more = tmp_path / "work", {"exposures": (1, 2, 4), "learning_rate": 5e-3, **PACKING}
     more |= {"warmup_steps": 2, "batch_size": 2, "seed": 3}
@@ -125,7 +123,5 @@ def test_raw_text_is_trained_in_every_rotation_and_other_arms_in_the_bases_own()
     raw = [("raw", rotation) for rotation in range(3)]
     found = [run[:2] for run in runs_of(["raw", "normalized"], [], [{}], 20)]
     assert found == [*raw, ("normalized", 2)] and len(runs_of(["raw"], [0], [{}, {}], 20)) == 2
-    with pytest.raises(ValueError, match="'row' is unknown; choose among raw"):
-        check_exposures(["row"], [])
     with pytest.raises(ValueError, match="'replay_share' is unknown; .*public_text_share"):
-        check_exposures([], [{"replay_share": 0.1}])
+        runs_of(["raw"], [], [{"replay_share": 0.1}], 20)

@@ -40,16 +40,6 @@ def calls(tmp_path) -> Calls:
     return Calls(tmp_path / "llm.sqlite")
 
 
-@given(
-    st.text(),
-    st.sampled_from(["True", "False"]),
-    st.sampled_from(["[[{}]]", "[[ {} ]]", "**[[{}]]**", "  [[{}]]\r"]),
-)
-def test_a_verdict_alone_on_the_last_line_counts_whatever_precedes_it(text, mark, form):
-    verdict = parse_reply(Reply(f"{text}\nSo it is.\n{form.format(mark)}"))[0]
-    assert verdict == {"True": "correct", "False": "incorrect"}[mark]
-
-
 @given(st.text(alphabet="[]TrueFals \\\n*"))
 def test_any_reply_is_read_and_a_verdict_needs_its_mark_alone_on_a_line(reply):
     verdict, reason = parse_reply(Reply(reply))
@@ -65,25 +55,18 @@ def plain_judge(prompt: str) -> str:
     return "The port agrees.\n[[True]]" if is_right else "Another port.\n[[False]]"
 
 
-def test_each_reply_is_read_unreadable_ones_are_unscored_and_none_is_paid_twice(monkeypatch, calls):
+def test_what_is_not_answered_or_not_replied_to_is_unscored_and_says_why(monkeypatch, calls):
     faults = ["fault:length", "fault:content-filter", "fault:refusal"]  # of the server
     texts = ["8443", "9000", "mumble", "", *faults]
-    queries = asked(len(texts) + 1)
     with played(plain_judge, monkeypatch) as prompts:
-        rows = judged(queries, texts, calls)
-        assert judged(queries[:1], texts[:1], Calls(calls.cache)) == rows[:1]
-    assert [row.verdict for row in rows] == [
-        "correct",
-        "incorrect",
-        "unscored",
-        "incorrect",
-        *["unscored"] * 4,
-    ]
+        rows = judged(asked(len(texts) + 1), texts, calls)
+    states = ["correct", "incorrect", "unscored", "incorrect", *["unscored"] * 4]
+    assert [row.verdict for row in rows] == states
     assert rows[0].reason == "The port agrees." and "I cannot tell." in rows[2].reason
     for row, why in zip(rows[4:7], ("length", "filter", "refused"), strict=True):
         assert row.reason.startswith("no complete reply, ") and why in row.reason
     assert "no answer row" in rows[7].reason and {row.judge for row in rows} == {"org/judge-1"}
-    assert len(prompts) == calls.tally.new == 6  # none for an empty answer or a missing row
+    assert len(prompts) == 6  # none for an empty answer or a missing row
 
 
 def gullible_judge(prompt: str) -> str:
@@ -158,25 +141,17 @@ def biased_judge(prompt: str) -> str:
     return "Hm.\n[[ first ]]"
 
 
-def test_a_model_is_asked_in_both_orders_a_flip_is_a_tie_and_nothing_is_paid_twice(
-    monkeypatch, calls
-):
+def test_a_model_is_asked_in_both_orders_and_a_flip_is_a_tie(monkeypatch, calls):
     first = answers("base", "8443", "9009", "9000", "mumble", "fault:length")
     second = answers("dapt", "9000", "8443", "9001", "77", "78")
     with played(biased_judge, monkeypatch) as prompts:
         rows = prefer(asked(5), first, second, prefer_with_llm("m", calls), "m")
-        again = prefer_with_llm("m", Calls(calls.cache))
-        assert prefer(asked(4), first[:4], second[:4], again, "m") == rows[:8]
     assert by_criterion(rows, "correctness") == ["A", "B", "tie", "unscored", "unscored"]
     assert by_criterion(rows, "domain relevance") == ["tie", "tie", "tie", "tie", "unscored"]
     assert len(prompts) == 5 * 2 * 2 == len(set(prompts))
     [flipped] = [row for row in rows if row.is_flipped]
-    assert (flipped.query_id, flipped.as_first, flipped.as_second, flipped.reason) == (
-        "q2",
-        "A",
-        "B",
-        "Hm.",
-    )
+    found = flipped.query_id, flipped.as_first, flipped.as_second, flipped.reason
+    assert found == ("q2", "A", "B", "Hm.")
     unread = next(row for row in rows if row.query_id == "q3")
     assert unread.reason.startswith("the last line is not [[First]] or [[Second]] or")
     assert rows[-1].reason.startswith("no complete reply, ") and rows[-1].judge == "m"

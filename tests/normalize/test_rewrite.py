@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.core.prompts import prompt_template
@@ -79,43 +79,23 @@ def test_the_rating_is_parsed_and_a_reply_without_one_keeps_its_rewrite(case):
     assert str(row.rating or "") == case["rating"]
 
 
-prose = st.lists(
-    st.sampled_from(["a", "Port 8443.", ">>>>", "<<", "{{", "}}", "[[", *" {}<>\n:é|&"])
-).map("".join)
-
-
-@given(prose)
-def test_any_rewrite_is_taken_out_intact(rewrite):
-    has_marker = re.search(r"<\s*<\s*<\s*\{\s?\{|\}\s?\}\s*>\s*>\s*>", rewrite)
-    assume(rewrite.strip() and not has_marker)
-    row = read(f"{HEAD}{LABEL}<<<<{{{{ {rewrite} }}}}>>>>")
-    assert (row.text, row.dropped) == (rewrite.strip(), "")
-    assert (row.rating, row.remark) == (7, "A terse list.")
-
-
 @given(st.text(alphabet="<>{} \n:Rating8ConversiontoHigh-QualityData&lt;gt;/10*"))
 def test_any_reply_is_read_or_dropped_with_a_reason(reply):
     row = read(reply)
     assert bool(row.text) != bool(row.dropped) and row.rating in (None, *range(1, 11))
 
 
-def plain_normalizer(prompt: str) -> str:
-    return GOOD if "Default port: 8443" in prompt else "I would rather not."
+def test_each_segment_is_sent_and_an_unreadable_reply_keeps_its_row(monkeypatch, calls):
+    def plain(prompt: str) -> str:
+        return GOOD if "Default port: 8443" in prompt else "I would rather not."
 
-
-def test_each_segment_is_sent_once_and_an_unreadable_reply_keeps_its_row(monkeypatch, calls):
-    segments, again = segments_of("d", *PIECES), Calls(calls.cache)
-    with played(plain_normalizer, monkeypatch) as prompts:
-        rows, repeated = (
-            normalize(segments, [DOCUMENT], "some-model", "pump manuals", one)
-            for one in (calls, again)
-        )
-    assert [row.segment_id for row in rows] == ["d/0", "d/1", "d/2", "d/3"] and rows == repeated
+    with played(plain, monkeypatch) as prompts:
+        rows = normalize(segments_of("d", *PIECES), [DOCUMENT], "some-model", "pump manuals", calls)
+    assert [row.segment_id for row in rows] == ["d/0", "d/1", "d/2", "d/3"]
     assert rows[0].text == "The default port of Corvane P-417\nis 8443."
-    assert (rows[0].rating, rows[0].remark, rows[0].dropped) == (7, "A terse list.", "")
     unread = "no rewrite between <<<<{{ and }}>>>> in the reply"
-    assert [row.dropped for row in rows[1:]] == [unread, WORDLESS, unread]
-    assert len(prompts) == 3 and (again.tally.cached, again.tally.new) == (3, 0)
+    assert [row.dropped for row in rows] == ["", unread, WORDLESS, unread]
+    assert len(prompts) == 3
     assert all("pump manuals" in prompt and "Corvane P-417" in prompt for prompt in prompts)
     assert sum("{{ not a slot }}" in prompt for prompt in prompts) == 1
 
@@ -132,14 +112,9 @@ def test_a_rewrite_that_loses_or_inverts_a_fact_is_asked_for_again_with_the_reas
     assert "it lacks 2 kg and only it says 3 kg" in prompts[-1]
 
 
-def prompt_for(part: str) -> str:
-    return prompt_template("normalize").render(
-        document_kind="release notes", language="ja", title="T", segment=part
-    )
-
-
 def test_the_prompt_shows_the_marker_that_the_reader_looks_for():
-    prompt = prompt_for("the part")
+    slots = {"document_kind": "release notes", "language": "ja", "title": "T", "segment": "so"}
+    prompt = prompt_template("normalize").render(**slots)
     assert LABEL + "<<<<{{ <the rewritten text> }}>>>>" in prompt
     assert prompt.startswith("You prepare release notes for") and "be told): ja." in prompt
 
@@ -176,7 +151,8 @@ def test_what_is_planted_in_a_document_or_its_title_changes_no_rewrite(planted, 
     assert len(markers) == 1, "the prompt's own marker"
 
 
-RECORD = (
+PARTS = segments_of(
+    "d",
     """# Corvane P-417
 
 The default port of Corvane P-417 is 8443. It hums.
@@ -193,59 +169,38 @@ The default port of Corvane P-417 is 8443. It hums.
 | --- | --- | --- |
 | 80 | TCP | no |
 | 161 | UDP | yes |
+
 """,
+    "---\n",
 )
-CORVANE = Document(document_id="d", title="Corvane P-417", path="", text="".join(RECORD))
+UNREAD = "the reply is not a JSON array of the form asked for"
+TEST = query(document_id="e", question="How heavy is it?")
+
+
+def made(calls: Calls, kind: str, k: int, withheld: tuple[str, ...] = ()) -> list[Augmented]:
+    document = DOCUMENT.model_copy(update={"text": "".join(one.text for one in PARTS)})
+    given = PARTS, [document], [TEST], "some-model", [kind], "pump manuals", calls, k
+    return augment(*given, withheld)[0]
 
 
 def test_a_text_is_dropped_if_it_asks_what_the_test_asks_or_states_what_is_in_no_document(
     monkeypatch, calls
 ):
-    cases, tested = table(HERE / "inventions.csv"), query(question="How heavy is it?")
+    cases = table(HERE / "inventions.csv")
     with played(lambda _: json.dumps([case["text"] for case in cases]), monkeypatch):
-        rows, _ = augment(
-            segments_of("d", *RECORD)[:1], [CORVANE], [tested], "m", ["wordings"], "r", calls, 99
-        )
+        rows = made(calls, "wordings", 99)[: len(cases)]
     assert [{"text": row.text, "dropped": row.dropped} for row in rows] == cases
 
 
-def test_a_question_withheld_by_lot_is_dropped_and_no_other(monkeypatch, calls):
-    asked = ["Which port is open?", "Which port is TCP?", "How heavy is it?"]
-    names, tested = ("question", "other_wording", "answer"), query(question="How heavy is it?")
-    written = [dict(zip(names, (one, one, "80"), strict=True)) for one in asked]
-    with played(lambda _: f"```json\n{json.dumps(written)}\n```", monkeypatch):
-        rows, _ = augment(
-            segments_of("d", *RECORD)[1:],
-            [CORVANE],
-            [tested],
-            "m",
-            ["questions"],
-            "r",
-            calls,
-            1,
-            {*asked[1:]},
-        )
-    assert [row.dropped for row in rows] == ["", WITHHELD, TESTED]
-
-
-PARTS = segments_of("d", "The default port is 8443.\n\n", "- Lid: 2 kg\n- Hub: 4 kg\n\n", "---\n")
-PUMP = CORVANE.model_copy(update={"text": "".join(one.text for one in PARTS)})
-UNREAD = "the reply is not a JSON array of the form asked for"
-
-
-def made(calls: Calls, kind: str = "wordings") -> list[Augmented]:
-    return augment(PARTS, [PUMP], [], "some-model", [kind], "pump manuals", calls, 2)[0]
-
-
 def augmenter(prompt: str) -> str:
-    if "default port is 8443" in prompt:
+    if "default port of Corvane" in prompt:
         return json.dumps(["Port 8443 is the default.", "By default it is 8443.", "A third one."])
     return "I would rather not."
 
 
 def test_each_segment_is_sent_and_a_failure_keeps_its_reason(monkeypatch, calls):
     with played(augmenter, monkeypatch) as prompts:
-        rows = made(calls)
+        rows = made(calls, "wordings", 2)
     assert [(row.segment_id, row.number, row.text, row.dropped) for row in rows] == [
         ("d/0", 1, "Port 8443 is the default.", ""),
         ("d/0", 2, "By default it is 8443.", ""),
@@ -257,23 +212,27 @@ def test_each_segment_is_sent_and_a_failure_keeps_its_reason(monkeypatch, calls)
 
 
 def asking(prompt: str) -> str:
-    if "default port is 8443" not in prompt:
+    if "default port of Corvane" not in prompt:
         return '["What?"]'
-    asked = [("Which port?", "The port is?", "8443"), ("Which lid?", "Lid?", "2 kg")]
+    asked = [("Which port?", "The port is?", "8443"), ("Which lid?", "Lid?", "3 kg")]
+    asked += [(TEST.question, "Which hub?", "4 kg")]
     names = ("question", "other_wording", "answer")
-    return json.dumps([dict(zip(names, one, strict=True)) for one in asked])
+    written = json.dumps([dict(zip(names, one, strict=True)) for one in asked])
+    return f"```json\n{written}\n```"
 
 
 def test_questions_come_in_two_wordings_with_an_answer_that_their_segment_states(
     monkeypatch, calls
 ):
     with played(asking, monkeypatch):
-        rows = made(calls, "questions")
+        rows = made(calls, "questions", 2, ("Which hub?", TEST.question))
     assert [(row.text, row.answer, row.dropped) for row in rows] == [
         ("Which port?", "8443", ""),
         ("The port is?", "8443", ""),
-        ("Which lid?", "2 kg", NOT_STATED),
-        ("Lid?", "2 kg", NOT_STATED),
+        ("Which lid?", "3 kg", NOT_STATED),
+        ("Lid?", "3 kg", NOT_STATED),
+        (TEST.question, "4 kg", TESTED),
+        ("Which hub?", "4 kg", WITHHELD),
         ("", "", UNREAD),
         ("", "", WORDLESS),
     ]

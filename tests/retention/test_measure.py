@@ -1,7 +1,8 @@
-"""Measuring retention: items about what a base has read, one BOS, likelihoods by hand."""
+"""Measuring retention: items about what a base has read, one BOS, likelihoods."""
 
 import json
 import re
+import shutil
 
 import datasets
 import pytest
@@ -10,7 +11,7 @@ import torch
 from lib.core.records import listed
 from lib.core.store import write_records
 from lib.infer.generate import load
-from lib.lab.bases import new_llama, train_tokenizer
+from lib.infer.loglik import score
 from lib.lab.records import ATTRIBUTES, make_products, public_records
 from lib.retention import (
     HUB,
@@ -24,6 +25,8 @@ from lib.retention import (
     one_bos,
     tasks_of,
 )
+from tests.rows import query
+from tests.tiny_model import untrained
 
 N_PRODUCTS = 12
 
@@ -36,10 +39,7 @@ def laboratory(tmp_path_factory):
     write_records(folder / "documents_public.jsonl", documents)
     write_records(folder / "facts.jsonl", facts)
     texts = [document.text for document in documents] + ["Question: What is it?\nAnswer:"]
-    tokenizer = train_tokenizer(texts, 400)
-    model = new_llama(tokenizer, hidden_size=64, layers=2, heads=2, context=512, seed=1)
-    model.save_pretrained(folder / "models" / "base")
-    tokenizer.save_pretrained(folder / "models" / "base")
+    untrained(folder / "models" / "base", texts)
     return folder
 
 
@@ -51,11 +51,6 @@ def source(laboratory):
 @pytest.fixture
 def base(source):
     return load(source)
-
-
-@pytest.fixture(scope="module")
-def tasks(source, tmp_path_factory):
-    return tasks_of(Setting(), source, tmp_path_factory.mktemp("tasks"))
 
 
 def test_the_right_choice_is_what_the_records_say_and_no_other(laboratory):
@@ -70,20 +65,14 @@ def test_the_right_choice_is_what_the_records_say_and_no_other(laboratory):
 
 
 def likelihood(base, question: str, answer: str) -> tuple[float, bool]:
-    """Return the log-likelihood of `answer` and whether each of its tokens is the argmax."""
-    model, tokenizer = base
-    before = f"Question: {question}\nAnswer:"
-    first = len(tokenizer(before)["input_ids"])
-    tokens = torch.tensor(tokenizer(f"{before} {answer}")["input_ids"])
-    with torch.no_grad():
-        logs = model(tokens[None]).logits[0, first - 1 : -1].log_softmax(-1)
-    targets = tokens[first:]
-    loglik = logs.gather(1, targets[:, None]).sum().item()
-    return loglik, bool((logs.argmax(-1) == targets).all())
+    """Return the study's own score of `answer`: it does not use lm-eval."""
+    asked = [query(question=question, answer=answer)]
+    [found] = score(*base, asked, {}, "", batch_size=1, cloze_context_tokens=0)
+    return found.answer_loglik, found.answer_is_greedy
 
 
 @pytest.mark.parametrize("kind", ["lab", "general"])
-def test_an_answer_is_right_by_its_likelihood_by_hand(kind, base, source, tmp_path, monkeypatch):
+def test_an_answer_is_right_by_its_likelihood(kind, base, source, tmp_path, monkeypatch):
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("uses the network"))
     names, folder, _ = tasks_of(Setting(kind), source, tmp_path)
     assert names == {"lab": [LAB], "general": ["general_choice", "general_recall"]}[kind]
@@ -116,14 +105,13 @@ def test_a_prompt_has_exactly_one_bos_and_keeps_it_when_truncated(base):
     assert truncated == scored([bos] + [word] * (wrapped.max_length - 1)) and wrapped.n_cut == 1
 
 
-def test_a_measurement_names_the_weights_and_settings_that_determine_it(base, tasks, tmp_path):
-    model, tokenizer = base
-    arm, setting = tmp_path / "arm", Setting(limit=3, batch_size=4)
-    model.save_pretrained(arm)
-    tokenizer.save_pretrained(arm)
+def test_a_measurement_names_the_weights_and_settings_that_determine_it(source, tmp_path):
+    arm, setting = shutil.copytree(source, tmp_path / "arm"), Setting(limit=3, batch_size=4)
+    tasks = tasks_of(setting, source, tmp_path / "tasks")
     first = measure("dapt", str(arm), setting, tasks)
     (arm / "training.json").write_text('{"seconds": 3}')  # not a weight
     assert measure("dapt", str(arm), setting, tasks) == first
+    model, _ = load(source)
     with torch.no_grad():
         next(model.parameters()).add_(0.5)
     model.save_pretrained(arm)  # the same name

@@ -10,12 +10,12 @@ from lib.annotate.questions import annotate
 from lib.core.records import STRUCTURES, Document
 from lib.core.store import save
 from lib.documents.markdown import parse
-from lib.lab.bases import new_llama, train_tokenizer
 from lib.lab.facts import ask_facts
 from lib.lab.records import ATTRIBUTES, make_products, make_records
 from lib.llm.request import Reply
 from tests.conftest import run_cells, table
 from tests.rows import answer as make_answer
+from tests.tiny_model import untrained
 
 
 def test_a_models_pair_about_code_has_its_structure(code):
@@ -46,17 +46,13 @@ def test_a_laboratory_writes_code_and_every_table_has_its_row(code, tmp_path, mo
         and query.start < fact.end
         and fact.start < query.end
     )
-    tokenizer = train_tokenizer([document.text for document in documents], 400)
-    model = new_llama(tokenizer, hidden_size=16, layers=1, heads=2, context=512, seed=1)
-    for part in (model, tokenizer):
-        part.save_pretrained(tmp_path / "base")
     for name, rows in (("documents", documents), ("queries", queries), ("facts", facts)):
         save("four", name, rows)
     run_cells(
         "04_infer",
         study="four",
         arms=["base"],
-        base_model=str(tmp_path / "base"),
+        base_model=str(untrained(tmp_path / "base", [one.text for one in documents])),
         max_new_tokens=4,
         max_new_tokens_list=4,
     )
