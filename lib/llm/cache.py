@@ -18,7 +18,7 @@ from lib.core.store import (
     require_path,
     shown,
     tell,
-    write_records,
+    write_text,
 )
 from lib.llm.request import Endpoint, Reply, Request, key_of
 from lib.llm.wire import Fault, read_wire
@@ -65,7 +65,6 @@ class Cache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
         for statement in _SCHEMA.split(";"):
             with suppress(Stopped):  # another process does the same
                 self._do(statement)
@@ -134,12 +133,13 @@ class Cache:
             )
             self._do("commit")
 
-    def exported(self) -> list[Stored]:
-        """Return all replies, in the same order everywhere."""
+    def exported(self) -> list[str]:
+        """Return all replies as lines of JSON, in the same order everywhere."""
         rows = self._do(
-            "select model, request, raw, asked_at from replies order by request_key, asked_at, key"
+            "select json_object('model', model, 'request', request, 'raw', raw, 'asked_at', "
+            "asked_at) from replies order by request_key, asked_at, key"
         )
-        return [Stored(**dict(zip(Stored.model_fields, row, strict=True))) for row in rows]
+        return [line for (line,) in rows]
 
     def spent(self, stage: str) -> float:
         """Return the dollars spent by a stage in all its runs."""
@@ -185,7 +185,8 @@ def main(arguments: list[str] | None = None) -> None:
     path = require_path(data_path(options.study, "llm.sqlite"), "a stage that calls a model")
     with closing(Cache(path)) as cache:
         replies = cache.exported()
-    tell(f"{shown(write_records(options.file, replies))}: {len(replies)} replies exported")
+    write_text(options.file, "".join(f"{line}\n" for line in replies))
+    tell(f"{shown(options.file)}: {len(replies)} replies exported")
 
 
 if __name__ == "__main__":

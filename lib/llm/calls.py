@@ -67,7 +67,7 @@ class Calls:
             f"{tally.completion_tokens:,} out; {dollars(tally.usd)}"
         )
 
-    def failing(self, last: str = "") -> str:
+    def failing(self, last: str) -> str:
         """Return why the stage stops: too many failures, the `last` of them named; else ""."""
         tally, share = self.tally, self.max_failed_share
         if tally.failed <= share * tally.asked:

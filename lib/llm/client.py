@@ -54,9 +54,11 @@ class _Http(openai.DefaultAioHttpClient):
 def client(at: Endpoint) -> openai.AsyncOpenAI:
     """Return openai's client of an endpoint. It follows no redirect, so a key stays there."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line a call, with the address
-    http = _Http(timeout=openai.Timeout(None, connect=30.0), follow_redirects=False)
     return openai.AsyncOpenAI(
-        api_key=at.key, base_url=at.url, max_retries=MOST_TRIES, http_client=http
+        api_key=at.key,
+        base_url=at.url,
+        max_retries=MOST_TRIES,
+        http_client=_Http(timeout=openai.Timeout(None, connect=30.0), follow_redirects=False),
     )
 
 
@@ -192,7 +194,7 @@ class Run:
             self.charged[key] += 1
             if read.status == 200 and self.charged[key] < _CHARGED_TRIES:
                 return
-        if name := read.unsupported(body):
+        if (name := read.refuses) in body:
             if name not in self.dropped:
                 self.say(f"the endpoint refuses {name}, which is not sent")
             return self.dropped.add(name)
@@ -293,9 +295,8 @@ class Run:
         # As the endpoint says; a batch whose creation was not answered is looked for.
         if not batch.id:
             listed: Any = await self.client.get("/batches?limit=100", cast_to=object)
-            for one in listed["data"]:
-                if dig(one, "input_file_id") == batch.file:
-                    batch.id = one["id"]
+            ids = {one["input_file_id"]: one["id"] for one in listed["data"]}
+            batch.id = ids.get(batch.file, "")
         if not batch.id:
             return {"status": "never created", "request_counts": {"completed": 0}}
         with suppress(openai.NotFoundError):

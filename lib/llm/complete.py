@@ -38,8 +38,8 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
         left = look()  # another process may have asked
         tally.asked += len(requests)
         tally.cached += len(requests) - len(left)
-        stopped = calls.failing()
-        if left and not stopped:
+        stopped = ""
+        if left:
             if not at.key:
                 raise Stopped(
                     f"{len(left)} of {len(requests)} replies of {model!r} are not in "

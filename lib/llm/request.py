@@ -70,7 +70,7 @@ class Reply:
     kind: str = ""  # of a reply that is no answer: see Kind
     model: str = ""  # that answered, as the endpoint names it
     usage: tuple[int, int] = (0, 0)  # tokens in and out; 0: not told
-    raw: str = field(default="", repr=False)  # the response
+    raw: str = ""  # the response
 
 
 def counter(model: str) -> tuple[Callable[[str], int], str]:

@@ -27,12 +27,7 @@ class Fault:
     reason: str
     status: int  # what the error means, as a status; below 300: perhaps charged
     stops: str = ""
-    told: str = ""  # codes and message
-
-    def unsupported(self, sent: Collection[str]) -> str:
-        """Return the parameter among `sent` that the endpoint does not take, else ""."""
-        found = re.match(_TABLE["complains"], self.told, re.S | re.I)
-        return found[1] if found and found[1] in sent else ""
+    refuses: str = ""  # the parameter that the endpoint does not take
 
 
 def read_wire(status: int, text: str, max_tokens: int = 0) -> Reply | Fault:
@@ -104,7 +99,8 @@ def _fault(status: int, error: object) -> Fault:
             meant = means
             break
     reason = f"status {meant}" + f": {message}" * bool(message and meant != 401)
-    return Fault(reason, meant, _TABLE["stops"].get(meant, ""), words)
+    refuses = re.findall(_TABLE["complains"], words, re.S | re.I)
+    return Fault(reason, meant, _TABLE["stops"].get(meant, ""), *refuses[:1])
 
 
 def _reply(found: Any, text: str, max_tokens: int) -> Reply | Fault:

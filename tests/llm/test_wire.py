@@ -36,7 +36,7 @@ def test_what_is_no_reply_is_named_and_says_what_to_do(status, raw, reason, stop
 @pytest.mark.parametrize(("message", "refused"), CASES["refused"])
 def test_a_refused_parameter_is_named(message, refused):
     fault = read_wire(400, json.dumps({"error": {"message": message}, "detail": message}))
-    assert fault.unsupported(("temperature", "max_completion_tokens", "max_tokens")) == refused
+    assert fault.refuses == refused
 
 
 def four_words(usage: object) -> str:
