@@ -76,6 +76,8 @@ def explained(error: ValidationError, model: type[BaseModel]) -> str:
         case "extra_forbidden":
             legal = [key for key in model.model_fields if key != "name"]
             return f": {first['loc'][-1]!r} is unknown; {choices(first['loc'][-1], legal)}"
+        case "list_type":
+            return f"{place}: {first['input']!r} is no list: write [{first['input']}, …]"
         case "value_error":
             return f"{place}, {first['ctx']['error']}"
         case _:

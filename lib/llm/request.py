@@ -115,12 +115,12 @@ class Endpoint:
     url: str = field(repr=False)
 
     def without_key(self, body: str) -> str:
-        """Return a reply as it is stored; a short key, such as a local server's, may be a word."""
+        """Return a text without the key; a short one, such as a local server's, may be a word."""
         return body.replace(self.key, "[key]") if len(self.key) >= 16 else body
 
     def scrubbed(self, text: str) -> str:
         """Return a server's error message without key and host."""
-        text = text.replace(urlsplit(self.url).netloc, "[endpoint]").replace(self.key, "[key]")
+        text = self.without_key(text.replace(urlsplit(self.url).netloc, "[endpoint]"))
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
 

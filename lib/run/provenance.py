@@ -174,7 +174,7 @@ def verify(study: str, exhibit: Path = EXHIBIT) -> dict[str, str]:
 
 def _compared(committed: Path, fresh: Path) -> str:
     if not fresh.exists():
-        return "not written by this run"
+        return "not there: this study does not write it, or has not run yet"
     if fresh.read_bytes() == committed.read_bytes():
         return "equal to the byte"
     import pandas as pd

@@ -87,7 +87,7 @@ def announce(study: AnyStudy) -> None:
             "nothing has run yet"
         )
     if trouble:
-        tell(f"{trouble}; the stages can only use replies that are cached")
+        tell(f"only replies that are cached are used, and no model is called: {trouble}")
 
 
 def _import_replies(study: AnyStudy) -> None:

@@ -74,7 +74,7 @@ def test_committed_replies_stand_in_for_a_key(study, tmp_path, monkeypatch, caps
         announce(own)
     more.write_bytes(gzip.compress(lines[1]))
     announce(own)
-    assert "the stages can only use replies that are cached" in capsys.readouterr().out
+    assert "only replies that are cached are used" in capsys.readouterr().out
     replies = complete(requests, "shipped", calls.calls_for("own", "01_annotate"))
     assert [reply.text for reply in replies] == ["7001"] * 2
 

@@ -24,6 +24,6 @@ def test_a_fresh_table_is_equal_within_or_beyond_the_spread(tmp_path, monkeypatc
         moved.to_csv(folder / "table2.csv", index=False)
     table.to_csv(committed / "exposures.csv", index=False)
     assert verify("lab", committed.parent) == {
-        "exposures.csv": "not written by this run",
+        "exposures.csv": "not there: this study does not write it, or has not run yet",
         "table2.csv": result,
     }
