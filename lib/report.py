@@ -10,7 +10,6 @@ import jinja2
 from lib.core.stages import STAGES
 from lib.core.store import (
     REPOSITORY,
-    artifact_path,
     data_path,
     figures_path,
     package_file,
@@ -21,7 +20,6 @@ from lib.core.store import (
 from lib.llm.cache import Cache
 
 _SHOWN = (".csv", ".md", ".pdf", ".png", ".svg", ".tex")
-_COUNTED = ("documents", "facts", "queries")
 _TEMPLATE = REPOSITORY / "lib" / "report_template"  # code folded, light and dark, printable
 _PAGES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(_TEMPLATE), autoescape=jinja2.select_autoescape(["html.j2"])
@@ -65,9 +63,10 @@ def write_index(folder: Path) -> Path:
     paths = [path for path in sorted(folder.glob("*/*")) if path.suffix in _SHOWN]
     captions = dict(csv.reader(package_file("analyze/captions.csv").open(encoding="utf-8")))
     captions |= {path.stem: path.read_text("utf-8") for path in folder.glob("*/*.txt")}
-    page = _PAGES.get_template("files.html.j2")
-    text = page.render(study=folder.name, paths=paths, captions=captions)
-    return write_text(folder / "index.html", text)
+    page = _PAGES.get_template("files.html.j2").render(
+        study=folder.name, paths=paths, captions=captions
+    )
+    return write_text(folder / "index.html", page)
 
 
 def write_table(page: Path, title: str, table: str) -> Path:
@@ -86,14 +85,13 @@ def ending(study: str, disclaimer: str, analysis: str, table: str) -> str:
         written = [figures_path(study, f"{name}.md") for name in (analysis, "report")]
         answers = (*written, result_path(study, f"{table}.md"))
         told = "\n\n".join(path.read_text("utf-8") for path in answers if path.exists())
-    kept = [path for name in _COUNTED if (path := artifact_path(study, name)).exists()]
     screen = _PAGES.get_template("screen.md.j2").render(
         study=study,
         told=told,
         run=json.loads(data_path(study, "run.json").read_text("utf-8")),
         usd=usd(data_path(study, "llm.sqlite")),
         pages=[path.stem for path in pages.glob("*.html")],
-        **{path.stem: path.read_bytes().count(b"\n") for path in kept},
+        **{path.stem: path.read_bytes().count(b"\n") for path in pages.parent.glob("*.jsonl")},
     )
     write_page(pages / f"{analysis}.ipynb", report, study, screen=screen)
     places = {

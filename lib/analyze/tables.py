@@ -344,8 +344,8 @@ def show(
     """
     formatted = labelled(formatted_table(numbers) if formatted is None else formatted)
     formatted = formatted.rename(columns=lambda name: name.replace("_", " "))
-    for most in ("display.max_colwidth", "display.max_rows", "display.max_columns"):
-        pd.set_option(most, None)  # a table is shown whole
+    pd.set_option("display.max_colwidth", None, "display.max_rows", None)  # a table is shown whole
+    pd.set_option("display.max_columns", None)
     lines = [list(formatted), ["---"] * len(formatted.columns), *formatted.values.tolist()]
     cells = [[one_line(str(cell).replace("|", "\\|")) for cell in line] for line in lines]
     texts = {
