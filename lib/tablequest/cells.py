@@ -130,12 +130,8 @@ class Placed:
         return self.number is not None and (not is_year(self.text) or bool(self.tags))
 
 
-NOTHING = Placed(0, 0, "")  # where a row has no cell
-
-
 def read_number(text: str) -> Number | None:
     """Read a cell with one number. Brackets make it negative, a dash is zero."""
-    text = text.strip()
     if dash := _DASH.fullmatch(text):
         return Number(0.0, dash["unit"] or coin_in(dash["coin"] or ""))
     if not (match := _NUMBER.fullmatch(text)):
@@ -155,7 +151,7 @@ def read_number(text: str) -> Number | None:
 
 def is_year(text: str) -> bool:
     """True for a bare year; years are headers more often than values."""
-    return bool(re.fullmatch(rf"{YEAR}\s*(?:{MARK})?", text.strip()))
+    return bool(re.fullmatch(rf"{YEAR}\s*(?:{MARK})?", text))
 
 
 def is_bold(element: HtmlElement, outer: bool) -> bool:
@@ -171,8 +167,6 @@ def folded(text: str) -> str:
 
 def visible_text(element: HtmlElement) -> str:
     """Return what a reader sees, with whitespace folded."""
-    if not len(element):
-        return folded(element.text or "")
     return " ".join(text for text, *_ in texts_of(element) if text)
 
 
@@ -244,7 +238,7 @@ def _placed(element: HtmlElement, start: int, end: int, text: str) -> Placed:
 
 
 def _joined(cells: list[Placed]) -> tuple[Placed, ...]:
-    done = [NOTHING]
+    done = [Placed(0, 0, "")]
     for cell in cells:
         left = done[-1]
         text = left.text + cell.text
@@ -272,7 +266,7 @@ class Note(NamedTuple):
     coin: str = ""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(8192)
 def read_note(text: str) -> Note:
     """Read a note such as "(in millions, except shares, which are in thousands)"."""
     scales, end = {}, 0
@@ -288,7 +282,7 @@ def read_note(text: str) -> Note:
     return Note(text, coin=coin_in(text), **scales)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(8192)
 def coin_in(text: str) -> str:
     """Return the currency that a note names, "$" for dollars of an unknown country; "" if none."""
     found = re.search(rf"(?<![a-z]){_COIN}(?:(?<=[$€£¥])|(?![a-z]))", text, re.I)
@@ -302,11 +296,9 @@ def reported_coin(texts: Iterable[str]) -> str:
     return max((code for code in codes if len(code) == 3), key=codes.count, default="")
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(8192)
 def unit_note_in(text: str, is_short: bool = False) -> str:
     """Return the unit note in `text`, or "": a bracket, the end of a sentence, or a short line."""
-    if not re.search(r"thous|mil|bil|000|mm|bn", text, re.I):
-        return ""
     parts = re.findall(r"\([^()]{,247}\)|\[[^\[\]]{,247}\]", text)
     if is_short and len(text) < 150 and not re.search(r"\d[.,]?\d", text):
         parts.append(text)
@@ -316,9 +308,8 @@ def unit_note_in(text: str, is_short: bool = False) -> str:
 
 def is_only_note(text: str) -> bool:
     """True for a text that says nothing but units: "(in millions)", "Dollars in thousands"."""
-    if not unit_note_in(text, is_short=True):
-        return False
-    if re.search(r"[(\[]", text) and not re.fullmatch(r"[(\[][^()\[\]]*[)\]]", text.strip()):
+    is_whole = re.fullmatch(r"[^(\[]*|\s*[(\[][^()\[\]]*[)\]]\s*", text)
+    if not is_whole or not unit_note_in(text, is_short=True):
         return False  # "Amount (in millions)"
     left = re.sub(
         rf"(?is)\bexcept\b.*|{_COIN}|\b(?:all|tabular|amounts?|figures|are|is|stated|expressed|"

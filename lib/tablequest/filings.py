@@ -31,8 +31,8 @@ from lib.tablequest.cells import (
     visible_text,
 )
 from lib.tablequest.grid import FOOTNOTE, Row, as_markdown, kind_of, layouts_of
-from lib.tablequest.records import ENDINGS, Block, Filing, Grid, Passage, left_out
-from lib.tablequest.units import Facts, cells_of, own_note
+from lib.tablequest.records import ENDINGS, Filing, Grid, Passage, left_out
+from lib.tablequest.units import Facts, Units, own_note
 
 MAX_WORDS = 2500  # per passage; about 3,500 tokens in prose, more in tables
 
@@ -60,9 +60,9 @@ class PageBlock(NamedTuple):
     kind: str
     text: str
     path: tuple[str, ...]
-    starts_unit: bool = False  # it heads a part, an item or a note
-    element: HtmlElement | None = None  # of a table, which is the number-th of the page
-    number: int = 0
+    starts_unit: bool  # it heads a part, an item or a note
+    element: HtmlElement | None  # of a table, which is the number-th of the page
+    number: int
     grid_id: str = ""
 
 
@@ -120,15 +120,13 @@ def cut_passages(filing_id: str, blocks: Iterable[PageBlock]) -> list[Passage]:
     passages = []
     for chunk in chunks:
         if paths := [block.path for block in chunk if block.grid_id]:
-            blocks = [Block.model_validate(one, from_attributes=True) for one in chunk]
-            passages.append(
-                Passage(
-                    passage_id=f"{filing_id}-p{len(passages) + 1:02d}",
-                    filing_id=filing_id,
-                    section=" > ".join(commonprefix(paths)),
-                    blocks=tuple(blocks),
-                )
-            )
+            parts = {
+                "passage_id": f"{filing_id}-p{len(passages) + 1:02d}",
+                "filing_id": filing_id,
+                "section": " > ".join(commonprefix(paths)),
+                "blocks": chunk,
+            }
+            passages.append(Passage.model_validate(parts, from_attributes=True))
     return passages
 
 
@@ -229,19 +227,20 @@ def read_filing(path: Path, name: str = "", tags: bool = True) -> ReadFiling:
     coin, most = reported_coin(texts) or "USD", max(notes, default="", key=notes.get)
     grids = []
     for block, layout, caption, *near in tables:
-        cells = cells_of(layout, facts, coin, [*map(read_note, (*near, most))], caption)
-        grid = Grid(
-            grid_id=block.grid_id,
-            filing_id=filing.filing_id,
-            html=layout.html,
-            section=" > ".join(block.path),
-            caption=caption,
-            unit_note=near[0],
-            columns=layout.columns,
-            rows=layout.rows,
-            cells=cells,
+        units = Units(layout, coin, [*map(read_note, (*near, most))], caption)
+        grids.append(
+            Grid(
+                grid_id=block.grid_id,
+                filing_id=filing.filing_id,
+                html=layout.html,
+                section=" > ".join(block.path),
+                caption=caption,
+                unit_note=near[0],
+                columns=layout.columns,
+                rows=layout.rows,
+                cells=units.cells(facts),
+            )
         )
-        grids.append(grid)
     not_understood = [
         left_out(filing.filing_id, text, reason) for text, reason in [*others, *facts.unread]
     ]
@@ -258,8 +257,7 @@ def _scan(root: HtmlElement, filing_id: str) -> tuple:
             rows = read_rows(block.element)
             kind = kind_of(rows)
             parts = [] if kind else layouts_of(rows)
-            n_lost = _n_tags(rows) - sum(_n_tags(layout.cells) for layout in parts)
-            if n_lost:
+            if n_lost := _n_tags(rows) - sum(_n_tags(layout.cells) for layout in parts):
                 place = f"{n_lost} in table {block.number}"
                 others.append((place, "tagged numbers that no grid holds"))
             for at, layout in enumerate(parts):

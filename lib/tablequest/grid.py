@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from lib.tablequest.cells import (
     MARK,
-    NOTHING,
     YEAR,
     Placed,
     is_only_note,
@@ -52,7 +51,7 @@ class Layout(NamedTuple):
     heads: Sequence[Row]  # of each column
     columns: tuple[str, ...]  # each one's header cells, joined, without unit notes
     rows: tuple[str, ...]  # labels, each after those of its groups
-    cells: Sequence[Row]  # of each row, NOTHING in a column where it has none
+    cells: Sequence[Row]  # of each row, one without text in a column where it has none
     html: str
 
 
@@ -101,7 +100,7 @@ def lines_of(table: Grid | Layout) -> list[list[str]]:
     return [["", *table.columns], *texts]
 
 
-def as_markdown(table: Grid | Layout) -> str:
+def as_markdown(table: Layout) -> str:
     """Return a Markdown table with complete labels and the values as printed."""
     head, *lines = lines_of(table)
     rows = (head, ["---"] * len(head), *lines)
@@ -124,7 +123,7 @@ def _layout(above: list[Row], body: list[Row], left: int) -> Layout | None:
     table = [
         column
         for first in sorted({*columns.values()})
-        if _has_values(column := [cells.get(first, NOTHING) for _, cells in lines], n)
+        if _has_values(column := [cells.get(first) or Placed(0, 0, "") for _, cells in lines], n)
     ]
     if not table:
         return None
@@ -272,7 +271,6 @@ def _html(label: Row, cells: Row, tag: str) -> str:
         return f'<tr><th colspan="{len(cells) + 1}">{text}</th></tr>'
     pieces = [f"<tr><th>{text}</th>"]
     for _, (cell, *same) in groupby(cells, key=id):
-        span = f' colspan="{len(same) + 1}"' if cell and same else ""
-        shown = f"<{tag}{span}>{html.escape(cell.text)}</{tag}>"
-        pieces.append(shown if cell else shown * (len(same) + 1))
+        span = f' colspan="{len(same) + 1}"' * bool(same)
+        pieces.append(f"<{tag}{span}>{html.escape(cell.text)}</{tag}>")
     return "".join(pieces) + "</tr>"

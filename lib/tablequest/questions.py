@@ -3,7 +3,7 @@
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, zip_longest
 from operator import itemgetter
@@ -39,7 +39,7 @@ def _as_json(grid: Grid, _: Block) -> str:
     return "[" + ",\n ".join(lines) + "]"
 
 
-FORMS: dict[str, Callable[[Grid, Block], str]] = {
+FORMS = {
     "html": lambda grid, _: grid.html,
     "markdown": lambda _, block: block.text,
     "json": _as_json,
@@ -61,9 +61,9 @@ def serialized(
             continue
         grid = grids[block.grid_id]
         table = FORMS[form](grid, block)
-        number = passage.grid_ids.index(grid.grid_id) + 1
         above = [text for text in (grid.caption, grid.unit_note) if text not in prose + table]
-        parts += [f"Table T{number}:" * is_numbered, *above, table]
+        name = f"Table T{passage.grid_ids.index(grid.grid_id) + 1}:"
+        parts += [name * is_numbered, *above, table]
     return "\n\n".join(part for part in parts if part.strip())
 
 
@@ -197,13 +197,14 @@ def ask_by_model(
 
 def _chosen(kept: Sequence[TableQuestion], per_level: int) -> list[TableQuestion]:
     # filings in turn; a cell is used by at most _MOST_USES
-    chosen, uses, of_level = [], Counter(), Counter()
+    chosen, uses = [], Counter()
     for level in LEVELS:
+        room = per_level
         for one in _in_turn(one for one in kept if one.level == level):
             cells = {*one.cells.values()}
-            if of_level[level] < per_level and all(uses[cell] < _MOST_USES for cell in cells):
+            if room and all(uses[cell] < _MOST_USES for cell in cells):
                 chosen.append(one)
-                of_level[level] += 1
+                room -= 1
                 uses.update(cells)
     return chosen
 
@@ -224,7 +225,7 @@ def filtered(
     groups, faults = defaultdict(list), {}
     for one in questions:
         groups[one.passage_id].append(one)
-    requests = [_check(texts, key, group) for key, group in groups.items()]
+    requests = [_check(texts, group) for group in groups.values()]
     for group, reply in zip(groups.values(), complete(requests, model, calls), strict=True):
         checks = _numbered(reply, "checks")
         for number, one in enumerate(group, 1):
@@ -237,8 +238,8 @@ def filtered(
     return [one for one in questions if not faults[one.question_id]], rejected
 
 
-def _check(texts: Texts, passage_id: str, questions: Sequence[TableQuestion]) -> Request:
-    passage = serialized(texts.passages[passage_id], texts.grids, "markdown")
+def _check(texts: Texts, questions: Sequence[TableQuestion]) -> Request:
+    passage = serialized(texts.passages[questions[0].passage_id], texts.grids, "markdown")
     shown = [
         escape_slots(
             _TAGS,

@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import jinja2
@@ -30,6 +30,7 @@ from lib.tablequest.answers import (
     question_id_of,
     read_reply,
 )
+from lib.tablequest.cells import folded
 from lib.tablequest.questions import escape_slots, last_object, serialized
 from lib.tablequest.records import LEVELS, Level, TableQuestion, Texts, by_id
 from lib.tasks.task import Final
@@ -143,23 +144,20 @@ def as_text(final: Final) -> str:
     return "\n".join([*(f"- {step}" for step in final.steps), answer])
 
 
-def _read(
-    reply: Reply, name: str, legal: Iterable[str], about: str
-) -> tuple[str, str, Mapping[str, object]]:
-    # the legal word in a field, the words in the field `about`, and all; or "" and why
+def _said(reply: Reply, name: str) -> tuple[str, dict]:
+    # a field of the last object that has it, in lower case, and the object
     found = {} if reply.reason else last_object(reply.text, name)
-    word = str(found.get(name)).strip().lower()
-    if word in legal:
-        return word, " ".join(str(found.get(about, "")).split()), found
-    fault = f"{name!r} is none of {', '.join(legal)}: {reply.text[-200:]!r}"
-    return "", f"no complete reply, {reply.reason}" if reply.reason else fault, {}
+    return str(found.get(name)).strip().lower(), found
 
 
 def _decision(reply: Reply, shown: str) -> Decision:
     # `shown` has the arms in the order of their answers
+    word, found = _said(reply, "better")
     words = {"first": shown[0], "second": shown[1], "tie": "tie"}
-    word, reason, _ = _read(reply, "better", words, "rationale")
-    return words.get(word, "unscored"), reason or "no rationale"
+    if word in words:
+        return words[word], folded(str(found.get("rationale", ""))) or "no rationale"
+    fault = f'"better" is neither first, second nor tie: {reply.text[-200:]!r}'
+    return "unscored", f"no complete reply, {reply.reason}" if reply.reason else fault
 
 
 def graded(
@@ -196,13 +194,13 @@ def graded(
 
 
 def _grade(reply: Reply) -> dict[str, object]:
-    grade, words, found = _read(reply, "grade", ("1", "2", "3"), "words")
-    fault = str(found.get("fault", "")).strip().lower()
-    return {
-        "grade": int(grade) if grade else None,
-        "fault": fault if fault in FAULTS else "other",
-        "words": words,
-    }
+    grade, found = _said(reply, "grade")
+    if grade not in ("1", "2", "3"):
+        why = reply.reason or f"the grade is neither 1, 2 nor 3: {reply.text[-200:]!r}"
+        return {"grade": None, "fault": "other", "words": why}
+    fault = str(found.get("fault")).strip().lower()
+    words = folded(str(found.get("words", "")))
+    return {"grade": int(grade), "fault": fault if fault in FAULTS else "other", "words": words}
 
 
 _KEYS = ["arm", "level", "form"]
@@ -211,7 +209,6 @@ K = 32.0  # most points that one match moves
 _POINTS = 400 / np.log(10)  # per unit of log-strength: d points win with 1 / (1 + 10^(-d/400))
 _SCORES = {"A": 1.0, "tie": 0.5, "B": 0.0}
 _RESAMPLES, _ITERATIONS = 1000, 300
-COLUMNS = ["level", "arm", "n", "elo", "bradley_terry", "low", "high"]
 
 
 def scored(
@@ -229,7 +226,7 @@ def scored(
     for verdict in verdicts:
         question = asked[question_id_of(verdict.query_id)]
         row = {
-            **verdict.model_dump(),
+            **vars(verdict),
             **question.place,
             "form": form_of(verdict.query_id),
             "cluster": question.passage_id,
@@ -356,33 +353,31 @@ def check_table(
     return counts.reindex(dict.fromkeys(levels.values()), fill_value=0).reset_index(names="level")
 
 
-def rating_table(matches: Sequence[Match], baseline: str, seed: int = 1) -> pd.DataFrame:
-    """Return COLUMNS, a row per level ("all" last) and arm, in points of ELO's scale.
+def rating_table(matches: Sequence[Match], arms: list[str], seed: int = 1) -> pd.DataFrame:
+    """Return a row per level ("all" last) and arm, the first at START, in points of ELO's scale.
 
     ELO takes the matches in the order given; low to high is Bradley–Terry's 95% interval over
     passages, each drawn with all its matches.
     """
-    arms = list(dict.fromkeys(arm for one in matches for arm in (one.first_arm, one.second_arm)))
     rows, random = [], np.random.default_rng(seed)
     for level in (*LEVELS, ALL):
         cell = [one for one in matches if level in (one.level, ALL) and one.verdict in _SCORES]
         if not cell:
             continue
-        base = arms.index(baseline)
-        wins, elo = _played(cell, arms, base)
+        wins, elo = _played(cell, arms)
         total, n = wins.sum(0), len(wins)
         weights = random.multinomial(n, np.full(n, 1 / n), _RESAMPLES)
-        resampled = bradley_terry(np.tensordot(weights, wins, 1), base)
+        resampled = bradley_terry(np.tensordot(weights, wins, 1))
         ends = np.quantile(resampled, (0.025, 0.975), axis=0)  # of one value in all, none is known
         low, high = np.where(np.ptp(ends, axis=0) > 1e-6, ends, np.nan)
         times = (total + total.T).sum(0).astype(int)
-        columns = arms, times, elo, bradley_terry(total, base), low, high
+        columns = arms, times, elo, bradley_terry(total), low, high
         rows += [(level, *row) for row in zip(*columns, strict=True)]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=["level", "arm", "n", "elo", "bradley_terry", "low", "high"])
 
 
-def _played(matches: Sequence[Match], arms: list[str], base: int) -> tuple[np.ndarray, list[float]]:
-    # wins of arm i over j by passage, and ELO after the matches in order; the base's stays at START
+def _played(matches: Sequence[Match], arms: list[str]) -> tuple[np.ndarray, list[float]]:
+    # wins of arm i over j by passage, and ELO after the matches in order; the first stays at START
     wins = defaultdict(lambda: np.zeros((len(arms), len(arms))))
     elo = [START] * len(arms)
     for match in matches:
@@ -391,13 +386,13 @@ def _played(matches: Sequence[Match], arms: list[str], base: int) -> tuple[np.nd
         own[one, other] += score
         own[other, one] += 1 - score
         change = K * (score - 1 / (1 + 10 ** ((elo[other] - elo[one]) / 400)))
-        elo[one] += change * (one != base)
-        elo[other] -= change * (other != base)
+        elo[one] += change * bool(one)
+        elo[other] -= change * bool(other)
     return np.array([*wins.values()]), elo
 
 
-def bradley_terry(wins: np.ndarray, base: int) -> np.ndarray:
-    """Return ratings (..., A) from wins (..., A, A) of arm i over j, with START for arm `base`.
+def bradley_terry(wins: np.ndarray) -> np.ndarray:
+    """Return ratings (..., A) from wins (..., A, A) of arm i over j, with START for arm 0.
 
     The iteration is Hunter's (2004, Annals of Statistics 32:384-406).
     """
@@ -408,5 +403,5 @@ def bradley_terry(wins: np.ndarray, base: int) -> np.ndarray:
     for _ in range(_ITERATIONS):
         pairs = games / (strength[..., :, None] + strength[..., None, :])
         strength = wins.sum(-1) / np.maximum(pairs.sum(-1), 1e-300)
-        strength = strength / np.maximum(strength[..., [base]], 1e-300)
+        strength = strength / np.maximum(strength[..., :1], 1e-300)
     return START + _POINTS * np.log(np.maximum(strength, 1e-300))

@@ -8,7 +8,7 @@ from lib.core.records import Record, Rejected
 from lib.core.stages import PIPELINES
 
 Level = Literal["easy", "medium", "hard"]
-LEVELS: tuple[Level, ...] = get_args(Level)
+LEVELS = get_args(Level)
 ENDINGS = PIPELINES["tablequest"].endings  # of filings
 
 

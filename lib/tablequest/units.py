@@ -63,19 +63,16 @@ class Facts:
             reason = f"a tag with scale {power!r}, sign {sign!r} and format {form!r}"
             self.unread.append((cell.text, reason))
             return Cell(text=cell.text, source="tag")
-        unit = self._named(tag.get("unitref"))
+        unit = "/".join(self.named.get(tag.get("unitref"), ()))
         part = "" if unit else _PARTS_OF_ONE.get(power, "")
         return Cell(
             text=cell.text,
             value=float(sign + digits) or 0.0,
             unit=unit or part,
             scale=1.0 if part else float(f"1e{power}"),
-            period=self._named(tag.get("contextref")),
+            period="/".join(self.named.get(tag.get("contextref"), ())),
             source="tag",
         )
-
-    def _named(self, name: str | None) -> str:
-        return "/".join(self.named.get(name, ()))
 
 
 _NAMELESS = re.compile("^(?:ratio|count|places|things)$")
@@ -137,33 +134,6 @@ _COIN_ABOVE = re.compile(
 )
 
 
-def cells_of(
-    layout: Layout, facts: Facts, coin: str, notes: Sequence[Note], caption: str
-) -> tuple[tuple[Cell, ...], ...]:
-    """Return the cells of a table in a filing where "$" means `coin`.
-
-    `notes` are the table's or that above it, the last in the same part, and the most frequent. A
-    tag has the sign of its concept, which a row inverts for most of its cells or for none.
-    """
-    units, done = _Units(layout, coin, notes, caption), []
-    for label, cells in zip(layout.rows, layout.cells, strict=True):
-        votes, row = Counter(), []
-        tagged = [(cell, facts.cell(cell)) for cell in cells]
-        for cell, fact in tagged:
-            if fact and cell.number:
-                votes[_concept(cell)] += np.sign(cell.number.value * (fact.value or 0))
-        for (cell, fact), column in zip(tagged, units.columns, strict=True):
-            if fact and fact.value and votes[_concept(cell)] < 0:
-                fact = fact.model_copy(update={"value": -fact.value})
-            row.append(fact or units.cell(cell, label, column))
-        done.append(tuple(row))
-    return tuple(done)
-
-
-def _concept(cell: Placed) -> str | None:
-    return cell.tags[0].get("name")
-
-
 class _Column:
     def __init__(self, heads: Row, cells: Row, label: str) -> None:
         numbers, low = [cell.number for cell in cells if cell.number], _lowest(heads)
@@ -178,9 +148,14 @@ class _Column:
         self.meaning = meaning(low) or ("" if is_money else meaning(label))
 
 
-class _Units:
+class Units:
+    """The units of a table in a filing where "$" means `coin`.
+
+    `notes` are the table's or that above it, the last in the same part, and the most frequent.
+    """
+
     def __init__(self, layout: Layout, coin: str, notes: Sequence[Note], caption: str) -> None:
-        self.note, self.home, self.above = notes[0], coin, caption
+        self.layout, self.note, self.home, self.above = layout, notes[0], coin, caption
         self.notes = list(zip(notes, ("note", "nearest", "majority"), strict=True))
         columns = zip(*layout.cells, strict=True)
         self.columns = [*map(_Column, layout.heads, columns, layout.columns)]
@@ -189,7 +164,26 @@ class _Units:
         labels = (label.rpartition(": ")[2] for label in layout.rows)
         self.is_of_shares = "share" in map(meaning, labels)
 
-    def cell(self, cell: Placed, label: str, column: _Column) -> Cell:
+    def cells(self, facts: Facts) -> tuple[tuple[Cell, ...], ...]:
+        """Return the cells of the table. A tag has the sign of its concept, which a row inverts
+        for most of its cells or for none.
+        """
+        done = []
+        for label, cells in zip(self.layout.rows, self.layout.cells, strict=True):
+            votes, row = Counter(), []
+            names = ["".join(tag.get("name", "") for tag in cell.tags) for cell in cells]
+            tagged = [*zip(cells, map(facts.cell, cells), names, self.columns, strict=True)]
+            for cell, fact, name, _ in tagged:
+                if fact and cell.number:
+                    votes[name] += np.sign(cell.number.value * (fact.value or 0))
+            for cell, fact, name, column in tagged:
+                if fact and fact.value and votes[name] < 0:
+                    fact = fact.model_copy(update={"value": -fact.value})
+                row.append(fact or self._cell(cell, label, column))
+            done.append(tuple(row))
+        return tuple(done)
+
+    def _cell(self, cell: Placed, label: str, column: _Column) -> Cell:
         if not cell.is_value:
             return Cell(text=cell.text)
         number, scale, where = cell.number, cell.number.scale or 1.0, ""
@@ -297,7 +291,7 @@ def own_note(layout: Layout) -> str:
     return note_above(layout.titles) or ("" if others else first)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(8192)
 def meaning(label: str) -> str:
     """Return what a label says of its numbers: a key of _MEANINGS; "share" is money per share."""
     note = unit_note_in(label)

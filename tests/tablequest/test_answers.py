@@ -12,7 +12,7 @@ from lib.tablequest.answers import (
     read_reply,
 )
 from lib.tablequest.questions import serialized
-from lib.tasks.task import Room
+from lib.tasks.task import Room, Shown
 from tests.played_model import outside
 from tests.tablequest.alm import ASKED, PASSAGE, QUESTIONS, TABLES, TEXTS, cases
 
@@ -20,8 +20,8 @@ QUERIES = as_queries(QUESTIONS, TEXTS, [*FORMS])
 INTRO = "Net sales were as follows (in millions):"
 
 
-def room(window: int) -> Room:
-    return Room(window, 10, lambda text: len(text.split()))
+def fit(window: int) -> Shown:
+    return TASK.fit(QUERIES[:2], {}, Room(window, 10, lambda text: len(text.split())))
 
 
 def test_each_form_holds_every_label_and_value_and_the_note():
@@ -38,12 +38,12 @@ def test_each_form_holds_every_label_and_value_and_the_note():
 
 
 def test_a_passage_loses_its_end_where_the_window_is_small():
-    assert TASK.fit(QUERIES[:2], {}, room(5_000)).cut == []
-    short = TASK.fit(QUERIES[:2], {}, room(240))
+    assert fit(5_000).cut == []
+    short = fit(240)
     assert len(short.cut) == 2 and not short.too_long
     assert all(QUESTIONS[0].question in one.context for one in short.queries)
     assert all(len(one.context.split()) <= 230 - 16 for one in short.queries)
-    too_long = TASK.fit(QUERIES[:2], {}, room(100)).too_long
+    too_long = fit(100).too_long
     assert [row.rejected_text for row in too_long] == ["q1:html", "q1:markdown"]
 
 

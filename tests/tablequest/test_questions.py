@@ -8,7 +8,7 @@ import pytest
 from lib.core.store import BadInput, BadReply
 from lib.tablequest.answers import TASK
 from lib.tablequest.questions import Chat, ask_by_model, read_pair
-from lib.tablequest.records import LEVELS
+from lib.tablequest.records import LEVELS, by_id
 from tests.conftest import rows
 from tests.played_model import chatted, outside
 from tests.tablequest.alm import DATA, FILING, PASSAGE, TABLES, TEXTS, cases
@@ -26,13 +26,11 @@ def reply_to(messages: list[dict]) -> str:
 
 
 def asked(calls):
-    first = TABLES[0]
-    cut = {"rows": first.rows[:1], "cells": first.cells[:1]}
+    rows, cells = TABLES[0].rows[:1], TABLES[0].cells[:1]
+    first = TABLES[0].model_copy(update={"rows": rows, "cells": cells})
     blocks = [one for one in PASSAGE.blocks if one.grid_id in ("", first.grid_id)]
     passage = PASSAGE.model_copy(update={"blocks": blocks})
-    texts = TEXTS._replace(
-        grids={first.grid_id: first.model_copy(update=cut)}, passages={"alm-p01": passage}
-    )
+    texts = TEXTS._replace(grids=by_id([first]), passages=by_id([passage]))
     return ask_by_model(texts, "some-model", calls, 1, 1)
 
 
@@ -40,9 +38,10 @@ def test_three_rounds_are_one_chat_and_each_is_given_the_pair_before(calls, monk
     with chatted(reply_to, monkeypatch) as chats:
         questions, rejected = asked(calls)
         assert asked(calls) == (questions, rejected)  # from the cache
-    assert [row.level for row in questions] == [*LEVELS]
     assert [row.answer for row in questions] == [pair["answer"] for pair in PAIRS]
-    assert rejected == [] and len({row.chain_id for row in questions}) == 1
+    chain = questions[0].chain_id
+    assert [row.question_id for row in questions] == [f"{chain}-{level}" for level in LEVELS]
+    assert rejected == []
     assert questions[1].value == pytest.approx(2.02, abs=0.01) and questions[1].unit == "%"
     rounds = [one for one in chats if "Round" in one[-1]["content"]]
     assert [[message["role"] for message in one] for one in rounds] == [

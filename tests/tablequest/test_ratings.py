@@ -68,17 +68,17 @@ def test_without_a_model_the_right_answer_wins_then_shared_words(second, verdict
     assert {(row.verdict, row.is_asked) for row in found} == {(verdict, is_asked)}
 
 
-def rated(verdicts: str, baseline: str) -> pd.DataFrame:
+def rated(verdicts: str, *arms: str) -> pd.DataFrame:
     """Ratings of arms a and b by level, after a match on each of as many passages."""
     first = QUESTIONS[0]
     asked = [first.model_copy(update={"passage_id": f"p{n}"}) for n, _ in enumerate(verdicts)]
     finals = {arm: {first.question_id: Final(arm, "")} for arm in ("a", "b")}
     played = matches(asked, finals, lambda _: [((one, ""),) * 2 for one in verdicts], "judge")
-    return rating_table(played, baseline).set_index(["level", "arm"])
+    return rating_table(played, arms).set_index(["level", "arm"])
 
 
 def test_elo_keeps_the_baseline_and_depends_on_the_order():
-    first, other = rated("AB", "a"), rated("BA", "a")
+    first, other = rated("AB", "a", "b"), rated("BA", "a", "b")
     won = K * (1 - 1 / (1 + 10 ** (K / 2 / 400)))
     assert first.elo["easy"].tolist() == pytest.approx([START, START - K / 2 + won])
     assert other.elo["easy", "b"] < START < first.elo["easy", "b"]
@@ -86,7 +86,7 @@ def test_elo_keeps_the_baseline_and_depends_on_the_order():
 
 
 def test_bradley_terry_is_the_maximum_of_the_likelihood_with_a_virtual_tie():
-    found = rated("A" * 30 + "B" * 10, "b").loc["all", "a"]
+    found = rated("A" * 30 + "B" * 10, "b", "a").loc["all", "a"]
     assert found.low < found.bradley_terry < found.high
     assert found.bradley_terry == pytest.approx(START + 400 * np.log10(30.5 / 10.5), abs=0.1)
 
@@ -147,5 +147,5 @@ def test_each_answer_is_graded_by_itself_and_an_empty_one_without_a_call(monkeyp
     shown = ["asked", "n", "grade", "empty", "misread number"]
     assert weak[shown].tolist() == [4, 3, 1, 1, 2]
     gaps = ratings.grade_gaps(rows)
-    assert gaps.gap.tolist()[:3] == [2, 2, 2] and np.isnan(gaps.gap.iloc[3])
+    assert gaps.gap.tolist() == pytest.approx([2, 2, 2, np.nan], nan_ok=True)
     assert gaps["fault"].weak.iloc[:3].tolist() == ["misread number", "empty", "misread number"]
