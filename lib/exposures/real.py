@@ -8,7 +8,7 @@ from random import Random
 import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
-from lib.analyze.stats import cluster_mean, holm, over_units, t_test
+from lib.analyze.stats import cluster_mean, holm, t_test
 from lib.core.records import STRUCTURES, Query, prose
 from lib.infer.generate import GenerationConfig, answer, load
 from lib.infer.loglik import score
@@ -153,16 +153,15 @@ def contrasts(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     for name, part in ((ASKED, asked), (SAID, said)):
         sides = (part[part.structure == one] for one in (list(STRUCTURES)[-1], prose()))
         pairs[f"table - prose where {name}"] = tuple(sides)
-    fact, found = ["document", "number"], []
+    found = []
     for name, (first, second) in pairs.items():
-        change = (first.groupby(fact)[value].mean() - second.groupby(fact)[value].mean()).dropna()
-        mean, error, freedom = cluster_mean(change, change.index.get_level_values("document"))
-        of_runs = over_units(
-            first.groupby("run")[value].mean() - second.groupby("run")[value].mean()
+        change, runs = (
+            (first.groupby(by)[value].mean() - second.groupby(by)[value].mean()).dropna()
+            for by in (["document", "number"], "run")
         )
-        runs = (of_runs["sd"] ** 2 / of_runs["n"], of_runs["n"] - 1)
-        low, high, p = t_test(mean, [(error**2, freedom), runs])
-        found.append((name, value, len(change), of_runs["n"], mean, low, high, p))
+        mean, error, freedom = cluster_mean(change, change.index.get_level_values("document"))
+        parts = [(error**2, freedom), (runs.var() / len(runs), len(runs) - 1)]
+        found.append((name, value, len(change), len(runs), mean, *t_test(mean, parts)))
     columns = ["contrast", "value", "facts", "runs", "difference", "low", "high", "p"]
     table = pd.DataFrame(found, columns=columns)
     return table.assign(p_holm=holm(table.p))

@@ -6,6 +6,7 @@ and after the arm's own words; `answered` and `stored` say whether greedy decodi
 
 import random
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -47,7 +48,7 @@ def texts_at(
     arm: str, documents: list[Document], facts: list[Fact], exposure: int
 ) -> list[Written]:
     """What an arm reads of each record at an exposure, counted from 0."""
-    of_record = {one.document_id: [] for one in documents}
+    of_record = defaultdict(list)
     for fact in facts:
         of_record[fact.document_id].append(fact)
     return [_WRITERS[arm](one, of_record[one.document_id], exposure) for one in documents]
