@@ -299,6 +299,13 @@ def until(condition, seconds: float = 60.0):
     raise AssertionError(f"not true within {seconds} s")
 
 
+def check_results(folder: Path, *names: str) -> None:
+    """Fail unless each name is one file with content in a folder of `folder`."""
+    for name in names:
+        [path] = folder.glob(f"*/{name}")
+        assert path.stat().st_size > (5_000 if name.endswith(".png") else 50), name
+
+
 def rows(path: Path) -> list[dict]:
     """Return the JSON lines of `path`."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -10,7 +10,7 @@ import pytest
 from lib.core.store import REPOSITORY
 from lib.exposures.analysis import read_rows
 from lib.run.config import load_study
-from tests.conftest import rows, run_cells, run_study_here, table
+from tests.conftest import check_results, rows, run_cells, run_study_here, table
 
 READERS = {
     "structext-smoke": ("tuned", "solver"),
@@ -43,10 +43,7 @@ def root(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize(("study", "results"), RESULTS.items())
 def test_each_result_of_a_paper_is_a_file(root, study, results):
-    for name in results.split():
-        [path] = (root / "figures" / study).glob(f"*/{name}")
-        size = path.stat().st_size
-        assert size > (5_000 if name.endswith(".png") else 50), name
+    check_results(root / "figures" / study, *results.split())
 
 
 def test_the_solver_is_right_and_what_each_arm_left_out_is_counted(root):
