@@ -80,6 +80,7 @@ def by_hand(root, tmp_path_factory) -> Path:
     return other
 
 
+@pytest.mark.slow  # tests/run/test_study.py compares the tables of two runs
 def test_cells_by_hand_give_the_same_tables_as_make_study(root, by_hand):
     made = sorted((by_hand / "figures" / "smoke").glob("*/*.csv"))
     assert {"table1.csv", "table2.csv", "table5.csv"} <= {path.name for path in made}
