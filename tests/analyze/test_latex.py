@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 
 import pandas as pd
 import pytest
@@ -26,12 +28,16 @@ def inches(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_every_table_fits_says_n_and_unscored_and_has_caption_and_label(name, inches):
+def written(name: str) -> tuple[str, pd.DataFrame]:
     table = tables.labelled(TABLES[name])
     write = published.formatted if "source" in table else tables.formatted_table
     shown = tables.labelled(write(TABLES[name]))
-    text = latex.latex("a_b", name, table, shown)
+    return latex.latex("a_b", name, table, shown), shown
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_fits_says_n_and_unscored_and_has_caption_and_label(name, inches):
+    text, shown = written(name)
     assert all(latex.escaped(column) in text for column in shown), "no column is lost"
     for end in (f"\\label{{tab:a_b-{name}}}", "\\caption{", "(study a\\_b)", ". n: "):
         assert end in text
@@ -77,3 +83,16 @@ def test_every_table_that_a_notebook_names_has_a_caption():
     named = {name for cell in cells for name in re.findall(r'show\(study, "([\w-]+)"', cell)}
     captions = pd.read_csv(REPOSITORY / "lib" / "analyze" / "captions.csv").name
     assert len(named) > 20 and named <= {*captions}
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no TeX; widths are tested")
+def test_tex_agrees_that_they_fit(inches, tmp_path):
+    head = f"\\documentclass{{article}}\\usepackage[textwidth={inches}in]{{geometry}}"
+    body = "\\clearpage\n".join(written(name)[0] for name in TABLES)
+    lines = [head, "\\usepackage[T1]{fontenc}\\usepackage{booktabs,array}\\begin{document}", body]
+    (tmp_path / "t.tex").write_text("\n".join([*lines, "\\end{document}"]), encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "t.tex"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    log = (tmp_path / "t.log").read_text(encoding="latin-1")
+    assert ran.returncode == 0, log[-2000:]
+    assert not re.search("Overfull .hbox", log)
