@@ -267,7 +267,8 @@ class Run:
         return "token_limit_exceeded" not in await self._finish(batch)
 
     async def _finish(self, batch: Sent) -> str:
-        # Waits until its replies are as many as the endpoint counts; returns its errors.
+        # Waits until each line is a reply or an error, and the endpoint counts no more replies (a
+        # batch that was not completed may have fewer lines); returns its errors.
         wanted, n_looks = self.open.keys() & batch.keys, 0
         while not self.stopped:
             state = await self._state(batch)
@@ -280,7 +281,8 @@ class Run:
                 self.bar.update(len(new))
                 n_told = dig(state, "request_counts", "completed")
                 n_missing = (len(batch.keys) if n_told is None else n_told) - len(replies)
-                lost = wanted & self.open.keys() - found.keys() if n_missing > 0 else set()
+                is_part = state["status"] != "completed" and n_missing <= 0
+                lost = set() if is_part else wanted & self.open.keys() - found.keys()
                 if not lost or n_looks == _LOOKS:
                     return self._ended(batch, wanted, lost, state)
             elif self.calls.mode == "direct":
@@ -310,9 +312,10 @@ class Run:
             with suppress(openai.NotFoundError):  # for a minute
                 data = (await self.client.files.content(file)).content
                 for line in data.decode(errors="replace").split("\n"):  # a bad byte costs no line
-                    read, key = read_wire(200, line), re.search(r'"custom_id": ?"(\w+)"', line)
-                    if key and (isinstance(read, Reply) or read.status >= 300):
-                        found[key[1]] = read
+                    read, keys = read_wire(200, line), {*re.findall(r'"custom_id": ?"(\w+)"', line)}
+                    if len(keys) == 1 and (isinstance(read, Reply) or read.status >= 300):
+                        key = keys.pop()
+                        found[key] = read if isinstance(read, Reply) else found.get(key, read)
         return found
 
     def _ended(self, batch: Sent, wanted: set, lost: set, state: Any) -> str:

@@ -1,5 +1,6 @@
 """Batches over real HTTP: direct calls' replies at half the price; nothing is paid for twice."""
 
+import re
 import signal
 from contextlib import closing
 from itertools import product
@@ -147,6 +148,34 @@ def test_a_batch_whose_lines_are_missing_is_kept_until_they_are_there_or_given_u
         is_whole.append(1)
         ask(server, questions(30), **BATCH)
         assert times_paid(server) == {1} and len(server.batches.batches) == 1
+
+
+DOUBLE = rb'{"error": {"message": "no"}, "custom_id": "\1", "again": {"custom_id": "\2"}}'
+SPOILS = {
+    "an error line is missing": lambda line: None if b"cannot be used" in line else line,
+    "a line has two ids": lambda line: re.sub(rb'.*id": "(\w+)(\w)".* be used.*', DOUBLE, line),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILS)
+def test_a_batch_is_kept_until_each_of_its_errors_is_named(ask, tmp_path, spoil):
+    prompts, is_whole = [*questions(9), "fault:400"], []
+    with Server() as server:
+        spoiled(server, lambda line: line if is_whole else SPOILS[spoil](line))
+        with pytest.raises(Stopped, match="1 of 9 lines .* neither a reply nor an error"):
+            ask(server, prompts, **BATCH)
+        assert n_batches(tmp_path) == n_direct(server) == 1
+        is_whole.append(1)
+        ask(server, prompts, **BATCH)
+        assert n_direct(server) == 2 and times_paid(server) == {1}
+
+
+def test_an_error_after_the_reply_to_the_same_request_loses_nothing(ask):
+    with Server() as server:
+        again = rb'\g<0>\n{"error": {"message": "no"}, "custom_id": "\1"}'
+        spoiled(server, lambda line: re.sub(rb'.*"custom_id": "(\w+)".*', again, line))
+        _, calls = ask(server, TWELVE, **BATCH)
+        assert times_paid(server) == {1} and n_direct(server) == 1 and not calls.tally.lost
 
 
 def test_a_batch_that_the_endpoint_forgot_is_given_up_only_in_mode_direct(ask):
