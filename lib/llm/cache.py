@@ -21,7 +21,7 @@ from lib.core.store import (
     write_text,
 )
 from lib.llm.request import Endpoint, Reply, Request, key_of
-from lib.llm.wire import Fault, read_wire
+from lib.llm.wire import Fault, is_shortened, read_wire
 
 # WAL: readers never wait for a writer. NORMAL: safe against a killed process; a power cut may lose
 # the last replies, never the file.
@@ -105,9 +105,10 @@ class Cache:
             reply = read_wire(200, rows[0][0], request.max_tokens)
             if isinstance(reply, Fault):
                 break
-            if not reply.reason:
+            is_part = is_shortened(reply, request)  # of the prompt
+            if not reply.reason and not is_part:
                 return reply, None
-            best, is_open = reply, bool(at.key) and reply.kind in retry
+            best, is_open = reply, bool(at.key) and (is_part or reply.kind in retry)
             request = replace(request, attempt=request.attempt + 1)  # each retry has left a reply
         return best, request if is_open else None
 

@@ -20,6 +20,7 @@ from lib.llm.request import Kind
 SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
 MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit
 PRICES = package_file("llm/prices.csv")
+_MOST_SHORTENED = 0.05  # of the calls of a stage: prompts that the endpoint has not read whole
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Tally:
     failed: int = 0
     kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
     models: Counter = field(default_factory=Counter)  # that answered, as the endpoint names them
+    shortened: int = 0  # prompts that were not read whole; the next run sends them again
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -62,14 +64,20 @@ class Calls:
         )
         return (
             f"cached {tally.cached} / new {tally.new} / failed {tally.failed}; no answer: {kinds} "
-            f"(retry lists the kinds to ask for again); answered by: {models}; {tally.lost} lost "
+            f"(retry lists the kinds to ask for again); answered by: {models}; "
+            f"{tally.shortened} prompts not read whole; {tally.lost} lost "
             f"in transit or unreadable, which may be charged; {tally.prompt_tokens:,} tokens in, "
             f"{tally.completion_tokens:,} out; {dollars(tally.usd)}"
         )
 
-    def failing(self, last: str) -> str:
+    def failing(self, last: str = "") -> str:
         """Return why the stage stops: too many failures, the `last` of them named; else ""."""
         tally, share = self.tally, self.max_failed_share
+        if tally.shortened > _MOST_SHORTENED * tally.asked:
+            return (
+                f"the endpoint has read only a part of {tally.shortened} prompts and says nothing: "
+                "raise its context window (num_ctx, max_model_len), or send less"
+            )
         if tally.failed <= share * tally.asked:
             return ""
         return (

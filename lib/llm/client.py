@@ -27,9 +27,6 @@ _CHARGED_TRIES = 3  # of a call that each try may cost
 POLL_SECONDS = 30.0  # between two looks at a batch
 _MOST_REQUESTS, _MOST_UPLOADED = 50_000, 200_000_000  # OpenAI's limits of a batch; bytes
 _LOOKS = 10  # at a batch that has ended, until all of its lines are there
-_SHORTENED = (
-    "only a part of a longer prompt was read: raise the context window (num_ctx, max_model_len)"
-)
 _ENDED = ("completed", "failed", "expired", "cancelled", "never created", "unknown")
 
 
@@ -185,9 +182,7 @@ class Run:
             del self.held[key]
         read = got.extensions["read"]
         if isinstance(read, Reply):
-            if not is_shortened(read, request):
-                return self.keep({key: read})
-            read = Fault(_SHORTENED, 206)
+            return self.keep({key: read})
         if read.status < 300:  # perhaps charged
             tally.lost += 1
             self.book(worst)
@@ -222,11 +217,13 @@ class Run:
             n_out = reply.usage[1] or request.max_tokens
             usd += cost_usd(self.price, n_in, n_out, batch)
             tally.new += 1
+            tally.shortened += is_shortened(reply, request)
             tally.prompt_tokens += n_in
             tally.completion_tokens += n_out
             raw = self.at.without_key(reply.raw)
             rows.append((key, request.key(self.model), self.model, request.body, raw, None))
         self.book(usd, rows)
+        self.stop(self.calls.failing())
 
     async def _ask_in_batches(self) -> None:
         for batch in self.cache.batches():  # of earlier runs

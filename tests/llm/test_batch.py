@@ -178,6 +178,20 @@ def test_an_error_after_the_reply_to_the_same_request_loses_nothing(ask):
         assert times_paid(server) == {1} and n_direct(server) == 1 and not calls.tally.lost
 
 
+def test_a_batch_whose_prompts_are_cut_silently_stops_the_stage_and_they_are_sent_again(ask):
+    usage = {"prompt_tokens": 250, "completion_tokens": 12}
+    with Server(reply=lambda body: {"usage": usage}) as server:
+        prompts = ["some words " * 4000, *questions(19)]
+        _, calls = ask(server, prompts, **BATCH)
+        assert "1 prompts not read whole" in str(calls)
+        with pytest.raises(Stopped, match="read only a part of 1 prompts"):
+            ask(server, prompts[:19], **BATCH)  # sends it again
+        usage["prompt_tokens"] = 8050
+        for _ in range(2):
+            _, calls = ask(server, prompts, **BATCH)
+            assert "; 0 prompts not read whole" in str(calls) and times_paid(server) == {1, 3}
+
+
 def test_a_batch_that_the_endpoint_forgot_is_given_up_only_in_mode_direct(ask):
     with Server(polls=10**6) as server:
         server.odd["GET", "/v1/batches/N"] = server.batches.batches.clear

@@ -130,15 +130,20 @@ def test_calls_that_a_filter_refuses_stop_no_stage_however_small(ask):
         assert (first.kind, second.reason) == ("filtered", "") and "1 filtered" in str(calls)
 
 
-def test_a_reply_to_a_part_of_a_prompt_is_none_and_is_asked_for_again_by_the_next_run(ask):
+def test_a_stage_whose_prompts_are_cut_silently_stops_and_the_next_run_sends_them_again(
+    ask, tmp_path
+):
     usage = {"prompt_tokens": 2050, "completion_tokens": 12}
     with Server(reply=lambda body: {"usage": usage}) as server:
         prompts = [f"{n} " + "some words " * 4000 for n in range(40)]
-        with pytest.raises(Stopped, match="5 of 40 calls failed, .* raise the context window"):
+        with pytest.raises(Stopped, match="read only a part of 3 prompts"):
             ask(server, prompts, concurrency=1)
+        with closing(Cache(tmp_path / "llm.sqlite")) as cache:
+            assert len(cache.exported()) == 3, "they are paid for"
         usage["prompt_tokens"] = 8050
-        _, calls = ask(server, prompts)
-        assert calls.tally.new == 40 and len(server.log) == 45
+        for _ in range(2):  # those three are sent again, once
+            _, calls = ask(server, prompts)
+            assert len(server.log) == 43 and "; 0 prompts not read whole" in str(calls)
 
 
 KINDS = {
