@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from itertools import islice
 from typing import Any
 
@@ -24,6 +24,8 @@ from lib.llm.wire import FILTERED, Fault, dig, fault_of, is_shortened, read_wire
 TIMEOUT_SECONDS = 600.0  # of one try, from sending to the complete reply
 MOST_TRIES = 16  # of a call that is not charged: a minute and a half of waits
 _CHARGED_TRIES = 3  # of a call that each try may cost
+_MOST_BYTES = 32_000_000  # of a reply; of a file 1 GB
+_ROOM_SECONDS = 60  # that replies wait in memory for room on the disk
 POLL_SECONDS = 30.0  # between two looks at a batch
 _MOST_REQUESTS, _MOST_UPLOADED = 50_000, 200_000_000  # OpenAI's limits of a batch; bytes
 _LOOKS = 10  # at a batch that has ended, until all of its lines are there
@@ -31,21 +33,36 @@ _ENDED = ("completed", "failed", "expired", "cancelled", "never created", "unkno
 
 
 class _Http(openai.DefaultAioHttpClient):
-    # openai's transport, whose completions have the status that they mean: openai repeats by it.
+    # openai's transport, bounded; its completions have the status that they mean: openai repeats
+    # by it.
     async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
-        got = httpx2.Response(503, request=request)
+        got, body = httpx2.Response(503, request=request), bytearray()
+        is_call = request.url.path.endswith("/chat/completions")
         try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                got = await super().send(request, **how)
-            # a damaged reply is none
-            text = got.content.decode("utf-8-sig", "replace" if got.is_error else "strict")
-            read = read_wire(got.status_code, text)
+            async with (
+                asyncio.timeout(TIMEOUT_SECONDS),
+                aclosing(await super().send(request, stream=True)) as stream,
+            ):
+                async for part in stream.aiter_bytes():
+                    body += part
+                    if len(body) > (_MOST_BYTES if is_call else 2**30):
+                        break
+            stream._content = bytes(body)
+            got = stream
+            read = read_wire(got.status_code, _text(got))
         except Exception as error:
             read = fault_of(error)
-        if isinstance(read, Fault) and request.url.path.endswith("/chat/completions"):
+        if isinstance(read, Fault) and is_call:
             got.status_code = read.status
         got.extensions["read"] = read
         return got
+
+
+def _text(got: httpx2.Response) -> str:
+    # JSON says what it is; only if it does not, the header does. A damaged reply is none.
+    with suppress(UnicodeDecodeError):
+        return got.content.decode(json.detect_encoding(got.content))
+    return got.content.decode(got.encoding or "utf-8", "replace" if got.is_error else "strict")
 
 
 def client(at: Endpoint) -> openai.AsyncOpenAI:
@@ -147,6 +164,12 @@ class Run:
                         f'"direct" ({str(error)[:300]})'
                     )
                 await self._ask_directly(waiting)
+        if self.rows:
+            self.say(f"{len(self.rows)} replies wait for room, {_ROOM_SECONDS} s at most")
+        for _ in range(_ROOM_SECONDS):
+            if self.rows:
+                await asyncio.sleep(1)
+                self.book(0)
         if self.rows:
             self.stopped += f"; {len(self.rows)} replies of calls in flight are lost"
 

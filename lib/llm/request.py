@@ -114,13 +114,13 @@ class Endpoint:
     key: str = field(repr=False)
     url: str = field(repr=False)
 
-    def without_key(self, body: str) -> str:
+    def without_key(self, body: str, least: int = 16) -> str:
         """Return a text without the key; a short one, such as a local server's, may be a word."""
-        return body.replace(self.key, "[key]") if len(self.key) >= 16 else body
+        return body.replace(self.key, "[key]") if len(self.key) >= least else body
 
     def scrubbed(self, text: str) -> str:
         """Return a server's error message without key and host."""
-        text = self.without_key(text.replace(urlsplit(self.url).netloc, "[endpoint]"))
+        text = self.without_key(text.replace(urlsplit(self.url).netloc, "[endpoint]"), least=8)
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
 

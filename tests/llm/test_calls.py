@@ -189,6 +189,7 @@ def test_a_cache_that_cannot_be_read_is_named_with_what_to_do(ask, tmp_path, say
 
 
 def test_replies_that_find_no_room_on_the_disk_wait_in_memory(ask, tmp_path, monkeypatch):
+    monkeypatch.setattr("lib.llm.client._ROOM_SECONDS", 3)
     put, refused = Cache.put, []
 
     def full(self, rows, *cost):
@@ -199,7 +200,7 @@ def test_replies_that_find_no_room_on_the_disk_wait_in_memory(ask, tmp_path, mon
 
     monkeypatch.setattr(Cache, "put", full)
     with Server(reply=echo, latency=0.05) as server:
-        for n_full, n_lost in ((3, 0), (10**9, 8)):
+        for n_full, n_lost in ((36, 0), (10**9, 8)):  # 36: none is left that might be sent
             refused.clear()
             with pytest.raises(Stopped, match="database or disk is full") as stopped:
                 ask(server, [f"{n_full} {n}" for n in range(60)], concurrency=8)

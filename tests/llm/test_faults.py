@@ -62,6 +62,29 @@ def test_what_is_no_completion_is_asked_for_thrice_and_counted_as_paid(ask, faul
             ask(server, [f"fault:{fault}"], "gpt-4o-mini")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
+def test_a_reply_is_read_by_what_it_says_before_what_its_header_says(ask, encoding):
+    body = '{"choices": [{"text": "café", "finish_reason": "stop"}]}'.encode(encoding)
+    latin = Answer(body, 200, {"content-type": "application/json; charset=latin-1"})
+    with Server(reply=lambda body: latin) as server:
+        (reply,), _ = ask(server, ["one"])
+        assert (reply.text, reply.reason) == ("café", "")
+
+
+def test_a_reply_that_is_too_long_is_cut_off_and_is_none(ask, monkeypatch):
+    monkeypatch.setattr("lib.llm.client._MOST_BYTES", 10**6)
+    with Server(reply=lambda body: "word " * 10**6) as server:
+        (reply,), _ = ask(server, ["one"], max_failed_share=1)
+        assert "unreadable" in reply.reason
+
+
+def test_a_key_of_eight_characters_is_in_no_message(ask, monkeypatch):
+    monkeypatch.setattr("tests.llm.conftest.KEY", "key-four")
+    with Server() as server:
+        (reply,), _ = ask(server, ["fault:400-echo"], max_failed_share=1)
+        assert "refused Authorization: Bearer [key] at [endpoint]" in reply.reason
+
+
 @pytest.mark.parametrize("fault", PARAMETERS)
 def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(ask, fault, capfd):
     with Server(faults=lambda number, body: fault) as server:
