@@ -61,7 +61,9 @@ def write_page(
 def write_index(folder: Path) -> Path:
     """Write `folder`/index.html, which lists its figures and tables, the papers' own first."""
     paths = [path for path in sorted(folder.glob("*/*")) if path.suffix in _SHOWN]
-    captions = dict(csv.reader(package_file("analyze/captions.csv").open(encoding="utf-8")))
+    captions = dict(
+        csv.reader(package_file("analyze/captions.csv").read_text("utf-8").splitlines())
+    )
     captions |= {path.stem: path.read_text("utf-8") for path in folder.glob("*/*.txt")}
     page = _PAGES.get_template("files.html.j2").render(
         study=folder.name, paths=paths, captions=captions
