@@ -59,6 +59,7 @@ _UP, _DOWN = (
 )
 _POWER = re.compile(r"(?:(?<!\d)10|(?<![^\W\d_])[^\W\d_]{1,3}|\))\Z")  # 10, a unit or a bracket
 _TYPED = re.compile(r"(?<=\d)(?<!(?<!\d)10)[⁰¹²³⁴-⁹]+")
+_NOTES = re.compile(r"\d+\s?[,–-]\s?\d")  # 1,2 or 3-5
 _AT_NUMBER = "\ufdd2mark at a number\ufdd3"
 _ERROR = re.compile(r"#¡?[^\W\d][\w/]*[!?]|#N(?:/?A|/D|V)|#GETTING_DATA")  # in any language
 
@@ -197,9 +198,8 @@ def parse_xml(package: zipfile.ZipFile, name: str):
 
 def write_markdown(pieces: Iterable[Piece], title: str = "") -> Converted:
     """Write pieces as Markdown that parses back into them; count in `doubt` what they lack."""
-    text, lacking = "", Counter[str]()
-    doubted: list[tuple[int, int]] = []
-    widths: list[int] = []  # of the markers of the open list items
+    text, lacking = "", Counter()
+    doubted, widths = [], []  # the latter of the markers of the open list items
     previous = Piece("prose")
     for piece in pieces:
         lacks = _settle(piece)
@@ -273,10 +273,13 @@ def _shifted(match: re.Match) -> str:
         is_power = not text.isdigit() or text != "1" and _POWER.search(before)
         if is_power or is_at_number and len(text) > 1:
             return text.translate(_UP) + _AT_NUMBER * (not is_power)
-    elif not is_at_number or re.fullmatch("st|nd|rd|th|er?|[ao°º]", text):
+    elif re.fullmatch("st|nd|rd|th|er?|[ao°º]", text):
+        return text + _AT_NUMBER * (is_at_number and text in "ae")
+    elif not is_at_number and not _NOTES.match(text):
         return text
+    is_unsure = is_at_number or not text.isdigit() and bool(_POWER.search(before))
     note = re.sub(r"\W", "", text)
-    return f"[^{note}]" * bool(note) + _AT_NUMBER * is_at_number
+    return f"[^{note}]" * bool(note) + _AT_NUMBER * is_unsure
 
 
 def doubt_of(lacking: Counter[str]) -> str:

@@ -80,10 +80,10 @@ class _Reader:
     def __init__(self, styles, numbering):
         self.styles = {style.get(_W + "styleId"): style for style in styles}
         self.numbering = numbering
-        self.counts: dict[str, list[int]] = defaultdict(list)
-        self.open: list[tuple[str, int, int, int]] = []  # lists: name, indent, base, last level
+        self.counts = defaultdict(list)  # of each list, the last numbers by level
+        self.open = []  # lists: name, indent, base, last level, is it numbered
         self.title = ""
-        self.pieces: list[Piece] = []
+        self.pieces = []
 
     def read(self, element) -> None:
         readers = {_W + "p": self.paragraph, _W + "tbl": self.table}
@@ -95,8 +95,8 @@ class _Reader:
         names = "\n".join(_value([style], "w:name") or "" for style in styles)
         heading, outline = _HEADING_STYLE.search(names), _value(styles, "w:pPr/w:outlineLvl")
         level = int(outline) + 1 if outline else int(heading[1] or 1) if heading else 0
-        number = self.number(styles)
         words = [run for run in runs if run[1].strip()]
+        number = self.number(styles, runs)
         is_code = _CODE_STYLE.search(names) or not number and all(mono for mono, _ in words)
         if not words:
             return
@@ -142,7 +142,7 @@ class _Reader:
         return chain
 
     # A list item's depth and, in a numbered list, its number as Word counts it (ECMA-376, 17.9)
-    def number(self, styles: list) -> dict:
+    def number(self, styles: list, runs: list) -> dict:
         name = _value(styles, "w:pPr/w:numPr/w:numId") or ""
         depth = int(_value(styles, "w:pPr/w:numPr/w:ilvl") or 0)
         lists, level = (
@@ -151,14 +151,9 @@ class _Reader:
         )
         if not lists:
             return {}
-        base = self.base(name, depth, int(_value([*styles, *level], "w:pPr/w:ind", "left") or 0))
-        if _value(level, "w:numFmt") in (None, "bullet", "none"):
-            return {"depth": base + depth}
-        start = int(_value(level, "w:start") or 1)
-        return {"depth": base + depth, "number": count_item(self.counts[name], depth, start)}
-
-    # How much deeper than its own level a list is that stands in an item of another
-    def base(self, name: str, depth: int, left: int) -> int:
+        # by the indent of a list that stands in an item of another, its base: how much deeper it is
+        left = int(_value(styles[:1] + level + styles, "w:pPr/w:ind[@w:left]", "left") or 0)
+        numbered = _value(level, "w:numFmt") not in (None, "bullet", "none")
         names = [one for one, *_ in self.open]
         if name in names:
             del self.open[names.index(name) + 1 :]
@@ -167,17 +162,19 @@ class _Reader:
             closed = []
             while self.open and self.open[-1][1] >= left:
                 closed.append(self.open.pop())
-            base = max(0, sum(self.open[-1][2:]) + 1 - depth) if self.open else 0
-            if any(one[1] > left and one[2] == base for one in closed):  # after a plain paragraph
-                self.pieces[-1].text += missing("list whose levels are unsure")
-        self.open.append((name, left, base, depth))
-        return base
+            base = max(0, sum(self.open[-1][2:4]) + 1 - depth) if self.open else 0
+            if any(one[2] == base and (one[1] > left or one[4] or numbered) for one in closed):
+                self.pieces[-1].text += (unsure := missing("item whose level is unsure"))
+                runs.append((False, unsure))
+        self.open.append((name, left, base, depth, numbered))
+        number = count_item(self.counts[name], depth, int(_value(level, "w:start") or 1))
+        return {"depth": base + depth, "number": number if numbered else None}
 
     def table(self, element) -> None:
-        rows: list[list[str]] = []
+        rows = []
         is_layout = element.find(f".//{_W}tbl") is not None  # of tables
         for line in element.iter(_W + "tr"):
-            row: list[str] = []
+            row = []
             for cell in line.iter(_W + "tc"):
                 texts = (inline_runs(self.runs(one)) for one in cell.iter(_W + "p"))
                 text = "<br>".join(filter(None, texts))

@@ -193,7 +193,7 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
     if not any(tokens[kind] for kind in CONTENT):
         kinds = ", ".join(filter(None, [*sorted(tokens), result.doubt]))
         raise BadInput(f"no paragraph, list or table, only {kinds}" if kinds else "empty")
-    lacking, doubted = Counter[str](), [*result.doubted]
+    lacking, doubted = Counter(), [*result.doubted]
     for block in blocks if name.lower().endswith(TEXT) else ():
         if block.kind in CONTENT and (found := settle(marked(text[block.start : block.end]))[1]):
             lacking.update(found)

@@ -40,8 +40,8 @@ _NEVER = frozenset(  # what no reader of the document reads
 )
 # raised by its style, as the mark of a note
 _RAISED = (
-    "//*[(@role='doc-noteref' or contains(@class, 'footnote-ref')"
-    " or contains(translate(@style, ' ', ''), 'vertical-align:sup'))"
+    "//*[(@role='doc-noteref' or contains(@class, 'footnote-ref') or @class='sup'"
+    " or @class='superscript' or contains(translate(@style, ' ', ''), 'vertical-align:sup'))"
     " and not(ancestor::sup or descendant::sup)]"
 )
 _DATA = (  # other tables only arrange the page
@@ -86,6 +86,12 @@ def _parse_html(text: str):
         raise BadInput("it declares entities, which are never resolved")
     parser = html.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
+    )
+    # a number that a tag parts may be raised by a style that is not read
+    text = re.sub(
+        r"(?<=\d)(?=<(?:span|a|small|font)\b(?![^<>]*(?:sup|noteref|footnote-ref))[^<>]*>\d)",
+        missing("mark at a number"),
+        text,
     )
     root = etree.fromstring(text.encode() + b"<p>", parser)  # None without a tag
     for styled in root.xpath(_RAISED):
@@ -187,9 +193,9 @@ def read_epub(raw: bytes) -> Converted:
 # The headings, paragraphs, list items, tables and code inside an element
 class _Walker:
     def __init__(self, element):
-        self.pieces: list[Piece] = []
-        self.words: list[str] = []
-        self.counts: dict[object, list[int]] = defaultdict(list)  # of each numbered list
+        self.pieces = []
+        self.words = []
+        self.counts = defaultdict(list)  # of each numbered list
         self.depth = 0
         self.content(element)
 
@@ -242,7 +248,7 @@ class _Walker:
 # A table's cells, spans repeated, and how many of its rows are its header
 def _grid(table) -> tuple[list[list[str]], int]:
     lines = list(table.iter("tr"))
-    cells: dict[tuple[int, int], str] = {}
+    cells = {}
     for at, line in enumerate(lines):
         column = 0
         for cell in line.iterchildren("td", "th"):

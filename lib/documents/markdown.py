@@ -58,7 +58,10 @@ _BOUNDARY = re.compile(
 # Inline markup
 _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown is plain text
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
-_STRUCK = re.compile(r"~~(?=\S)[^~\n]*~~|<(?:del|s|strike)\b(?=[\s>])", re.I)
+_STRUCK = re.compile(
+    r"~~(?=\S)[^~\n]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])|<(?:del|s|strike)\b(?=[\s>])",
+    re.I,
+)
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _NOTE = re.compile(
     r"\A\[\^[\w-]{1,32}\](?::\s+)?|(?<=\S)\[\^[\w-]{1,32}\]"
@@ -182,7 +185,9 @@ def _visible(token: Token, tag_break: str) -> str:
 def marked(source: str) -> str:
     """Return Markdown with its raised, lowered and struck text marked, as `settle` reads it."""
     for tag, mark in (("sup", RAISED), ("sub", LOWERED)):
-        source = re.sub(rf"<{tag}\b[^<>]*>([^<>]*)</{tag}>", mark.format(r"\1"), source, flags=re.I)
+        source = re.sub(
+            rf"<{tag}\b[^<>]*>(.{{,200}}?)</{tag}>", mark.format(r"\1"), source, flags=re.I | re.S
+        )
     return _STRUCK.sub(missing("struck text"), source)
 
 
@@ -202,7 +207,7 @@ def _trim(source: str, start: int, end: int) -> tuple[int, int]:
 # left out, so that it is no link definition. In a table a pipe in code is no edge of a cell.
 def _commonmark(body: str) -> str:
     lines, fence, in_table = list[str](), "", False
-    boxes: list[int] = []  # the indents of the open ones
+    boxes = []  # the indents of the open ones
     for line in _NEWLINE.split(body):
         indent = len(line) - len(line.lstrip(" "))
         if indent < len(line):
@@ -268,7 +273,7 @@ class _Reader:
     # The items of a list and of its nested lists that have text of their own
     def items(self, node: SyntaxTreeNode) -> Iterator[Span]:
         for item in [one for one in node.walk() if one.type == "list_item"]:
-            own: list[Span] = []
+            own = []
             for child in item.children:
                 if child.type in ("paragraph", "heading"):
                     start, end = self.span(child.children[0])

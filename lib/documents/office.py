@@ -1,11 +1,11 @@
 """PPTX as a section a slide; XLSX and CSV as a table for each block of cells."""
 
 import csv
-import datetime
 import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import compress, groupby, pairwise, zip_longest
 
@@ -44,6 +44,8 @@ _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 _SPACER = re.compile(r"(?:(?<=\Ax)|(?<= x)) (?=x)|(?<=x) (?=x(?!x))")  # beside a column alone
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _FURNITURE = ("DATE", "FOOTER", "SLIDE_NUMBER")
+_MOMENT = datetime | time | timedelta
+_SHIFTED = re.compile("(?:vertAlign|strike)=(?:'s|True)")
 
 
 def read_pptx(raw: bytes) -> Converted:
@@ -100,7 +102,7 @@ def _words(paragraph) -> str:
 
 
 def _text(frame, bullets: bool) -> Iterator[Piece]:
-    counts: list[int] = []
+    counts = []
     for paragraph in frame.paragraphs:
         marks = {one.tag.removeprefix(_A) for one in paragraph._p.findall(f"{_A}pPr/*")}
         level, numbered = paragraph.level, "buAutoNum" in marks
@@ -124,7 +126,8 @@ def read_xlsx(raw: bytes) -> Converted:
         n_cells = sum(area["columns"] * area["rows"] for area in areas)
         if n_cells > MAX_CELLS:
             raise BadInput(f"{name} merges {n_cells:,} cells: remove what is far out")
-    reader, pieces = ExcelReader(io.BytesIO(raw), data_only=True, keep_links=False), []
+    pieces = []
+    reader = ExcelReader(io.BytesIO(raw), data_only=True, keep_links=False, rich_text=True)
     reader.read()
     parts = {sheet.name: relation.target for sheet, relation in reader.parser.find_sheets()}
     for sheet in reader.wb.worksheets:
@@ -170,7 +173,11 @@ def _pieces(rows: Sequence[Sequence[str]]) -> Iterator[Piece]:
                 words = [*filter(None, row)]
                 yield Piece("prose", ", ".join(words[:1] if _is_title(row) else words))
         else:
-            yield table_piece(block, _n_heads(block))
+            n_heads = _n_heads(block)
+            for row in block[n_heads : n_heads + 1]:
+                is_head = row[0] in ("", block[0][0]) and not any(map(_NUMBER.fullmatch, row))
+                row[0] += missing("row that may be a header") * is_head
+            yield table_piece(block, n_heads)
 
 
 # One text, in one cell or merged over several
@@ -230,23 +237,24 @@ def _shown(cell, empty: set[str]) -> str:
     value, form = cell.value, cell.number_format or "General"
     if cell.coordinate in empty:
         return missing(f"no value calculated in {cell.parent.title}!{cell.coordinate}")
-    if isinstance(value, datetime.datetime | datetime.time | datetime.timedelta):
+    if isinstance(value, _MOMENT):
         return _date(value, form.lower())
     if isinstance(value, bool):
         return str(value).upper()
-    if isinstance(value, str | None):
-        return escape(value or "").strip()
+    if isinstance(value, str | list | None):  # a list has several fonts
+        is_shifted = bool(_SHIFTED.search(repr(value)))
+        return escape(str(value or "")).strip() + missing("raised or struck text") * is_shifted
     shown = _formatted(value, form)
     return escape(shown) if shown else f"{value:.15g}" + missing(f"format {form} left out")
 
 
 # As ISO 8601, no finer than the cell shows it
-def _date(value: datetime.datetime | datetime.time | datetime.timedelta, form: str) -> str:
-    if isinstance(value, datetime.timedelta):
+def _date(value: _MOMENT, form: str) -> str:
+    if isinstance(value, timedelta):
         hours, rest = divmod(round(value.total_seconds()), 3600)
         return f"{hours}:{rest // 60:02}" + f":{rest % 60:02}" * ("s" in form)
     form = re.sub(r'"[^"]*"|\[[^]]*\]|\\.', "", form)
-    text = str(value)[: 5 if isinstance(value, datetime.time) else 16].removesuffix(" 00:00")
+    text = str(value)[: 5 if isinstance(value, time) else 16].removesuffix(" 00:00")
     if "y" in form and not re.search("[dh]", form):
         return text[: 7 if "m" in form else 4]
     is_day = "-" in text and "y" not in form and form != "general"

@@ -293,7 +293,7 @@ def _ordered(page: Page, gutter: tuple[float, float], margin: float) -> list[Lin
 
 def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]] = ()) -> list[Line]:
     """Group words by their baseline, from top to bottom."""
-    rows: list[list[Word]] = []
+    rows = []
     for word in sorted(words, key=lambda one: one.top + one.bottom):
         for row in rows[-3:]:
             apart = abs(word.top + word.bottom - row[0].top - row[0].bottom) / 2
@@ -325,7 +325,7 @@ def words_text(lines: Sequence[Line], known: frozenset[str] = frozenset()) -> st
     A hyphen at the end of a line is removed, unless the word with it is among the `known`;
     monospaced words become code.
     """
-    runs: list[tuple[bool, str]] = []
+    runs = []
     for line in lines:
         for before, word in pairwise([None, *line.words]):
             glue = ""
@@ -366,12 +366,12 @@ class _Reader:
         )
         words = " ".join(line.text for line in lines).lower()
         self.known = frozenset(re.findall(r"[\w-]+", words))
-        self.levels: list[float] = []  # the font sizes of headings, largest first
+        self.levels = []  # the font sizes of headings, largest first
         for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
             if size > 1.08 * self.body and (not self.levels or self.levels[-1] - size > 0.4):
                 self.levels.append(size)
-        self.stack: list[float] = []
-        self.pieces: list[tuple[Piece, list[Line]]] = [(Piece("heading"), [])]  # none yet
+        self.stack = []
+        self.pieces = [(Piece("heading"), [])]  # none yet
 
     def finished(self) -> list[Piece]:
         for piece, lines in self.pieces:
