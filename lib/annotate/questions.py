@@ -24,7 +24,8 @@ _PARTS = r"(?:section|paragraph|table|list|figure|example|option|step|row|column
 _PLACE = (
     r"\b(?:this|these|here|aforementioned|(?:the|as) (?:above|below|following|follows))\b"
     r"(?!\.\w|-(?!mentioned|named))"
-    rf"|\b(?:{_PARTS} (?:above|below)|(?:previous|preceding|following|earlier) {_PARTS})\b(?! \d)"
+    rf"|\b(?:{_PARTS} (?:above|below)|(?:previous|preceding|following|next|earlier) {_PARTS})\b"
+    r"(?! \d)|\bsuch an?\b"
     r"|\b(?:above|below)(?=\W*\Z|[,;:)]| (?:is|are|for)\b)"
     r"|\b(?:we|our|my|me)\b(?!-)|\b(?:can|did|do|may|must|should) I\b(?!/)"
 )
@@ -45,7 +46,7 @@ _UNNAMED = re.compile(
 )
 _CONTAINER = re.compile(
     r"\b(?:in|from|of|per|see|by) (?:the|a|an) (?:[\w-]+ )?(?:table|list|figure|bullet|row|"
-    r"column)s?\b|\b(?:table|figure|list) \d",
+    r"column)s?\b|\b(?:table|figure|list) \d|\bdoes the (?:table|figure|list) (?:show|say|give)\b",
     re.I,
 )
 _REASONING = re.compile(
