@@ -8,7 +8,7 @@ from lib.tasks.answering import answer_over_endpoint
 from tests.llm_server import Server
 from tests.rows import query as make_query
 
-COUNTS = {"Orbit": None, "Comet": 1, "Atlas": None}
+COUNTS = {"Orbit": None, "Comet": 1, "fault:length": None}
 QUERIES = [
     make_query(query_id=name, question=f"What is the port of {name}?", entity_count=count)
     for name, count in COUNTS.items()
@@ -16,37 +16,20 @@ QUERIES = [
 LONG = "8443\n\nQuestion: another?"
 
 
-def choice(content: str | None, finish: str = "stop", n_tokens: int = 1, **message: str) -> dict:
-    return {
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": finish,
-                "message": {"role": "assistant", "content": content, **message},
-            }
-        ],
-        "usage": {"prompt_tokens": 9, "completion_tokens": n_tokens},
-    }
-
-
-FLAWED = {  # by question: what the server sends, then answer, reason and truncated
-    "empty?": (choice(" "), ("", "empty", False)),
-    "refused?": (choice(None, refusal="I cannot."), ("I cannot.", "refused", False)),
-    "cut?": (choice("the port of", "length"), ("the port of", "cut", True)),
-    "ended in time?": (choice("8443\nQuestion: Why?", "length"), ("8443", "", False)),
+FLAWED = {  # by question, which names a fault of the server: answer, reason and truncated
+    "fault:null-content": ("", "empty", False),
+    "fault:refusal": ("I cannot help with that.", "refused", False),
+    "fault:length": ("a port of", "cut", True),
+    "fault:length in time": ("8443", "", False),
 }
 
 
-def reply(body: dict) -> str | dict:
-    """Reply as a model that knows two ports, continues after one, and is truncated at a third."""
+def reply(body: dict) -> str:
+    """Reply as a model that knows two ports, and continues after one; another is truncated."""
     prompt = body["messages"][-1]["content"]
-    if flawed := FLAWED.get(prompt.split("\n")[0]):
-        return flawed[0]
-    if prompt.startswith("echo:"):
-        return prompt.split(":")[1]
-    if "Atlas" in prompt:
-        return choice("a port of", "length")
-    return LONG if "Orbit" in prompt else f"{body.get('max_tokens')}"
+    if "Orbit" in prompt or "in time" in prompt:
+        return LONG
+    return "a port of" if "fault" in prompt else f"{body.get('max_tokens')}"
 
 
 @pytest.fixture
@@ -63,7 +46,7 @@ def test_an_endpoint_answers_in_order_with_the_budget_of_each_structure_and_once
     assert [(row.query_id, row.arm, row.truncated) for row in rows] == [
         ("Orbit", "dapt", False),
         ("Comet", "dapt", False),
-        ("Atlas", "dapt", True),
+        ("fault:length", "dapt", True),
     ]
     assert [row.answer for row in rows] == ["8443", "77", "a port of"] and not failed
     prompts = [call.prompt for call in server.log]
@@ -98,7 +81,7 @@ def test_replies_that_are_no_whole_answers_are_told_apart(server, tmp_path):
     rows, failed = answer_over_endpoint(
         "m", queries, "base", GenerationConfig(max_new_tokens=10), calls
     )
-    assert {row.query_id: (row.answer, row.incomplete_reason, row.truncated) for row in rows} == {
-        name: expected for name, (_, expected) in FLAWED.items()
-    } and not failed
+    assert {
+        row.query_id: (row.answer, row.incomplete_reason, row.truncated) for row in rows
+    } == FLAWED and not failed
     assert all(part in str(calls) for part in ("1 empty", "2 cut", "1 refused"))
