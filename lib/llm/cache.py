@@ -4,10 +4,9 @@ import argparse
 import fcntl
 import json
 import sqlite3
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 from lib.core.records import Record
@@ -27,13 +26,15 @@ from lib.llm.wire import Fault, is_shortened, read_wire
 # the last replies, never the file.
 _SCHEMA = """
 pragma synchronous = normal;
-pragma journal_mode = wal;
+begin immediate;
 create table if not exists replies
     (key text primary key, request_key text, model text, request text, raw text, asked_at text);
 create index if not exists by_request on replies (request_key);
 create table if not exists batches (digest text primary key, batch_id text, keys text);
 create table if not exists spent
-    (stage text, who text, usd real, reserved real, primary key (stage, who))
+    (stage text, who text, usd real, reserved real, primary key (stage, who));
+commit;
+pragma journal_mode = wal;
 """
 _REMEDY = (
     "free some space, make it a file in a folder that you can write to (or set STUDY_ROOT), or "
@@ -46,7 +47,7 @@ _REMEDY = (
 class Sent:
     """A batch. Without an `id` it is only intended: nobody knows whether it was created."""
 
-    keys: list[str]  # of its requests, except those that are answered
+    keys: set[str]  # of its requests, except those that are answered
     file: str  # the id of the file that has them
     id: str = ""  # given by the provider
 
@@ -60,26 +61,27 @@ class Stored(Record, extra="ignore"):
     asked_at: str
 
 
-class Cache:
+class Cache(sqlite3.Connection):
     """The replies in `path`, each committed before its call counts as made."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        for statement in _SCHEMA.split(";"):
-            with suppress(Stopped):  # another process does the same
-                self._do(statement)
+        with self._named():
+            super().__init__(path, 60, isolation_level=None, check_same_thread=False)
+        with suppress(sqlite3.Error), self:  # another process does the same
+            self.executescript(_SCHEMA)
         self.batches()  # a file that is damaged says so
 
-    @cached_property
-    def database(self) -> sqlite3.Connection:
-        """The connection, in which each statement is a transaction."""
-        return sqlite3.connect(self.path, 60, isolation_level=None, check_same_thread=False)
-
-    def _do(self, statement: str, *values: object) -> list[tuple]:
+    @contextmanager
+    def _named(self) -> Iterator[None]:
         try:
-            return self.database.execute(statement, values).fetchall()
+            yield
         except sqlite3.Error as error:
             raise Stopped(f"{shown(self.path)}: {error}; {_REMEDY}") from error
+
+    def _do(self, statement: str, *values: object) -> list[tuple]:
+        with self._named():
+            return self.execute(statement, values).fetchall()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -89,7 +91,7 @@ class Cache:
             yield
 
     def best(
-        self, request: Request, model: str, at: Endpoint, retry: Container[str]
+        self, request: Request, model: str, at: Endpoint, retry: Iterable[str]
     ) -> tuple[Reply, Request | None]:
         """Return the best reply, and the request to send for a better one of a kind in `retry`.
 
@@ -106,39 +108,35 @@ class Cache:
             if isinstance(reply, Fault):
                 break
             is_part = is_shortened(reply, request)  # of the prompt
-            if not reply.reason and not is_part:
+            if not (reply.reason or is_part):
                 return reply, None
-            best, is_open = reply, bool(at.key) and (is_part or reply.kind in retry)
+            best, is_open = reply, at.key != "" and (is_part or reply.kind in retry)
             request = replace(request, attempt=request.attempt + 1)  # each retry has left a reply
         return best, request if is_open else None
 
-    def put(self, rows: Iterable[Sequence], stage: str = "", usd: float = 0.0) -> None:
+    def put(self, rows: Iterable[tuple], stage: str = "", usd: float = 0.0) -> None:
         """Store replies (key, key for any endpoint, model, request, raw, ISO time) and their cost.
 
         None is now. All are stored or, after an error, nothing.
         """
-        self._do("begin immediate")
-        with self.database:  # rolls back after an error
-            for row in rows:
-                self._do(
-                    "insert or replace into replies (key, request_key, model, request, raw, "
-                    "asked_at) values (?, ?, ?, ?, ?, "
-                    "coalesce(?, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')))",
-                    *row,
-                )
-            self._do(
+        with self._named(), self:  # rolls back after an error
+            self.execute("begin immediate")
+            self.executemany(
+                "insert or replace into replies (key, request_key, model, request, raw, asked_at) "
+                "values (?, ?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')))",
+                rows,
+            )
+            self.execute(
                 "insert into spent values (?1, '', coalesce(?2, 0), 0) "  # NaN is null
                 "on conflict do update set usd = usd + coalesce(?2, 0)",
-                stage,
-                usd,
+                (stage, usd),
             )
-            self._do("commit")
 
     def exported(self) -> list[str]:
         """Return all replies as lines of JSON, in the same order everywhere."""
         rows = self._do(
             "select json_object('model', model, 'request', request, 'raw', raw, 'asked_at', "
-            "asked_at) from replies order by request_key, asked_at, key"
+            "asked_at) || char(10) from replies order by request_key, asked_at, key"
         )
         return [line for (line,) in rows]
 
@@ -151,7 +149,7 @@ class Cache:
         rows = self._do(
             "select keys, digest, batch_id from batches where keys <> '[]' order by rowid"
         )
-        return [Sent(json.loads(keys), *row) for keys, *row in rows]
+        return [Sent({*json.loads(keys)}, *row) for keys, *row in rows]
 
     def keep_batch(self, batch: Sent) -> None:
         """Store a batch; one without keys counts as forgotten. Raises Stopped."""
@@ -159,22 +157,16 @@ class Cache:
             "insert or replace into batches (digest, batch_id, keys) values (?, ?, ?)",
             batch.file,
             batch.id,
-            json.dumps(batch.keys),
+            json.dumps([*batch.keys]),
         )
 
-    def close(self) -> None:
-        """Close the file; SQLite merges its log into it if no other process has it open."""
-        self.database.close()
 
-
-def import_from(cache: Cache, file: Path) -> int:
-    """Add the replies of a file, all or none, for any endpoint; return how many it has."""
-    rows = []
-    for one in read_records(file, Stored, "python -m lib.llm.cache"):
-        key = key_of(one.request, one.model)
-        rows.append((key, key, one.model, one.request, one.raw, one.asked_at))
-    cache.put(rows)
-    return len(rows)
+def import_from(cache: Cache, file: Path) -> None:
+    """Add the replies of a file, all or none, for any endpoint."""
+    cache.put(
+        (key := key_of(one.request, one.model), key, one.model, one.request, one.raw, one.asked_at)
+        for one in read_records(file, Stored, "python -m lib.llm.cache")
+    )
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -183,10 +175,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("study")
     parser.add_argument("file", type=Path)
     options = parser.parse_args(arguments)
-    path = require_path(data_path(options.study, "llm.sqlite"), "a stage that calls a model")
+    try:
+        path = require_path(data_path(options.study, "llm.sqlite"), "a stage that calls a model")
+    except ValueError as error:
+        parser.error(str(error))
     with closing(Cache(path)) as cache:
         replies = cache.exported()
-    write_text(options.file, "".join(f"{line}\n" for line in replies))
+    write_text(options.file, "".join(replies))
     tell(f"{shown(options.file)}: {len(replies)} replies exported")
 
 

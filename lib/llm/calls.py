@@ -4,15 +4,14 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-import pydantic
 import yaml
 from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic.dataclasses import dataclass
 
 from lib.core.store import REPOSITORY, BadInput, Stopped, data_path, package_file, shown
 from lib.llm.request import Kind
@@ -31,8 +30,8 @@ class Tally:
     cached: int = 0
     new: int = 0
     failed: int = 0
-    kinds: Counter = field(default_factory=Counter)  # of replies that are no answer
-    models: Counter = field(default_factory=Counter)  # that answered, as the endpoint names them
+    kinds: Counter = Field(default_factory=Counter)  # of replies that are no answer
+    models: Counter = Field(default_factory=Counter)  # that answered, as the endpoint names them
     shortened: int = 0  # prompts that were not read whole; the next run sends them again
     lost: int = 0  # calls without an answer, or with an unreadable one, that may be charged
     prompt_tokens: int = 0
@@ -40,7 +39,7 @@ class Tally:
     usd: float = 0.0  # of this run; worst cases of lost calls and replies without a usage
 
 
-@pydantic.dataclasses.dataclass(config=pydantic.ConfigDict(extra="forbid"))
+@dataclass(config={"extra": "forbid"})
 class Calls:
     """The settings of a stage's calls; pass the same object to every `complete` of the stage.
 
@@ -54,7 +53,7 @@ class Calls:
     concurrency: PositiveInt = 32  # simultaneous calls
     max_failed_share: float = Field(default=0.1, ge=0, le=1)  # of all calls: stop above it
     retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
-    tally: Tally = field(default_factory=Tally, init=False)
+    tally: Tally = Field(default_factory=Tally, init=False)
 
     def __str__(self) -> str:
         tally = self.tally
@@ -72,17 +71,17 @@ class Calls:
 
     def failing(self, last: str = "") -> str:
         """Return why the stage stops: too many failures, the `last` of them named; else ""."""
-        tally, share = self.tally, self.max_failed_share
+        tally = self.tally
         if tally.shortened > _MOST_SHORTENED * tally.asked:
             return (
                 f"the endpoint has read only a part of {tally.shortened} prompts and says nothing: "
                 "raise its context window (num_ctx, max_model_len), or send less"
             )
-        if tally.failed <= share * tally.asked:
+        if tally.failed <= self.max_failed_share * tally.asked:
             return ""
         return (
-            f"{tally.failed} of {tally.asked} calls failed, and max_failed_share is {share:g}, "
-            f"the last with: {last}"
+            f"{tally.failed} of {tally.asked} calls failed, and max_failed_share is "
+            f"{self.max_failed_share:g}, the last with: {last}"
         )
 
 
@@ -103,7 +102,7 @@ def calls_for(study: str, stage: str) -> Calls:
     Its settings are those of studies/<study>.yaml, if there is one.
     """
     path = REPOSITORY / "studies" / f"{study.partition('/')[0]}.yaml"
-    keys = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    keys = yaml.safe_load(path.read_text("utf-8")) if path.exists() else {}
     return Calls(data_path(study, "llm.sqlite"), stage, **settings_of(keys.get("llm") or {}, stage))
 
 
@@ -112,7 +111,7 @@ def dollars(amount: float) -> str:
     return "price unknown" if math.isnan(amount) else f"${amount:,.{2 if amount >= 1 else 6}f}"
 
 
-class Price(BaseModel, extra="forbid", frozen=True):
+class Price(BaseModel, extra="forbid"):
     """A row of prices.csv. Amounts are decimals: a token of gpt-4o-mini costs $0.00000015."""
 
     model: str

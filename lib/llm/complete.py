@@ -1,11 +1,10 @@
 """Replies to requests, in order: from the cache if they were paid for, else from the model."""
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 from contextlib import closing, nullcontext
-from contextvars import copy_context
-from typing import Any
+
+from anyio.from_thread import start_blocking_portal
 
 from lib.core.store import Stopped, shown
 from lib.llm.cache import Cache
@@ -26,19 +25,17 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
     A call that fails has its reason. Raises Stopped, BadStudy (endpoint) and BadInput (cache).
     """
     at, tally = endpoint(), calls.tally
-    found: dict[Request, tuple[Reply, Request | None]] = {}
     failed: dict[Request | None, Reply] = {}
 
-    def look() -> Waiting:
-        # Reads replies, and returns the requests for which one is to be sent.
-        found.update((one, cache.best(one, model, at, calls.retry)) for one in requests)
-        return {one.key(model, at.url): one for _, one in found.values() if one}
+    def look() -> tuple[list, Waiting]:
+        # The replies, and the requests for which one is to be sent.
+        found = [cache.best(one, model, at, calls.retry) for one in requests]
+        return found, {one.key(model, at.url): one for _, one in found if one}
 
-    with closing(Cache(calls.cache)) as cache, cache.turn() if look() else nullcontext():
-        left = look()  # another process may have asked
+    with closing(Cache(calls.cache)) as cache, cache.turn() if look()[1] else nullcontext():
+        found, left = look()  # another process may have asked
         tally.asked += len(requests)
         tally.cached += len(requests) - len(left)
-        stopped = ""
         if left:
             if not at.key:
                 raise Stopped(
@@ -47,32 +44,17 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
                 )
             from lib.llm.client import Run  # openai's client takes half a second
 
-            run = Run(at, model, calls, cache)
-            _wait_for(run, left)
-            stopped, failed = run.stopped, run.failed
-            look()
-    if stopped:
-        raise Stopped(
-            f"{model}: {stopped}. All replies are kept in {shown(calls.cache)}; the same command "
-            "requests only the rest"
-        )
-    replies = [
-        best if best.model else failed.get(sent, best)
-        for best, sent in map(found.__getitem__, requests)
-    ]
+            run = Run(at, model, calls, cache, left, failed)
+            with start_blocking_portal() as portal:  # a thread, as a notebook has a loop already
+                done = portal.start_task_soon(run.run)
+                try:
+                    done.result()
+                except KeyboardInterrupt:  # calls in flight are waited for: they are paid for
+                    run.stop("interrupted")
+                    wait([done], _LONGEST_END)
+                    raise  # cancels what is left
+            found, _ = look()
+    replies = [best if best.model else failed.get(sent, best) for best, sent in found]
     tally.models.update(reply.model for reply in replies if reply.model)
     tally.kinds.update(reply.kind for reply in replies if reply.kind)
     return replies
-
-
-def _wait_for(run: Any, waiting: Waiting) -> None:
-    # In a thread, as a notebook has a loop already.
-    with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(copy_context().run, asyncio.run, run.run(waiting))
-        try:
-            done.result()
-        except KeyboardInterrupt:  # calls in flight are waited for: they are paid for
-            run.stop("interrupted")
-            loop = run.task.get_loop()
-            loop.call_soon_threadsafe(loop.call_later, _LONGEST_END, run.task.cancel)
-            raise

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -33,8 +33,8 @@ class Request:
 
     def then(self, reply: str, prompt: str) -> "Request":
         """Continue the conversation once with the model's reply and a further user message."""
-        messages = (*self.messages, ("assistant", reply), ("user", prompt))
-        return replace(self, messages=messages, attempt=self.attempt + 1)
+        more = ("assistant", reply), ("user", prompt)
+        return replace(self, messages=self.messages + more, attempt=self.attempt + 1)
 
     @cached_property
     def body(self) -> str:
@@ -54,7 +54,7 @@ Waiting = dict[str, Request]  # requests by key
 
 def key_of(body: str, model: str, endpoint: str = "") -> str:
     """Return, in hex, the SHA-256 of endpoint, model and a request's body."""
-    return hashlib.sha256("\0".join((endpoint, model, body)).encode()).hexdigest()
+    return hashlib.sha256(f"{endpoint}\0{model}\0{body}".encode()).hexdigest()
 
 
 # The kinds of reply that are no answer and may be asked for again.
@@ -69,7 +69,8 @@ class Reply:
     reason: str = ""  # "" if `text` is complete
     kind: str = ""  # of a reply that is no answer: see Kind
     model: str = ""  # that answered, as the endpoint names it
-    usage: tuple[int, int] = (0, 0)  # tokens in and out; 0: not told
+    n_in: int = 0  # tokens of the prompt and of the reply; 0: not told
+    n_out: int = 0
     raw: str = ""  # the response
 
 
@@ -101,18 +102,15 @@ def least_tokens(text: str) -> int:
 
 def most_tokens(request: Request) -> int:
     """Return the most tokens that an endpoint can count for a prompt and its chat template."""
-    return sum(upper_bound(content) + 8 for _, content in request.messages) + 8
+    return upper_bound(str(request.messages))
 
 
-OPENAI = "https://api.openai.com/v1"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Endpoint:
     """An OpenAI-compatible endpoint. Its repr, and so a traceback, shows neither field."""
 
-    key: str = field(repr=False)
-    url: str = field(repr=False)
+    key: str
+    url: str
 
     def without_key(self, body: str, least: int = 16) -> str:
         """Return a text without the key; a short one, such as a local server's, may be a word."""
@@ -120,7 +118,12 @@ class Endpoint:
 
     def scrubbed(self, text: str) -> str:
         """Return a server's error message without key and host."""
-        text = self.without_key(text.replace(urlsplit(self.url).netloc, "[endpoint]"), least=8)
+        text = re.sub(
+            rf"(?i)(?<!\w){re.escape(urlsplit(self.url).hostname or '?')}(:\d+)?(?!\w)",
+            "[endpoint]",
+            text,
+        )
+        text = self.without_key(text, least=8)
         return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
 
 
@@ -140,7 +143,7 @@ def endpoint() -> Endpoint:
         raise BadStudy(
             "OPENAI_API_KEY has whitespace or characters that a key cannot have: set it again"
         )
-    url = (url or OPENAI).rstrip("/")
+    url = (url or "https://api.openai.com/v1").rstrip("/")
     # A user name or password is sent by no client, and would reach logs.
     if not re.match(r"https?://[^/@]+(/[^@]*)?$", url):
         raise BadStudy(

@@ -4,8 +4,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -14,14 +13,10 @@ from lib.llm.request import Reply, Request, least_tokens
 
 FILTERED = 451  # the status of a refused prompt, which says nothing about other prompts
 _MOST_TOKENS = 10**7  # no model reads or writes so many in a call
-_TABLE: Any = yaml.safe_load(package_file("llm/wire.yaml").read_text(encoding="utf-8"))
-_KINDS: Any = {
-    word: (kind, reason) for kind, reason, words in _TABLE["ends"] for word in words.split()
-}
+_TABLE: Any = yaml.safe_load(package_file("llm/wire.yaml").read_text("utf-8"))
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """A call without a reply. `stops` is the reason why every other call would fail as well."""
 
     reason: str
@@ -37,6 +32,8 @@ def read_wire(status: int, text: str, max_tokens: int = 0) -> Reply | Fault:
     """
     try:
         found = json.loads(text)
+        if isinstance(found, str):  # JSON in JSON
+            found = json.loads(found)
         objects = (dig(found, *place) for place in _TABLE["places"])
         reply = next((one for one in objects if dig(one, "choices")), None)
         is_error = dig(found, "error") or not reply and any(told(found, _TABLE["tells"]))
@@ -50,15 +47,14 @@ def read_wire(status: int, text: str, max_tokens: int = 0) -> Reply | Fault:
 def is_shortened(reply: Reply, request: Request) -> bool:
     """True if the endpoint has counted far fewer tokens than the words of the prompt."""
     least = sum(least_tokens(content) for _, content in request.messages)
-    return 0 < reply.usage[0] < 0.9 * least - 100
+    return 0 < reply.n_in < 0.9 * least - 100
 
 
 def fault_of(error: Exception) -> Fault:
     """Return what an error of the client means, without its message, which has the address."""
     name = type(error.__cause__ or error).__name__
     if re.search("Connector|ConnectionTimeout|Proxy", name):
-        reason = f"no connection to the endpoint or proxy ({name})"
-        return Fault(reason, 503, _TABLE["stops"][503])
+        return _fault(503, {"error": f"no connection to the endpoint or proxy ({name})"})
     return Fault(f"no complete reply in time, or no text in it ({name})", 200)
 
 
@@ -95,11 +91,11 @@ def _fault(status: int, error: object) -> Fault:
     if status < 206:
         meant = int((re.findall(r"\b[45]\d\d\b", codes) or [200])[0])
     for means, statuses, pattern in _TABLE["means"]:
-        if meant in statuses and re.search(pattern, words, re.I):
+        if meant in statuses and re.search(pattern, words):
             meant = means
             break
-    reason = f"status {meant}" + f": {message}" * bool(message and meant != 401)
-    refuses = re.findall(_TABLE["complains"], words, re.S | re.I)
+    reason = f"status {meant}: {message}" if message and meant != 401 else f"status {meant}"
+    refuses = re.findall(_TABLE["complains"], words)
     return Fault(reason, meant, _TABLE["stops"].get(meant, ""), *refuses[:1])
 
 
@@ -110,29 +106,26 @@ def _reply(found: Any, text: str, max_tokens: int) -> Reply | Fault:
     texts = parts if isinstance(parts, list) else [parts]
     content = "".join(_text(dig(one, "text") or one) for one in texts)
     finish = _text(dig(choice, "finish_reason")).lower() or "none"
-    kind, reason = _KINDS.get(finish, ("other", f"ended otherwise: {printable(finish[:40])}"))
+    kind, reason = _TABLE["ends"].get(
+        finish, ("other", f"ended otherwise: {printable(finish[:40])}")
+    )
     if not content and not message:
         kind, reason = "unreadable", text[:200]
     if kind == "unreadable":
         return Fault(f"an unreadable reply with status 200: {printable(reason)}", 200)
-    answer = re.sub(_TABLE["thoughts"], "", content, flags=re.S | re.I)
-    usage = _counts(dig(found, "usage"), content)
+    answer = re.sub(_TABLE["thoughts"], "", content)
+    n_in, n_out, n_all = (  # 0: not told
+        n if isinstance(n := dig(found, "usage", name), int) and 0 < n <= _MOST_TOKENS else 0
+        for name in ("prompt_tokens", "completion_tokens", "total_tokens")
+    )
+    if n_out := max(n_out, n_all - n_in):  # the most of three figures
+        n_out = max(n_out, least_tokens(content))
     if refusal := " ".join(told(message, ("refusal",))):
-        kind, reason = _KINDS["refusal"]
-    elif not kind and not answer.strip():
-        kind, reason = "empty", "an empty reply, or one of thoughts alone"
-    elif not kind and 0 < max_tokens == usage[1]:
-        kind, reason = "cut", "cut at the length limit, which it does not say"
+        kind, reason = _TABLE["ends"]["refusal"]
+    elif not kind:
+        if not answer.strip():
+            kind, reason = "empty", "an empty reply, or one of thoughts alone"
+        elif 0 < max_tokens == n_out:
+            kind, reason = "cut", "cut at the length limit, which it does not say"
     name = printable(_text(dig(found, "model")))[:300] or "a model without a name"
-    return Reply(answer or refusal, reason, kind, name, usage, text)
-
-
-def _counts(usage: object, text: str) -> tuple[int, int]:
-    # Tokens in and out, 0 if not told. Of several figures for those written, the highest counts.
-    def count(name: str) -> int:
-        n = dig(usage, name)
-        return n if isinstance(n, int) and 0 < n <= _MOST_TOKENS else 0
-
-    n_in = count("prompt_tokens")
-    n_out = max(count("completion_tokens"), count("total_tokens") - n_in)
-    return n_in, n_out and max(n_out, least_tokens(text))
+    return Reply(answer or refusal, reason, kind, name, n_in, n_out, text)

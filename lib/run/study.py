@@ -80,7 +80,7 @@ def announce(study: AnyStudy) -> None:
             else "without a limit: max_cost_usd is null"
         )
         tell(f"{stage}: {model}, {costs}; {stops}")
-    trouble = _trouble() if stages else ""
+    trouble = _trouble({model for _, model in stages}) if stages else ""
     if trouble and not data_path(study.name, "llm.sqlite").exists():
         raise Stopped(
             f"{trouble}. {', '.join(stage for stage, _ in stages)} would call a model; "
@@ -101,12 +101,12 @@ def _import_replies(study: AnyStudy) -> None:
             import_from(cache, REPOSITORY / name)
 
 
-def _trouble() -> str:
+def _trouble(models: set[str]) -> str:
     if not (at := endpoint()).key:
         return "no key is set: set OPENAI_API_KEY in the environment or in .env"
     from lib.llm.client import trouble  # openai's client takes half a second
 
-    return asyncio.run(trouble(at))
+    return asyncio.run(trouble(at, models))
 
 
 def locked(names: list[str]) -> list[TextIO]:

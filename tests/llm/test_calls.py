@@ -12,20 +12,12 @@ from lib.core.store import REPOSITORY, BadInput, BadStudy, Stopped, read_lines
 from lib.llm.cache import Cache, import_from, main
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
-from lib.llm.request import Reply, Request, endpoint
+from lib.llm.request import Request, endpoint
 from lib.llm.wire import read_wire
-from tests.llm.conftest import n_paid, questions, started, wait_for
+from tests.llm.conftest import n_paid, questions, right, said, started, wait_for
 from tests.llm_server import Server
 
 PRICED = "gpt-4o-mini"
-
-
-def texts(replies: list[Reply]) -> list[str]:
-    return [reply.text for reply in replies]
-
-
-def echo(body: dict) -> str:
-    return "reply to " + body["messages"][-1]["content"]
 
 
 def test_replies_come_in_order_and_only_what_changed_is_paid_for(ask):
@@ -36,9 +28,9 @@ def test_replies_come_in_order_and_only_what_changed_is_paid_for(ask):
         Request.ask("one", attempt=1),
         one.then("reply to one", "again"),
     )
-    with Server(reply=echo) as server:
+    with Server() as server:
         replies, calls = ask(server, questions(30))
-        assert texts(replies) == [f"reply to {question}" for question in questions(30)]
+        assert said(replies) == right(questions(30))
         assert str(calls).startswith("cached 0 / new 30 / failed 0")
         again, calls = ask(server, questions(40))
         assert again[:30] == replies and len(server.log) == 40
@@ -50,12 +42,12 @@ def test_replies_come_in_order_and_only_what_changed_is_paid_for(ask):
         ask(server, [one], "another model")
         assert len(server.log) == 46
     with Server(reply=lambda body: "of another endpoint") as server:
-        assert texts(ask(server, ["one"])[0]) == ["of another endpoint"]
+        assert said(ask(server, ["one"])[0]) == [("of another endpoint", "")]
 
 
 def test_exported_cache_answers_a_reader_without_a_key_the_same(ask, tmp_path, monkeypatch):
     monkeypatch.setenv("STUDY_ROOT", str(tmp_path))
-    with Server(reply=echo) as server:
+    with Server() as server:
         replies, _ = ask(server, questions(5))
     for name in ("author", "reader"):
         (tmp_path / "data" / name).mkdir(parents=True)
@@ -64,12 +56,14 @@ def test_exported_cache_answers_a_reader_without_a_key_the_same(ask, tmp_path, m
     monkeypatch.delenv("OPENAI_API_KEY")
     calls = Calls(tmp_path / "data/reader/llm.sqlite")
     with closing(Cache(calls.cache)) as cache:
-        assert import_from(cache, tmp_path / "replies.jsonl") == 5
+        import_from(cache, tmp_path / "replies.jsonl")
     requests = [*map(Request.ask, questions(5))]
     assert complete(requests, "m", calls) == replies
     assert "cached 5 / new 0 / failed 0" in str(calls) and "answered by: 5 m;" in str(calls)
     main(["reader", str(tmp_path / "again.jsonl")])
     assert (tmp_path / "again.jsonl").read_text() == (tmp_path / "replies.jsonl").read_text()
+    with pytest.raises(SystemExit):  # a message, no traceback
+        main(["no-such-study", "x"])
     with pytest.raises(Stopped, match="1 of 6 replies .* no key is set"):
         complete([*requests, Request.ask("new")], "m", calls)
 
@@ -85,7 +79,7 @@ def test_import_of_a_bad_line_names_it_and_imports_nothing(tmp_path):
 
 
 def test_after_kill_9_only_what_was_in_flight_is_requested_again(tmp_path, at):
-    with Server(reply=echo, latency=0.05) as server:
+    with Server(latency=0.05) as server:
         at(server)
         with started(tmp_path, questions(50), concurrency=5) as killed:
             wait_for(lambda: len(server.log) >= 23)
@@ -143,6 +137,7 @@ def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_
         "OPENAI_API_KEY=sk-in-file\nOPENAI_BASE_URL=http://host:8000/v1/"
     )
     assert (endpoint().key, endpoint().url) == ("sk-in-file", "http://host:8000/v1")
+    assert endpoint().scrubbed("Host:8000, host; ghosts") == "[endpoint], [endpoint]; ghosts"
     monkeypatch.setenv("OPENAI_API_KEY", "sk-in-environment\n")
     assert endpoint().key == "sk-in-environment" and "sk-" not in repr(endpoint())
     for name, value in (
@@ -160,7 +155,7 @@ def test_key_and_address_come_from_environment_or_file_and_are_not_repeated(tmp_
 def test_a_proxy_is_used_and_a_failing_one_is_named_without_its_address(ask, monkeypatch):
     for name in ("no_proxy", "NO_PROXY", "https_proxy"):
         monkeypatch.delenv(name, raising=False)
-    with Server(reply=echo) as server:
+    with Server() as server:
         address = server.url.removesuffix("/v1")
         server.url = "https://nowhere.test/v1"
         for proxy in (address, "socks5://user:secret@localhost:1"):
@@ -199,8 +194,8 @@ def test_replies_that_find_no_room_on_the_disk_wait_in_memory(ask, tmp_path, mon
         return put(self, rows, *cost)
 
     monkeypatch.setattr(Cache, "put", full)
-    with Server(reply=echo, latency=0.05) as server:
-        for n_full, n_lost in ((36, 0), (10**9, 8)):  # 36: none is left that might be sent
+    with Server(latency=0.05) as server:
+        for n_full, n_lost in ((8, 0), (10**9, 8)):  # 8: none is left that might be sent
             refused.clear()
             with pytest.raises(Stopped, match="database or disk is full") as stopped:
                 ask(server, [f"{n_full} {n}" for n in range(60)], concurrency=8)

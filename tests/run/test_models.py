@@ -13,7 +13,7 @@ from lib.llm.request import Request
 from lib.run import study as runner
 from lib.run.config import Study, load_study
 from lib.run.study import announce
-from tests.llm_server import Server
+from tests.llm_server import Answer, Server
 
 KEY = "sk-key-of-this-test-01"
 
@@ -43,19 +43,21 @@ def point(monkeypatch):
 def test_the_limit_and_price_of_every_stage_with_a_model_are_printed(study, point, capsys):
     with Server(key=KEY) as server:
         point(server)
+        server.odd["GET", "/v1/models"] = Answer({"data": [{"id": "gpt-4o"}]})
         announce(
             study(
                 "annotator: gpt-4o-mini\njudge: gpt-4o-mini\n"
                 "llm: {stages: {05_judge: {max_cost_usd: null}}}"
             )
         )
-        first, second, third = capsys.readouterr().out.splitlines()
+        first, second, third, last = capsys.readouterr().out.splitlines()
         assert [(call.method, call.path) for call in server.log] == [("GET", "/v1/models")]
         announce(study("llm: {concurrency: 3}"))
         assert len(server.log) == 1 and not capsys.readouterr().out, "no stage calls a model"
     assert first.startswith("01_annotate: gpt-4o-mini, $0.15") and "stops before $5.00" in first
     assert second.startswith("05_judge: gpt-4o-mini") and "max_cost_usd is null" in second
     assert third.startswith("pairs: gpt-4o-mini"), "notebooks that only read verdicts are not named"
+    assert last.startswith("gpt-4o-mini is not in") and last.endswith(" gpt-4o")
 
 
 def test_committed_replies_stand_in_for_a_key(study, tmp_path, monkeypatch, capsys):
