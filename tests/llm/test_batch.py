@@ -95,6 +95,14 @@ def test_a_run_killed_at_any_stage_pays_nothing_twice(tmp_path, at, ask, place, 
         assert not place or not n_batches(tmp_path)
 
 
+def test_two_processes_send_one_batch(tmp_path, at):
+    with Server() as server:
+        at(server)
+        both = [started(tmp_path, TWELVE, **BATCH) for _ in range(2)]
+        assert all(one.communicate(timeout=120)[0].endswith(" 0\n") for one in both)
+        assert times_paid(server) == {1} and len(server.batches.batches) == 1
+
+
 def test_a_direct_run_does_not_pay_for_what_a_batch_still_works_on(tmp_path, at, ask):
     with Server(polls=3) as server:
         at(server)
@@ -198,7 +206,7 @@ def test_a_batch_that_the_endpoint_forgot_is_given_up_only_in_mode_direct(ask):
 
 def test_after_a_cancelled_batch_nothing_is_sent_at_the_full_price_unasked(ask):
     with Server(ends="cancelled") as server:
-        with pytest.raises(Stopped, match="cancelled.* the same command sends the rest"):
+        with pytest.raises(Stopped, match='cancelled.* in another; set mode to "direct"'):
             ask(server, TWELVE, **BATCH)
         server.batches.ends = "completed"
         ask(server, TWELVE, **BATCH)

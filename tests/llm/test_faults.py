@@ -1,5 +1,6 @@
 """Every fault of tests/llm_server.py: nothing is lost or misread, and no secret is written."""
 
+import gzip
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -63,10 +64,11 @@ def test_what_is_no_completion_is_asked_for_thrice_and_counted_as_paid(ask, faul
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
-def test_a_reply_is_read_by_what_it_says_before_what_its_header_says(ask, encoding):
+def test_a_compressed_reply_is_read_by_what_it_says_before_what_its_header_says(ask, encoding):
     body = '{"choices": [{"text": "café", "finish_reason": "stop"}]}'.encode(encoding)
-    latin = Answer(body, 200, {"content-type": "application/json; charset=latin-1"})
-    with Server(reply=lambda body: latin) as server:
+    headers = {"content-type": "application/json; charset=latin-1", "content-encoding": "gzip"}
+    packed = Answer(gzip.compress(body), 200, headers)
+    with Server(reply=lambda body: packed) as server:
         (reply,), _ = ask(server, ["one"])
         assert (reply.text, reply.reason) == ("café", "")
 
