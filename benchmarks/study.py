@@ -97,7 +97,7 @@ def main() -> str:
             "",
             f"`python -m benchmarks study`; {os.cpu_count()} cores. The chain over more "
             f"records, once "
-            "each: rules, answers of 16 tokens, two epochs. Growth as below:",
+            "each: questions on known facts, answers of 16 tokens, two epochs. Growth as below:",
             "",
             *scaling(FACTORS, __spec__.name, "{}"),
         ]
