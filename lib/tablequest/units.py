@@ -212,8 +212,12 @@ class Units:
     def _scale(self, unit: str, label: str, column: _Column, text: str) -> tuple[float, str]:
         own = read_note(unit_note_in(label))
         for note, where in ((own, "note"), (column.note, "note"), *self.notes):
-            if where != "note" and (not (unit or self.coin) or re.search(r"\.\d\d", text)):
-                break  # it prints no money, or cents
+            if where != "note" and (
+                not (unit or self.coin)
+                or re.search(r"\.\d\d", text)
+                or re.search(r"\$100 was|invest\w* of \$100\b(?! [mb])", self.above)
+            ):
+                break  # it prints no money, or cents, or an index of an investment
             if where == "majority" and self.most >= 1e6:
                 break  # it prints whole units
             if (
