@@ -80,7 +80,8 @@ rule infer:
     input: rows("queries"), prompted, models
     output: of("answers", answering), records("04_infer", ONE)
     params: **each("04_infer")
-    threads: cores
+    priority: 10  # verdicts wait for it
+    threads: own_cores if base else cores  # a laboratory's small Llama, beside retention
     shell: RUN
 
 
@@ -113,7 +114,6 @@ rule retention:
             BASE in study.arms and [*wildcards] not in ([], [BASE]))
     output: of("retention", measured), records("retention", ONE)
     params: **each("retention")
-    priority: 10  # the longest after the answers, and statistics waits for it
     threads: own_cores
     shell: RUN
 

@@ -13,8 +13,8 @@ rule exposures_run:
     input: base
     output: rows("outcomes", "retained", seed="{arm}"), records(RUNS, ["{arm}"])
     params: **stage(RUNS, f"{RUNS}-{{arm}}")
-    priority: 20  # the longest of a laboratory's, on one core beside the others
-    threads: own_cores
+    priority: 20  # a laboratory's analysis waits for it
+    threads: cores if base else own_cores  # a laboratory has one run, the study many
     shell: RUN
 
 
