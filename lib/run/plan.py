@@ -119,7 +119,7 @@ def _files(reading: Reading) -> list[str]:
     ]
     doubted = [f"    {one.document_id}: {one.doubt}" for one in reading.documents if one.doubt]
     return lines + [
-        f"  {len(doubted)} documents have parts in doubt; nothing is asked about these:",
+        f"  parts in doubt in {len(doubted)} of the documents; nothing is asked about these:",
         *_first(doubted, 5),
     ] * bool(doubted)
 
