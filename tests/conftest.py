@@ -41,13 +41,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 # Folders and files that take longest, so that none of them is left for the end.
 LONGEST = (
-    "test_smoke",
-    "test_studies",
-    "test_study",
-    "test_deepspeed",
-    "test_stages",
-    "test_config",
-    "test_faults",
+    "test_smoke test_studies test_study test_deepspeed test_stages test_config test_faults".split()
 )
 
 
@@ -91,8 +85,9 @@ DOES = {
         'save(study, "documents_rejected", reading.rejected)',
     ],
     "01_annotate": [
+        "from lib.core.prompts import prompt_template",
         'text = require_artifact(study, "documents").read_text()',
-        'line = f"{text}{max_queries}\\n"',
+        'line = f"{text}{max_queries} " + prompt_template("annotate").render() + "\\n"',
         'write_text(artifact_path(study, "queries"), line)',
         'write_text(artifact_path(study, "queries_rejected"), "")',
     ],
@@ -202,19 +197,20 @@ class House:
 
     def times(self) -> dict[str, int]:
         """Return when each stage record of the study `tiny` was written."""
-        folder = self.root / "data" / "tiny" / "stages"
+        folder = self.root / "data/tiny/stages"
         return {path.stem: path.stat().st_mtime_ns for path in sorted(folder.glob("*.json"))}
 
 
 def new_house(root: Path) -> House:
     """Copy the runner to `root` and put the tiny graph and the study `tiny` there."""
     shutil.copytree(REPOSITORY / "lib", root / "lib")
-    for name in ("notebooks", "prompts", "studies"):
+    for name in "notebooks prompts studies".split():
         (root / name).mkdir()
-    for name in ("Snakefile", "pyproject.toml", "notebooks/graph.smk", "notebooks/arms.smk"):
+    for name in "Snakefile pyproject.toml notebooks/graph.smk notebooks/arms.smk".split():
         shutil.copy(REPOSITORY / name, root / name)
-    (root / "studies" / "tiny.yaml").write_text(STUDY)
-    (root / "prompts" / "judge.md").write_text("Judge.")
+    (root / "studies/tiny.yaml").write_text(STUDY)
+    for name in ("annotate", "judge"):
+        (root / f"prompts/{name}.md").write_text(name)
     house = House(root)
     for name in DECLARED:
         house.write_notebook(name)
@@ -248,7 +244,7 @@ def study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 @pytest.fixture
 def documents_folder() -> Path:
     """The folder of real documents that the repository carries (Apache-2.0)."""
-    return REPOSITORY / "data" / "technical"
+    return REPOSITORY / "data/technical"
 
 
 @pytest.fixture

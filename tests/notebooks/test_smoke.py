@@ -66,12 +66,12 @@ def by_hand(root, tmp_path_factory) -> Path:
     The laboratory, its documents and its base model, is that of `root`: it precedes the chain.
     """
     other = tmp_path_factory.mktemp("by_hand")
-    stages = json.loads((root / "data" / "smoke" / "run.json").read_text())["stages"]
+    stages = json.loads((root / "data/smoke/run.json").read_text())["stages"]
     del stages["00_lab"]
-    made = other / "data" / "smoke"
-    shutil.copytree(root / "data" / "smoke" / "models" / "base", made / "models" / "base")
+    made = other / "data/smoke"
+    shutil.copytree(root / "data/smoke/models/base", made / "models/base")
     for name in ("documents", "documents_public", "facts"):
-        shutil.copy(root / "data" / "smoke" / f"{name}.jsonl", made)
+        shutil.copy(root / "data/smoke" / f"{name}.jsonl", made)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("STUDY_ROOT", str(other))
         for name, stage in stages.items():
@@ -82,17 +82,17 @@ def by_hand(root, tmp_path_factory) -> Path:
 
 @pytest.mark.slow  # tests/run/test_study.py compares the tables of two runs
 def test_cells_by_hand_give_the_same_tables_as_make_study(root, by_hand):
-    made = sorted((by_hand / "figures" / "smoke").glob("*/*.csv"))
+    made = sorted((by_hand / "figures/smoke").glob("*/*.csv"))
     assert {"table1.csv", "table2.csv", "table5.csv"} <= {path.name for path in made}
     for path in made:
         assert path.read_text() == (root / path.relative_to(by_hand)).read_text(), path.name
 
 
 def test_table_2_counts_the_stored_verdicts(root):
-    data = root / "data" / "smoke"
+    data = root / "data/smoke"
     structures = {row["query_id"]: row["structure"] for row in rows(data / "queries.jsonl")}
-    verdicts = [rows(data / "verdicts" / "scorer" / f"{arm}.jsonl") for arm in ARMS]
-    path = root / "figures" / "smoke" / "tables" / "table2.csv"
+    verdicts = [rows(data / "verdicts/scorer" / f"{arm}.jsonl") for arm in ARMS]
+    path = root / "figures/smoke/tables/table2.csv"
     cells = pd.read_csv(path).set_index(["arm", "structure"])
     assert [*cells.n.items()] == [
         ((arm, structure), n) for arm in ARMS for structure, n in N_QUERIES.items()
@@ -108,7 +108,7 @@ def test_table_2_counts_the_stored_verdicts(root):
 
 
 def test_the_records_between_the_stages_are_all_there(root):
-    data = root / "data" / "smoke"
+    data = root / "data/smoke"
     assert len(rows(data / "documents.jsonl")) == N_DOCUMENTS
     assert len(rows(data / "facts.jsonl")) == N_FACTS
     segments = rows(data / "segments.jsonl")
@@ -119,7 +119,7 @@ def test_the_records_between_the_stages_are_all_there(root):
 
 @pytest.mark.parametrize("arm", LAST_LOSS)
 def test_training_ends_at_the_stored_losses(root, arm):
-    folder = root / "data" / "smoke" / "models" / arm
+    folder = root / "data/smoke/models" / arm
     epochs = json.loads((folder / "training.json").read_text())["history"]["epochs"]
     assert epochs[-1]["loss"] < epochs[0]["loss"]
     last = (epochs[-1]["loss"], epochs[-1]["validation_loss"])
@@ -127,9 +127,9 @@ def test_training_ends_at_the_stored_losses(root, arm):
 
 
 def test_each_stage_has_an_executed_copy_without_an_error_and_a_page(root):
-    stages = json.loads((root / "data" / "smoke" / "run.json").read_text())["stages"]
+    stages = json.loads((root / "data/smoke/run.json").read_text())["stages"]
     assert len(stages) == N_STAGES
-    folder = root / "data" / "smoke" / "notebooks"
+    folder = root / "data/smoke/notebooks"
     assert not [path for end in ("failed", "running") for path in folder.glob(f"*.{end}.ipynb")]
     for stage in stages:
         outputs = [
@@ -144,35 +144,29 @@ def test_each_stage_has_an_executed_copy_without_an_error_and_a_page(root):
 
 
 def test_records_hold_the_files_that_their_stages_wrote(root):
-    folder = root / "data" / "smoke" / "stages"
+    folder = root / "data/smoke/stages"
     files = {}
     for path in folder.glob("*.json"):
         files |= json.loads(path.read_text())["files"]
     there = {path for place in ("data", "figures") for path in (root / place).rglob("*.*")}
     named = {str(path.relative_to(root)) for path in there if path.is_file()}
+    # removing a log runs nothing again
     others = (
-        "/notebooks/",
-        "/stages/",
-        "/logs/",  # removing one runs nothing again
-        "/.cache/",
-        "/run.json",
-        "/.lock",
-        "/report.html",
-        "/index.html",
+        "/notebooks/ /stages/ /logs/ /.cache/ /run.json /.lock /report.html /index.html".split()
     )
     assert {name for name in named if not any(part in name for part in others)} == set(files)
     assert files["data/smoke/answers/dapt.jsonl"]["rows"] == N_QUERIES["all"]
 
 
 def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_retention(root):
-    data = root / "data" / "smoke"
+    data = root / "data/smoke"
     ledger = rows(data / "ledger.jsonl")
     in_blocks = [(row["arm"], row["lost_at"] == "") for row in ledger]
     assert in_blocks.count(("dapt", True)) == 50  # 4 are held out
     assert len(ledger) == 2 * N_QUERIES["all"]
-    base = rows(data / "retention" / "base.jsonl")
+    base = rows(data / "retention/base.jsonl")
     for arm in ARMS[1:]:
-        pairs = rows(data / "preferences" / "scorer" / f"base-{arm}.jsonl")
+        pairs = rows(data / "preferences/scorer" / f"base-{arm}.jsonl")
         assert len(pairs) == 2 * N_QUERIES["all"]
         items = [(row["task"], row["item"]) for row in rows(data / "retention" / f"{arm}.jsonl")]
         assert items == [(row["task"], row["item"]) for row in base]
@@ -180,8 +174,8 @@ def test_every_fact_is_traced_every_pair_compared_and_every_arm_measured_for_ret
 
 def test_each_result_of_the_paper_is_a_file(root):
     for number in range(1, 6):
-        assert len(table(root / "figures" / "smoke" / "tables" / f"paper_table{number}.csv")) > 4
-    check_results(root / "figures" / "smoke", *RESULTS)
+        assert len(table(root / "figures/smoke/tables" / f"paper_table{number}.csv")) > 4
+    check_results(root / "figures/smoke", *RESULTS)
 
 
 @pytest.mark.slow  # tests/test_export.py has the rows

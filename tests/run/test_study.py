@@ -28,7 +28,7 @@ AFTER_DAPT_N = {"03_train-dapt-n", "04_infer-dapt-n", "05_judge-dapt-n", "06_ana
 def finished(tmp_path_factory) -> House:
     """A house whose study has been run to its end."""
     house = new_house(tmp_path_factory.mktemp("finished") / "a b ä's")
-    stale = house.root / "data" / "tiny" / FAILED
+    stale = house.root / "data/tiny" / FAILED
     stale.parent.mkdir(parents=True)
     stale.touch()  # as an earlier run has left it
     ran = house.run("tiny", "--jobs", "2")
@@ -37,7 +37,7 @@ def finished(tmp_path_factory) -> House:
 
 
 def table(house: House) -> str:
-    return (house.root / "figures" / "tiny" / "tables" / "table2.csv").read_text()
+    return (house.root / "figures/tiny/tables/table2.csv").read_text()
 
 
 def rerun(house: House) -> set[str]:
@@ -53,12 +53,12 @@ def append(path: Path, text: str) -> None:
 
 
 def test_a_study_completes_every_stage_and_keeps_what_its_numbers_come_from(finished):
-    once = {"00_lab", "01_annotate", "02_normalize", "06_analyze"}
+    once = {*"00_lab 01_annotate 02_normalize 06_analyze".split()}
     each = {f"{stage}-{arm}" for stage in ("04_infer", "05_judge") for arm in ARMS}
     stages = once | each | {"03_train-dapt", "03_train-dapt-n"}
-    copies = {path.name for path in (finished.root / "data" / "tiny" / "notebooks").iterdir()}
+    copies = {path.name for path in (finished.root / "data/tiny/notebooks").iterdir()}
     assert copies == {f"{stage}{end}" for stage in stages for end in (".ipynb", ".html")}
-    run = json.loads((finished.root / "data" / "tiny" / "run.json").read_text())
+    run = json.loads((finished.root / "data/tiny/run.json").read_text())
     assert set(finished.times()) == set(run["stages"]) == stages
     train = run["stages"]["03_train-dapt-n"]
     assert train["given"] == {
@@ -83,22 +83,25 @@ def test_a_study_completes_every_stage_and_keeps_what_its_numbers_come_from(fini
 def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished, tmp_path):
     house = House(tmp_path / 'c "d"')  # elsewhere, with new times
     shutil.copytree(finished.root, house.root, copy_function=shutil.copy)
-    text = house.root / "lib" / "core" / "values.py"  # 06_analyze imports it
+    text = house.root / "lib/core/values.py"  # 06_analyze imports it
     append(text, "\n# a remark\n")
-    append(house.root / "lib" / "infer" / "generate.py", "\nNEW = 1\n")  # nothing imports it
-    study, own = house.root / "studies" / "tiny.yaml", house.root / "own"
+    append(house.root / "lib/infer/generate.py", "\nNEW = 1\n")  # nothing imports it
+    study, own = house.root / "studies/tiny.yaml", house.root / "own"
     study.write_text(study.read_text().replace("epochs: 3", "epochs: 3, report_to: [trackio]"))
     append(study, "prompts: own\n")
     own.mkdir()
-    shutil.copy(house.root / "prompts" / "judge.md", own)
+    shutil.copy(house.root / "prompts/judge.md", own)
     assert rerun(house) == set()
     append(text, "\nNEW = 1\n")
     assert rerun(house) == {"06_analyze"}
     study.write_text(study.read_text().replace("epochs: 3", "epochs: 4"))
     (own / "judge.md").write_text("Judge kindly.")
     assert rerun(house) == AFTER_DAPT_N | {"05_judge-dapt"}
-    data = house.root / "data" / "tiny"
-    record = json.loads((data / "stages" / "03_train-dapt-n.json").read_text())
+    (own / "annotate.md").write_text("Ask kindly.")
+    untrained = AFTER_DAPT_N - {"03_train-dapt-n"}
+    assert rerun(house) == untrained | {"01_annotate", "04_infer-dapt", "05_judge-dapt"}
+    data = house.root / "data/tiny"
+    record = json.loads((data / "stages/03_train-dapt-n.json").read_text())
     assert record["given"]["report_to"] == ["trackio"]
     assert (data / "verdicts/scorer/dapt.jsonl").read_text().endswith("\nJudge kindly.")
     run = json.loads((data / "run.json").read_text())
@@ -106,14 +109,14 @@ def test_a_change_reruns_the_stages_that_it_touches_and_no_other(finished, tmp_p
 
 
 def test_a_file_changed_by_hand_is_named_and_kept_and_its_stage_runs_again(finished):
-    uninterrupted, data = table(finished), finished.root / "data" / "tiny"
+    uninterrupted, data = table(finished), finished.root / "data/tiny"
     by_hand = finished.run("06_analyze", "-y", "{}", module="notebook")  # its own study
     assert "by hand: `make study` runs this stage again" in by_hand.stdout
     assert table(finished) != uninterrupted
-    answers = data / "answers" / "dapt.jsonl"
+    answers = data / "answers/dapt.jsonl"
     fewer = "".join(answers.read_text().splitlines(keepends=True)[:-1])
     answers.write_text(fewer)
-    (data / "models" / "base" / "config.json").touch()  # only touched
+    (data / "models/base/config.json").touch()  # only touched
     before, ran = finished.times(), finished.run("tiny", "--jobs", "2")
     assert "finished study" not in ran.stdout, "that is for a kernel by hand"
     assert "answers/dapt.jsonl was changed (4 rows, then 3) after 04_infer-dapt ran" in ran.stdout
@@ -125,7 +128,7 @@ def test_a_file_changed_by_hand_is_named_and_kept_and_its_stage_runs_again(finis
 
 def family(root: subprocess.Popen) -> dict[str, psutil.Process]:
     """Return the processes of a study that is training, by part; {} until the kernel is there."""
-    words = ("lib.run.study", "snakemake", "lib.run.notebook", "ipykernel_launcher")
+    words = "lib.run.study snakemake lib.run.notebook ipykernel_launcher".split()
     found = {}
     try:
         for process in [psutil.Process(root.pid), *psutil.Process(root.pid).children(True)]:
@@ -147,7 +150,7 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
     finished, parts
 ):
     uninterrupted = table(finished)
-    (finished.root / "data" / "tiny" / "models" / "dapt-n" / "training.json").unlink()
+    (finished.root / "data/tiny/models/dapt-n/training.json").unlink()
     for part in parts:
         started = finished.start("tiny", "--jobs", "2", PAUSE="60")
         processes = until(lambda started=started: family(started))
@@ -164,7 +167,7 @@ def test_after_any_kill_nothing_keeps_writing_and_the_next_call_gives_the_same_n
             if one.status() != "zombie"
         ]  # as it stays in a container without init
         assert not alive, f"{alive} outlived the {part}"
-        folder = finished.root / "data" / "tiny" / "notebooks"
+        folder = finished.root / "data/tiny/notebooks"
         assert {path.name for path in folder.glob("03_train-dapt-n*")} <= {
             "03_train-dapt-n.failed.ipynb",
             "03_train-dapt-n.running.ipynb",
@@ -226,7 +229,7 @@ def test_a_failure_is_said_in_a_few_lines_and_leaves_only_a_failed_copy(house, d
     ran = house.run("00_lab", "-y", '{"study": "tiny"}', module="notebook", limit=limit)
     assert ran.returncode == 1 and len(ran.stdout.splitlines()) < 8
     assert all(words in ran.stdout for words in [*said, "run the same command again"])
-    root = house.root / "data" / "tiny"
+    root = house.root / "data/tiny"
     assert [path for path in root.rglob("*") if path.is_file()] == [root / FAILED]
 
 
@@ -279,7 +282,7 @@ def test_a_study_that_fails_gives_the_reason_once_and_has_the_pages_of_what_is_f
     "stage",
     sorted(
         {*STAGES, *PIPELINES["exposures"].stages}
-        - {"00_lab", "00_documents", "exposures_run", "00_filings", "00_structext", "06_analyze"}
+        - {*"00_lab 00_documents exposures_run 00_filings 00_structext 06_analyze".split()}
     ),
 )
 def test_a_notebook_run_alone_names_the_file_that_is_missing_and_who_makes_it(
@@ -346,7 +349,7 @@ def test_make_runs_under_a_path_with_blanks_and_quotes(tmp_path):
     python.parent.mkdir()
     python.write_text('#!/bin/sh\necho "$PWD|$PYTHONPATH|$*"\n')
     python.chmod(0o755)
-    for name in ("study", "look", "plan", "verify", "bench", "lab"):
+    for name in "study look plan verify bench lab".split():
         ran = make_in(root, name, "ARGS=--allow-root --port=9")
         assert f"{root}|{root}|-m " in ran.stdout, ran.stderr
     assert "README.md --allow-root --port=9\n" in ran.stdout
@@ -356,7 +359,7 @@ def test_a_copy_shares_what_writers_replace_and_has_its_own_cache_and_labels(tmp
     names = "queries.jsonl llm.sqlite labels/answers.csv .lock stages/00_lab.json".split()
     write(tmp_path, "studies/a.yaml", "figures/a/b.png", *(f"data/a/{name}" for name in names))
     assert make_in(tmp_path, "copy", "STUDY=a", "AS=b").returncode == 0
-    left, right = tmp_path / "data" / "a", tmp_path / "data" / "b"
+    left, right = tmp_path / "data/a", tmp_path / "data/b"
     is_shared = {name: (right / name).samefile(left / name) for name in names[:3]}
     assert [*is_shared.values()] == [True, False, False]
     assert not (right / ".lock").exists() and not (right / "stages").exists()
