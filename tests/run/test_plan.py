@@ -141,7 +141,7 @@ def test_the_papers_study_is_planned_and_nothing_starts(place):
 
 def test_the_laboratory_is_planned(capsys):
     assert plan.main(["lab"]) == 0
-    assert re.fullmatch(r"lab: 7 min .* on this machine [\d,]+\n", capsys.readouterr().out)
+    assert re.fullmatch(r"lab: 6 min .* on this machine [\d,]+\n", capsys.readouterr().out)
 
 
 def test_what_cannot_be_planned_is_said(place, study_file, capsys):
