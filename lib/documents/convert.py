@@ -50,6 +50,7 @@ MONOSPACE = re.compile(  # in the name of a font
 
 # What converters put into a text: the name of what is missing there, raised and lowered text
 RAISED, LOWERED = "\ufdd4{}\ufdd6", "\ufdd5{}\ufdd6"
+SHIFTS = {"sup": RAISED, "sub": LOWERED}
 _MARKS = re.compile(" ?\ufdd2([^\ufdd2\ufdd3]*)\ufdd3|[\ufdd2-\ufdd6]")
 _FRACTION = re.compile("\ufdd4(\\d+)\ufdd6[/⁄]\ufdd5(\\d+)\ufdd6")
 _FRACTIONS = {unicodedata.normalize("NFKC", one): one for one in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
@@ -60,7 +61,15 @@ _UP, _DOWN = (
 _POWER = re.compile(r"(?:(?<!\d)10|(?<![^\W\d_])[^\W\d_]{1,3}|\))\Z")  # 10, a unit or a bracket
 _TYPED = re.compile(r"(?<=\d)(?<!(?<!\d)10)[⁰¹²³⁴-⁹]+")
 _NOTES = re.compile(r"\d+\s?[,–-]\s?\d")  # 1,2 or 3-5
-_AT_NUMBER = "\ufdd2mark at a number\ufdd3"
+AT_NUMBER = "\ufdd2mark at a number\ufdd3"
+# Digits that only tags of a line or the start of a link part: a style that is not read may raise
+# the latter ones. Bold digits alone do not.
+PARTED = (
+    r"(?i:(?<=\d)(?=(?:</?(?:b|big|strong|u)\b(?![^<>]*\bstyle=)[^<>]*>)*+"
+    r"</?(?:a|abbr|em|font|i|mark|rt|small|span|var|(?:b|big|strong|u)(?=[^<>]*\bstyle=))\b[^<>]*>"
+    r"(?:</?(?:a|abbr|b|big|em|font|i|mark|rt|small|span|strong|u|var)\b[^<>]*>)*+\d"
+    r"|[*_]{0,3}\[[*_^]{0,3}\d{1,9}[*_^]{0,3}\]\(|(?<!(?<!\d)10)&sup[123];))"
+)
 _ERROR = re.compile(r"#¡?[^\W\d][\w/]*[!?]|#N(?:/?A|/D|V)|#GETTING_DATA")  # in any language
 
 
@@ -233,7 +242,7 @@ def missing(what: str) -> str:
 
 def settle(text: str) -> tuple[str, list[str]]:
     """Return `text` with raised and lowered numbers that stay apart, and what it lacks."""
-    text = _TYPED.sub(rf"\g<0>{_AT_NUMBER}", text)
+    text = _TYPED.sub(rf"\g<0>{AT_NUMBER}", text)
     text = _SHIFTED.sub(_shifted, _FRACTION.sub(_fraction, text))
     return _MARKS.sub("", text), [*filter(None, _MARKS.findall(text))]
 
@@ -268,18 +277,18 @@ def _shifted(match: re.Match) -> str:
     before = match.string[max(match.start() - 8, 0) : match.start()]
     is_at_number = before[-1:].isdigit()
     if way == LOWERED[0]:
-        return _AT_NUMBER * (is_at_number or bool(following)) + text
+        return AT_NUMBER * (is_at_number or bool(following)) + text
     if re.fullmatch(r"[-−–+]?\d+", text):
         is_power = not text.isdigit() or text != "1" and _POWER.search(before)
         if is_power or is_at_number and len(text) > 1:
-            return text.translate(_UP) + _AT_NUMBER * (not is_power)
+            return text.translate(_UP) + AT_NUMBER * (not is_power)
     elif re.fullmatch("st|nd|rd|th|er?|[ao°º]", text):
-        return text + _AT_NUMBER * (is_at_number and text in "ae")
+        return text + AT_NUMBER * (is_at_number and text in "ae")
     elif not is_at_number and not _NOTES.match(text):
         return text
     is_unsure = is_at_number or not text.isdigit() and bool(_POWER.search(before))
     note = re.sub(r"\W", "", text)
-    return f"[^{note}]" * bool(note) + _AT_NUMBER * is_unsure
+    return f"[^{note}]" * bool(note) + AT_NUMBER * is_unsure
 
 
 def doubt_of(lacking: Counter[str]) -> str:

@@ -8,8 +8,9 @@ from urllib.parse import unquote
 
 from lib.core.store import BadInput
 from lib.documents.convert import (
-    LOWERED,
-    RAISED,
+    AT_NUMBER,
+    PARTED,
+    SHIFTS,
     Converted,
     Piece,
     code_span,
@@ -29,7 +30,6 @@ _INLINE = frozenset(
     "q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
 _HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
-_CODE = ("code", "kbd", "samp", "tt")
 _CONTAINER = "META-INF/container.xml"
 _LOCKED = "META-INF/encryption.xml"
 _NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page", "page-list"))
@@ -40,15 +40,15 @@ _NEVER = frozenset(  # what no reader of the document reads
 )
 # raised by its style, as the mark of a note
 _RAISED = (
-    "//*[(@role='doc-noteref' or contains(@class, 'footnote-ref') or @class='sup'"
-    " or @class='superscript' or contains(translate(@style, ' ', ''), 'vertical-align:sup'))"
+    "//*[(@role='doc-noteref' or contains(@class, 'footnote-ref')"
+    " or contains(concat(' ', @class, ' '), ' sup ') or @class='superscript'"
+    " or contains(translate(@style, ' ', ''), 'vertical-align:sup'))"
     " and not(ancestor::sup or descendant::sup)]"
 )
 _DATA = (  # other tables only arrange the page
     "self::*[not(@role='presentation' or @role='none' or .//table"
     " or .//h1 or .//h2 or .//h3 or .//h4 or .//h5 or .//h6)]//tr[th or count(td) > 1]"
 )
-_MARKED = {"sup": RAISED, "sub": LOWERED}
 _ROLES = frozenset(
     "navigation banner contentinfo search dialog alertdialog complementary menu "
     "menubar toolbar".split()
@@ -87,10 +87,10 @@ def _parse_html(text: str):
     parser = html.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
     )
-    # a number that a tag parts may be raised by a style that is not read
-    text = re.sub(
-        r"(?<=\d)(?=<(?:span|a|small|font)\b(?![^<>]*(?:sup|noteref|footnote-ref))[^<>]*>\d)",
-        missing("mark at a number"),
+    text = re.sub(  # what _RAISED finds is read
+        PARTED + r"(?!<[^<>]*(?:role=.?doc-noteref|footnote-ref|vertical-align *: *sup"
+        r"|class=[\"']?(?:(?:[^\"'<>]{0,99} )?sup[\"' >]|superscript[\"'>])))",
+        AT_NUMBER,
         text,
     )
     root = etree.fromstring(text.encode() + b"<p>", parser)  # None without a tag
@@ -105,7 +105,7 @@ def _parse_html(text: str):
             _remove(element)
         elif element.tag in ("math", "svg", "img"):
             what = "formula" if element.tag == "math" else "picture with text"
-            has_text = element.get("alt", "").strip() or "".join(element.itertext()).strip()
+            has_text = (element.get("alt", "") + "".join(element.itertext())).strip()
             element.clear(keep_tail=True)
             element.tag, element.text = "span", missing(what) * bool(has_text)
     return root
@@ -129,7 +129,7 @@ def decode(raw: bytes) -> str:
 # Remove what is around the document, but never most of its words
 def _strip_furniture(root) -> None:
     total = _n_words(root)
-    for element in [one for one in root.iter("*") if _is_furniture(one)]:
+    for element in [*filter(_is_furniture, root.iter("*"))]:
         is_whole = element.xpath("self::main|self::article|.//main|.//article")
         if not is_whole and _n_words(element) * 2 <= total:
             _remove(element)
@@ -284,7 +284,7 @@ def _cell(cell) -> str:
 def _inlined(element) -> str:
     if element.tag == "br":
         return "\n"
-    if element.tag in _CODE:
+    if element.tag in ("code", "kbd", "samp", "tt"):
         return code_span("".join(element.itertext()))
     inner = (_inlined(child) + escape(child.tail or "") for child in element)
-    return _MARKED.get(element.tag, "{}").format(escape(element.text or "") + "".join(inner))
+    return SHIFTS.get(element.tag, "{}").format(escape(element.text or "") + "".join(inner))

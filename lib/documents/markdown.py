@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-from lib.documents.convert import LOWERED, RAISED, missing
+from lib.documents.convert import AT_NUMBER, PARTED, SHIFTS, missing
 
 CONTENT = ("prose", "list", "table")  # kinds of block of which a document needs one
 
@@ -184,7 +184,8 @@ def _visible(token: Token, tag_break: str) -> str:
 
 def marked(source: str) -> str:
     """Return Markdown with its raised, lowered and struck text marked, as `settle` reads it."""
-    for tag, mark in (("sup", RAISED), ("sub", LOWERED)):
+    source = re.sub(PARTED, AT_NUMBER, source)
+    for tag, mark in SHIFTS.items():
         source = re.sub(
             rf"<{tag}\b[^<>]*>(.{{,200}}?)</{tag}>", mark.format(r"\1"), source, flags=re.I | re.S
         )
