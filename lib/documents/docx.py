@@ -9,7 +9,7 @@ from collections import defaultdict
 from lib.documents.convert import (
     LOWERED,
     MONOSPACE,
-    RAISED,
+    SHIFTS,
     Converted,
     Piece,
     count_item,
@@ -32,7 +32,6 @@ _RUNS = "descendant::w:r|descendant::m:oMath|.//w:instrText[starts-with(normaliz
 _PICTURES = (
     "(.//w:drawing|w:object|w:pict)[not(.//*[local-name()='txbx' or local-name()='textbox'])]"
 )
-_SHIFTS = {"superscript": RAISED, "subscript": LOWERED}
 _OFF = (None, "0", "false")
 _LIST = "w:num[@w:numId=$name]"
 _LEVEL = (
@@ -100,34 +99,39 @@ class _Reader:
         is_code = _CODE_STYLE.search(names) or not number and all(mono for mono, _ in words)
         if not words:
             return
+        text = "".join(text for _, text in runs)
         if heading and not (heading[1] or self.title):
-            self.title = settle(" ".join("".join(text for _, text in runs).split()))[0]
+            self.title = settle(" ".join(text.split()))[0]
         if not number:
             self.open = []
         if 0 < level < 10:
             piece = Piece("heading", inline_runs(runs), level=level)
         elif is_code:
             lines = [self.pieces.pop().text for one in self.pieces[-1:] if one.kind == "code"]
-            piece = Piece("code", "\n".join([*lines, "".join(text for _, text in runs)]))
+            piece = Piece("code", "\n".join([*lines, text]))
         else:
             piece = Piece("item" if number else "prose", inline_runs(runs), **number)
         self.pieces.append(piece)
 
     def runs(self, paragraph) -> list[Run]:
-        runs = []
+        runs, above = [], self.chain(paragraph, "w:pPr/w:pStyle")
         for run in paragraph.xpath(_RUNS, namespaces=_NAMES):
             if run.tag != _W + "r":
                 runs.append((False, missing("formula")))
                 continue
             styles = self.chain(run, "w:rPr/w:rStyle")
             font = _value(styles, "w:rPr/w:rFonts", "ascii") or ""
-            gone = (_value(styles, f"w:rPr/w:{one}") for one in ("vanish", "strike", "dstrike"))
-            if all(one in _OFF for one in gone):
+            if all(
+                _value(styles + above, f"w:rPr/w:{one}") in _OFF
+                for one in ("vanish", "strike", "dstrike")
+            ):
                 text = "".join(
                     one.text or "" if one.tag == _W + "t" else _SIGNS.get(one.tag, "")
                     for one in run
                 )
-                shift = _SHIFTS.get(_value(styles, "w:rPr/w:vertAlign") or "", "{}")
+                # how far a position moves text does not say whether it raises it
+                moved = "{}" if _value(styles, "w:rPr/w:position") in _OFF else LOWERED
+                shift = SHIFTS.get((_value(styles, "w:rPr/w:vertAlign") or "")[:3], moved)
                 text = shift.format(text) if text.strip() else text
                 text += missing("picture") * len(run.xpath(_PICTURES, namespaces=_NAMES))
                 runs.append((bool(MONOSPACE.search(font)), text))
