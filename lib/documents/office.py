@@ -43,7 +43,6 @@ _MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s+ref="(\w+:\w+)\"""")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 _SPACER = re.compile(r"(?:(?<=\Ax)|(?<= x)) (?=x)|(?<=x) (?=x(?!x))")  # beside a column alone
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_FURNITURE = ("DATE", "FOOTER", "SLIDE_NUMBER")
 _MOMENT = datetime | time | timedelta
 _SHIFTED = re.compile("(?:vertAlign|strike)=(?:'s|True)")
 
@@ -71,7 +70,7 @@ def _shapes(shapes, title=None) -> Iterator[Piece]:
         shapes, key=lambda one: (one != title, (one.top or 0) // 300_000, one.left or 0)
     ):
         kind = shape.placeholder_format.type.name if shape.is_placeholder else ""
-        if kind in _FURNITURE:
+        if kind in ("DATE", "FOOTER", "SLIDE_NUMBER"):
             continue
         if shape == title:
             yield Piece("heading", _cell(shape))
@@ -235,6 +234,8 @@ def _grid(sheet, empty: set[str]) -> list[list[str]]:
 
 def _shown(cell, empty: set[str]) -> str:
     value, form = cell.value, cell.number_format or "General"
+    if cell.font.strike:
+        return ""
     if cell.coordinate in empty:
         return missing(f"no value calculated in {cell.parent.title}!{cell.coordinate}")
     if isinstance(value, _MOMENT):
@@ -284,12 +285,6 @@ def _digits(amount: Decimal, form: str) -> str:
     whole, places, power = re.fullmatch(r"([^.E]*)\.?([^E]*)(E?).*", form).groups()
     if power:
         return f"{float(amount):.{len(places)}E}"
-    text = (
-        f"{amount.quantize(Decimal(1).scaleb(-len(places)), ROUND_HALF_UP):{',' * (',' in whole)}f}"
-    )
+    text = f"{amount.quantize(Decimal(10) ** -len(places), ROUND_HALF_UP):{',' * (',' in whole)}f}"
     text = text.zfill(whole.count("0") + len(places) + bool(places))
-    return (
-        re.sub(rf"\.?0{{0,{len(places) - places.count('0')}}}\Z", "", text)
-        if "#" in places
-        else text
-    )
+    return re.sub(rf"\.?0{{0,{len(places) - places.count('0')}}}\Z", "", text)
