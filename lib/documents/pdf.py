@@ -140,10 +140,7 @@ def _pages(raw: bytes) -> list[Page]:
 
     try:
         with pdfplumber.open(io.BytesIO(raw)) as document:
-            pages = []
-            for page in document.pages:
-                pages.append(_page(page))
-                page.close()
+            pages = [*map(_page, document.pages)]
     except PdfminerException as error:
         cause = error.args[0]
         if isinstance(cause, PDFPasswordIncorrect):
@@ -192,6 +189,7 @@ def _page(original) -> Page:
         page.width, page.height, words, bullets, is_scan, len(original.chars) - len(page.chars)
     )
     _take_grids(page, result)
+    original.close()
     return result
 
 
@@ -304,8 +302,12 @@ def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]] = ())
             rows.append([word])
     lines = [Line(sorted(row, key=lambda one: one.x0)) for row in rows]
     for line in lines:
-        near = [x for x, y in bullets if abs(y - line.middle) < 0.5 * line.size]
-        line.bullet = max((x for x in near if line.x0 - 30 < x < line.x0), default=None)
+        near = (
+            x
+            for x, y in bullets
+            if abs(y - line.middle) < 0.5 * line.size and line.x0 - 30 < x < line.x0
+        )
+        line.bullet = max(near, default=None)
     return sorted(lines, key=lambda one: one.top)
 
 
