@@ -137,15 +137,15 @@ def _complete(path: Path, sample: list[Item], choices: tuple) -> None:
         sheet = sheet[["item"]].head(0)
     there = set(sheet["item"])
     rows = [{"item": one.item} | one.texts | {"label": ""} for one in sample]
-    added = [{k: _cell(v) for k, v in row.items()} for row in rows if row["item"] not in there]
+    added = [
+        {name: _UNPRINTABLE.sub("\ufffd", text)[:LONGEST_CELL] for name, text in row.items()}
+        for row in rows
+        if row["item"] not in there
+    ]
     if added:
         sheet = pd.concat([sheet, pd.DataFrame(added).assign(**dict.fromkeys(readers, ""))])
         text = as_csv(sheet, quoting=csv.QUOTE_ALL)
         write_text(path, "\ufeff" + text)  # Excel needs the byte order mark
-
-
-def _cell(text: str) -> str:
-    return _UNPRINTABLE.sub("\ufffd", text)[:LONGEST_CELL]
 
 
 def read_sheet(path: Path, choices: tuple = ANSWERS) -> Sheet:
@@ -349,6 +349,11 @@ def correlations(rows: pd.DataFrame, judges: Iterable[str]) -> pd.DataFrame:
 
 
 def flips(rows: pd.DataFrame, by: list[str], cluster: str) -> pd.DataFrame:
-    """Return the share of verdicts that change with the order, of those scored in both orders."""
-    scored = rows[rows.is_asked & rows.verdict.ne("unscored")]
-    return by_group(scored, by, "is_flipped", cluster).rename(columns={"mean": "rate"})
+    """Return how many of n pairs, scored in both orders, change with the order or are ties in both.
+
+    `rate` is the share of those that change, with its interval over `cluster`.
+    """
+    rows = rows[rows.is_asked & rows.verdict.ne("unscored")]
+    rows = rows.assign(flips=rows.is_flipped, ties=rows.verdict.eq("tie") & ~rows.is_flipped)
+    table = by_group(rows, by, "flips", cluster).rename(columns={"mean": "rate"})
+    return table.join(rows.groupby(by)[["flips", "ties"]].sum(), on=by)

@@ -22,6 +22,7 @@ CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 _MARK_ALONE = re.compile(r"[*\s]*\[\[\s*([a-z]+)\s*\]\][*\s]*", re.I)
 _MARK_ABOVE = re.compile(r"[\W_]*\[\[\s*([a-z]+)\s*\]\][\W_]*", re.I)  # no other word on its line
 _VERDICTS = {"true": "correct", "false": "incorrect"}
+_AB, _BA = ({"first": one, "second": other, "tie": "tie"} for one, other in ("AB", "BA"))
 
 
 class Compared(Record):
@@ -54,10 +55,12 @@ def judge_with_llm(model: str, calls: Calls) -> Decide:
 
     def decide(queries: list[Query], answers: list[str]) -> list[Decision]:
         template = prompt_template("judge")
-        pairs = zip(queries, answers, strict=True)
-        prompts = [template.render(**_slots(query, answer=answer)) for query, answer in pairs]
+        prompts = [
+            template.render(**_slots(query, answer=answer))
+            for query, answer in zip(queries, answers, strict=True)
+        ]
         replies = complete([*map(Request.ask, prompts)], model, calls)
-        return [parse_reply(reply, _VERDICTS) for reply in replies]
+        return [*map(parse_reply, replies)]
 
     return decide
 
@@ -72,18 +75,18 @@ def prefer_with_llm(model: str, calls: Calls) -> DecidePairs:
             for query, criterion, *pair in cases
             for one, other in (pair, pair[::-1])
         ]
-        return ask_in_both_orders(prompts, model, calls, _parse_preference)
+        return ask_in_both_orders(prompts, model, calls, parse_reply)
 
     return decide
 
 
 def ask_in_both_orders(
-    prompts: list[str], model: str, calls: Calls, parse: Callable[[Reply, str], Decision]
+    prompts: list[str], model: str, calls: Calls, parse: Callable[[Reply, dict], Decision]
 ) -> list[Both]:
-    """Decisions on pairs, two prompts each; `parse` gets a reply and the arms' order, AB or BA."""
+    """Decisions on pairs, two prompts each; `parse` gets a reply and what its words mean."""
     replies = complete([*map(Request.ask, prompts)], model, calls)
     orders = zip(replies[::2], replies[1::2], strict=True)
-    return [(parse(one, "AB"), parse(other, "BA")) for one, other in orders]
+    return [(parse(one, _AB), parse(other, _BA)) for one, other in orders]
 
 
 def prefer_with_scorer(cases: list[Case]) -> list[Both]:
@@ -160,10 +163,6 @@ def _settled(answer: str | None, other: str | None) -> Decision | None:
 def _slots(query: Query, **answers: str) -> dict[str, str]:
     slots = {"question": query.question, "reference": query.answer, **answers}
     return {name: escape_prompt_markup(text, "|".join(slots)) for name, text in slots.items()}
-
-
-def _parse_preference(reply: Reply, shown: str) -> Decision:
-    return parse_reply(reply, {"first": shown[0], "second": shown[1], "tie": "tie"})
 
 
 def parse_reply(reply: Reply, marks: dict[str, str] = _VERDICTS) -> Decision:

@@ -177,14 +177,15 @@ class Study(StudyFile):
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, keys: dict) -> dict:
-        pipeline = PIPELINES[keys["kind"]]
+        kind = keys["kind"]
+        pipeline = PIPELINES[kind]
         arms = keys.get("arms") or list(pipeline.arms)
         if isinstance(arms, list):
             arms = dict.fromkeys(map(str, arms))
         if isinstance(arms, dict):
             order = dict.fromkeys((pipeline.arms[0], *arms))  # the base first
             arms = {arm: arms[arm] or {} for arm in order if arm in arms}
-        base = "" if keys["kind"] == "documents" else keys["name"]
+        base = "" if kind == "documents" else keys["name"]
         if not (base or keys.get("base_model")) and os.environ.get(BASE_VARIABLE) == LABORATORY:
             base, keys = "lab", {"disclaimer": FOR_SHOW, **keys}
         return {
@@ -194,7 +195,8 @@ class Study(StudyFile):
                 if one not in (EXPORT, "retention" * (pipeline.task != "spark"))
             ],
             "base_model": base and f"data/{base}/models/base",
-            **({"annotator": "facts", "normalizer": "facts"} if keys["kind"] == "lab" else {}),
+            "annotator": {"lab": "facts", "tablequest": "shipped"}.get(kind, ""),
+            "normalizer": "facts" * (kind == "lab"),
             **keys,
             "arms": arms,
         }

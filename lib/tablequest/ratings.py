@@ -59,6 +59,7 @@ class Grade(Record):
     question_id: str
     passage_id: str
     level: Level
+    question: str
     arm: str
     grader: str
     grade: int | None  # 1 to 3; None if the reply could not be read
@@ -150,10 +151,8 @@ def _said(reply: Reply, name: str) -> tuple[str, dict]:
     return str(found.get(name)).strip().lower(), found
 
 
-def _decision(reply: Reply, shown: str) -> Decision:
-    # `shown` has the arms in the order of their answers
+def _decision(reply: Reply, words: dict) -> Decision:
     word, found = _said(reply, "better")
-    words = {"first": shown[0], "second": shown[1], "tie": "tie"}
     if word in words:
         return words[word], folded(str(found.get("rationale", ""))) or "no rationale"
     fault = f'"better" is neither first, second nor tie: {reply.text[-200:]!r}'
@@ -188,7 +187,13 @@ def graded(
     asked = [Request.ask(prompt, max_tokens=16_384) for prompt in prompts]
     found = map(_grade, complete(asked, grader, calls))
     return [
-        Grade(**one.place, arm=arm, grader=grader, **(next(found) if final.text else _EMPTY))
+        Grade(
+            **one.place,
+            question=one.question,
+            arm=arm,
+            grader=grader,
+            **(next(found) if final.text else _EMPTY),
+        )
         for one, arm, final in pairs
     ]
 
@@ -295,18 +300,16 @@ def length_table(
 
 
 def grade_table(grades: Sequence[Grade]) -> pd.DataFrame:
-    """Return mean grades by level ("all" last) and arm, with the faults that the grader named."""
+    """Return mean grades by arm, with the faults that the grader named."""
     rows = pd.DataFrame(map(vars, grades)).astype({"grade": float})
-    rows = pd.concat([rows, rows.assign(level=ALL)])
-    keys = ["level", "arm"]
-    table = rows.groupby(keys, sort=False).grade.agg(asked="size", n="count", grade="mean")
-    return table.join(pd.crosstab([rows.level, rows.arm], rows.fault)).reset_index()
+    table = rows.groupby("arm", sort=False).grade.agg(asked="size", n="count", grade="mean")
+    return table.join(pd.crosstab(rows.arm, rows.fault)).reset_index()
 
 
 def grade_gaps(grades: Sequence[Grade]) -> pd.DataFrame:
     """Return grade, fault and words of both arms by question, the largest `gap` first."""
-    rows = pd.DataFrame(map(vars, grades))
-    table = rows.pivot(index="question_id", columns="arm", values=["grade", "fault", "words"])
+    rows, names = pd.DataFrame(map(vars, grades)), ["grade", "fault", "words"]
+    table = rows.pivot(index=["question_id", "question"], columns="arm", values=names)
     table["gap", ""] = np.ptp(table["grade"].astype(float).to_numpy(), axis=1)
     return table.sort_values(("gap", ""), ascending=False, kind="stable")
 

@@ -259,10 +259,12 @@ def test_every_pair_of_judges_has_its_arms_and_an_answer_on_a_sheet_its_weight()
 
 
 def test_flips_are_counted_over_pairs_that_were_asked_and_scored_in_both_orders():
-    rows = pd.DataFrame({"verdict": "A A unscored tie".split(), "is_flipped": [False, True] * 2})
-    rows = rows.assign(judge="m", cluster=[*"abcd"], is_asked=rows.verdict.ne("tie"))
+    rows = pd.DataFrame({"verdict": "A tie tie unscored tie".split(), "cluster": [*"abcde"]})
+    rows = rows.assign(judge="m", is_flipped=rows.cluster == "b", is_asked=rows.cluster != "e")
     [found] = flips(rows, ["judge"], "cluster").itertuples()
-    assert found.n == 2 and found.low < found.rate == 0.5 < found.high
+    assert [found.n, found.flips, found.ties] == [3, 1, 1]
+    assert found.low < found.rate == 1 / 3 < found.high
+    assert flips(rows.assign(is_asked=False), ["judge"], "cluster").empty
 
 
 def test_metrics_correlate_with_the_judge_who_agrees_with_them():

@@ -26,7 +26,7 @@ RESULTS = {
     "tablequest-smoke": "tablequest_accuracy.csv tablequest_accuracy_intervals.png "
     "tablequest_ratings.csv tablequest_ratings_intervals.png "
     "tablequest_words.csv tablequest_lengths.csv tablequest_failures.csv "
-    "tablequest_check.csv",
+    "tablequest_check.csv tablequest_flips.csv",
 }
 
 

@@ -15,7 +15,7 @@ from tests.tablequest.alm import FILING, PASSAGE, TABLES
 from tests.tablequest.test_questions import CHECKED, PAIRS
 
 STUDY, MODEL = "main-path", "gpt-4o-mini"
-FILES = ("accuracy", "ratings", "words", "failures", "lengths", "grades", "check")
+FILES = ("accuracy", "flips", "ratings", "words", "failures", "lengths", "grades", "check")
 REPLIES = {
     "You check questions": CHECKED,
     "You compare two": {"better": "first"},
@@ -64,6 +64,7 @@ def test_a_model_asks_three_levels_answers_and_every_result_is_a_file(tmp_path, 
     labels = {"person (questions)": "1", "other": "0", "equal": "0", "refused": "0", "n": "1"}
     assert results["check"] == [{"level": level} | labels for level in LEVELS]
     assert {row["grade"] for row in results["grades"]} == {"3.0"}
+    assert [row["flips"] for row in results["flips"]] == ["1"] * 3
     matches = rows(data / "matches" / f"{MODEL}.jsonl")
     assert [row["is_flipped"] for row in matches] == [True] * 3, "it prefers what it sees first"
     assert {(row["first_arm"], row["second_arm"]) for row in matches} == {(arms[1], arms[0])}
