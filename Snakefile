@@ -17,7 +17,6 @@ from lib.core.digest import notebook_digest
 from lib.core.store import PROMPTS, REPOSITORY, artifact_path, output_root
 from lib.core.process import be_parent, die_with_parent
 from lib.documents.folder import list_files
-from lib.llm.calls import settings_of
 from lib.core.stages import SYSTEMS
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
@@ -92,7 +91,7 @@ def stage(notebook, name="", of=study, content="", **more):
     return {"code": notebook_digest(path, more=task) if is_run else "", "content": content,
             "weights": weights if "base_model" in parameters_of(path) else "",
             "files": named if is_run else "",
-            "retry": settings_of(of.llm, notebook).get("retry", []),
+            "retry": of.reruns(notebook),
             "notebook": notebook, "name": name or notebook, "given": given if is_run else "{}"}
 
 

@@ -35,6 +35,7 @@ class Call:
     model: str = ""
     stop: list[str] | None = None
     temperature: float = 0.0
+    response_format: dict | None = None
     fault: str = ""
     status: int = 0
 
@@ -138,7 +139,12 @@ PASSING = [
     for name in [*TABLE["errors"], *TABLE["bodies"], *SENDS, "broken"]
     if name not in (*HARMLESS, *STOPPING, *FINAL)
 ]
-PARAMETERS = ("400-max_completion_tokens", "400-max_tokens", "400-temperature")
+PARAMETERS = (
+    "400-max_completion_tokens",
+    "400-max_tokens",
+    "400-temperature",
+    "400-response_format",
+)
 
 
 def faulty(name: str, asked: dict, reply: dict, **secrets: str) -> Answer:
@@ -345,6 +351,7 @@ class Server:
         asked = json.loads(body)
         call.prompt, call.model, call.stop = prompt_of(asked), asked["model"], asked.get("stop")
         call.temperature = asked.get("temperature", 0.0)
+        call.response_format = asked.get("response_format")
         await asyncio.sleep(self.latency)
         return self._reply(call, asked, key=key, host=headers.get("host", ""))
 

@@ -140,7 +140,7 @@ def _requests(
         )
         for (start, end), (first, last) in zip(spans, shares, strict=True)
     ]
-    return [Request.ask(prompt, max_tokens=max_tokens) for prompt in prompts]
+    return [Request.ask(prompt, max_tokens=max_tokens, shape="annotate") for prompt in prompts]
 
 
 def _as_text(value: object) -> object:

@@ -81,10 +81,14 @@ def prefer_with_llm(model: str, calls: Calls) -> DecidePairs:
 
 
 def ask_in_both_orders(
-    prompts: list[str], model: str, calls: Calls, parse: Callable[[Reply, dict], Decision]
+    prompts: list[str],
+    model: str,
+    calls: Calls,
+    parse: Callable[[Reply, dict], Decision],
+    shape: str = "",
 ) -> list[Both]:
     """Decisions on pairs, two prompts each; `parse` gets a reply and what its words mean."""
-    replies = complete([*map(Request.ask, prompts)], model, calls)
+    replies = complete([Request.ask(one, shape=shape) for one in prompts], model, calls)
     orders = zip(replies[::2], replies[1::2], strict=True)
     return [(parse(one, _AB), parse(other, _BA)) for one, other in orders]
 

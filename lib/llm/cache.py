@@ -19,6 +19,7 @@ from lib.core.store import (
     tell,
     write_text,
 )
+from lib.llm.calls import Calls
 from lib.llm.request import Endpoint, Reply, Request, key_of
 from lib.llm.wire import Fault, is_shortened, read_wire
 
@@ -91,18 +92,20 @@ class Cache(sqlite3.Connection):
             yield
 
     def best(
-        self, request: Request, model: str, at: Endpoint, retry: Iterable[str]
+        self, request: Request, model: str, at: Endpoint, calls: Calls
     ) -> tuple[Reply, Request | None]:
         """Return the best reply, and the request to send for a better one of a kind in `retry`.
 
         Replies are of this endpoint or imported, without a key of any endpoint.
         """
+        if not calls.json_schema:
+            request = replace(request, shape="")
         best, is_open = Reply("", "not asked"), True
         while rows := self._do(
             "select raw from replies where request_key = ?1 and (?2 = ?1 or key in (?1, ?2)) "
             "order by key <> ?2, asked_at, key limit 1",
-            request.key(model),
-            request.key(model, at.url),
+            key_of(request.body, model),
+            key_of(request.body, model, at.url),
         ):
             reply = read_wire(200, rows[0][0], request.max_tokens)
             if isinstance(reply, Fault):
@@ -110,7 +113,7 @@ class Cache(sqlite3.Connection):
             is_part = is_shortened(reply, request)  # of the prompt
             if not (reply.reason or is_part):
                 return reply, None
-            best, is_open = reply, at.key != "" and (is_part or reply.kind in retry)
+            best, is_open = reply, at.key != "" and (is_part or reply.kind in calls.retry)
             request = replace(request, attempt=request.attempt + 1)  # each retry has left a reply
         return best, request if is_open else None
 

@@ -16,8 +16,6 @@ from pydantic.dataclasses import dataclass
 from lib.core.store import REPOSITORY, BadInput, Stopped, data_path, package_file, shown
 from lib.llm.request import Kind
 
-SETTINGS = ("max_cost_usd", "mode", "concurrency", "max_failed_share", "retry")
-MAX_COST_USD = 5.0  # of a stage whose study says nothing else; null: no limit
 PRICES = package_file("llm/prices.csv")
 _MOST_SHORTENED = 0.05  # of the calls of a stage: prompts that the endpoint has not read whole
 
@@ -53,6 +51,7 @@ class Calls:
     concurrency: PositiveInt = 32  # simultaneous calls
     max_failed_share: float = Field(default=0.1, ge=0, le=1)  # of all calls: stop above it
     retry: Sequence[Kind] = ()  # kinds of reply to ask for once more in this run
+    json_schema: bool = False  # send the shape of a reply that is read as JSON
     tally: Tally = Field(default_factory=Tally, init=False)
 
     def __str__(self) -> str:
@@ -90,7 +89,8 @@ def settings_of(section: dict, stage: str) -> dict[str, Any]:
 
     Its key `stages` has settings of single stages, by name. Raises ValueError as Calls does.
     """
-    settings = {"max_cost_usd": MAX_COST_USD, **section, **section.get("stages", {}).get(stage, {})}
+    # $5 where the study says nothing else
+    settings = {"max_cost_usd": 5.0, **section, **section.get("stages", {}).get(stage, {})}
     settings.pop("stages", None)
     Calls(Path(), **settings)
     return settings

@@ -17,12 +17,13 @@ from tqdm import tqdm
 from lib.core.store import Stopped, shown, tell
 from lib.llm.cache import Cache, Sent
 from lib.llm.calls import Calls, check_price, cost_usd, dollars
-from lib.llm.request import Endpoint, Reply, Request, Waiting, most_tokens
-from lib.llm.wire import FILTERED, Fault, dig, fault_of, is_shortened, read_wire, told
+from lib.llm.request import Endpoint, Reply, Request, Waiting, key_of, most_tokens
+from lib.llm.wire import Fault, dig, fault_of, is_shortened, read_wire, told
 
 TIMEOUT_SECONDS = 600.0  # of one try, from sending to the complete reply
 MOST_TRIES = 16  # of a call that is not charged: a minute and a half of waits
 _CHARGED_TRIES = 3  # of a call that each try may cost
+_FILTERED = 451  # the status of a refused prompt, which says nothing about other prompts
 _MOST_BYTES = 32_000_000  # of a reply; of a file 1 GB
 _ROOM_SECONDS = 60  # that a reply waits in memory for room on the disk
 POLL_SECONDS = 30.0  # between two looks at a batch
@@ -160,13 +161,13 @@ class Run:
 
         In mode "direct", batches of earlier runs are still collected: nothing is paid for twice.
         """
-        calls, n = self.calls, len(self.open)
+        calls = self.calls
         most = dollars(self.worst(self.open.values(), calls.mode == "batch"))
         self.say(
-            f"{calls.tally.asked:,} calls, {calls.tally.cached:,} cached, {n:,} to send "
-            f"({calls.mode}); at most {most} (lib/llm/prices.csv)"
+            f"{calls.tally.asked:,} calls, {calls.tally.cached:,} cached, "
+            f"{len(self.open):,} to send ({calls.mode}); at most {most} (lib/llm/prices.csv)"
         )
-        with tqdm(desc=self.model, mininterval=1.0, total=n) as self.bar:
+        with tqdm(desc=self.model, mininterval=1.0, total=len(self.open)) as self.bar:
             async with client(self.at) as self.client:
                 try:
                     await self._ask_in_batches()
@@ -175,7 +176,7 @@ class Run:
                         "the Batch API cannot be used: run the same command later, or set mode to "
                         f'"direct" ({str(error)[:300]})'
                     )
-                await asyncio.gather(*map(self._ask, [*self.open]))
+                await asyncio.gather(*map(self._ask, self.open))
         if self.n_lost:
             self.stopped += f"; {self.n_lost} replies of calls in flight are lost"
         if self.stopped:
@@ -223,7 +224,7 @@ class Run:
             else:
                 break
         self.stop(read.stops)
-        reason, is_filtered = self.at.scrubbed(read.reason), read.status == FILTERED
+        reason, is_filtered = self.at.scrubbed(read.reason), read.status == _FILTERED
         self.failed[self.open.pop(key)] = Reply("", reason, "filtered" * is_filtered)
         tally.failed += not is_filtered
         self.bar.update()
@@ -252,8 +253,16 @@ class Run:
             tally.shortened += is_shortened(reply, request)
             tally.prompt_tokens += n_in
             tally.completion_tokens += n_out
-            raw = self.at.without_key(reply.raw)
-            rows.append((key, request.key(self.model), self.model, request.body, raw, None))
+            rows.append(
+                (
+                    key,
+                    key_of(request.body, self.model),
+                    self.model,
+                    request.body,
+                    self.at.without_key(reply.raw),
+                    None,
+                )
+            )
         await self.book(usd, *rows)
         self.bar.update(len(rows))
         self.stop(self.calls.failing())

@@ -9,13 +9,8 @@ from anyio.from_thread import start_blocking_portal
 from lib.core.store import Stopped, shown
 from lib.llm.cache import Cache
 from lib.llm.calls import Calls
-from lib.llm.request import Reply, Request, Waiting, endpoint
+from lib.llm.request import Reply, Request, Waiting, endpoint, key_of
 
-_NO_KEY = (
-    "set OPENAI_API_KEY in the environment or in .env (any text for a local server, with "
-    "OPENAI_BASE_URL), name a file with the replies in the study's file (replies: [FILE]), or use "
-    '"scorer"'
-)
 _LONGEST_END = 25.0  # seconds that calls in flight get after an interrupt
 
 
@@ -29,8 +24,8 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
 
     def look() -> tuple[list, Waiting]:
         # The replies, and the requests for which one is to be sent.
-        found = [cache.best(one, model, at, calls.retry) for one in requests]
-        return found, {one.key(model, at.url): one for _, one in found if one}
+        found = [cache.best(one, model, at, calls) for one in requests]
+        return found, {key_of(one.body, model, at.url): one for _, one in found if one}
 
     with closing(Cache(calls.cache)) as cache, cache.turn() if look()[1] else nullcontext():
         found, left = look()  # another process may have asked
@@ -40,7 +35,10 @@ def complete(requests: Sequence[Request], model: str, calls: Calls) -> list[Repl
             if not at.key:
                 raise Stopped(
                     f"{len(left)} of {len(requests)} replies of {model!r} are not in "
-                    f"{shown(calls.cache)}, and no key is set: {_NO_KEY}"
+                    f"{shown(calls.cache)}, and no key is set: set OPENAI_API_KEY in the "
+                    "environment or in .env (any text for a local server, with OPENAI_BASE_URL), "
+                    "name a file with the replies in the study's file (replies: [FILE]), or use "
+                    '"scorer"'
                 )
             from lib.llm.client import Run  # openai's client takes half a second
 

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from lib.core.store import REPOSITORY, BadStudy
+import yaml
 
+from lib.core.store import REPOSITORY, BadStudy, package_file
+
+TABLE: Any = yaml.safe_load(package_file("llm/wire.yaml").read_text("utf-8"))
 ESTIMATE = "an estimate: 4 bytes per token"
 
 
@@ -25,6 +28,7 @@ class Request:
     temperature: float = 0.0
     attempt: int = 0
     stop: tuple[str, ...] = ()  # the reply ends before the first of these; at most 4 (OpenAI)
+    shape: str = ""  # of a reply in JSON, by its name in wire.yaml; see Calls.json_schema
 
     @classmethod
     def ask(cls, prompt: str, **settings: Any) -> "Request":
@@ -42,11 +46,9 @@ class Request:
         fields = asdict(self) | {"temperature": float(self.temperature)}
         if not self.stop:
             del fields["stop"]  # so that replies cached by earlier versions are found
-        return json.dumps(fields, sort_keys=True)
-
-    def key(self, model: str, endpoint: str = "") -> str:
-        """Return the key of its reply."""
-        return key_of(self.body, model, endpoint)
+        if shape := fields.pop("shape"):
+            fields["response_format"] = TABLE["shapes"][shape]
+        return json.dumps(dict(sorted(fields.items())))  # a model writes a shape's keys in order
 
 
 Waiting = dict[str, Request]  # requests by key
@@ -102,7 +104,7 @@ def least_tokens(text: str) -> int:
 
 def most_tokens(request: Request) -> int:
     """Return the most tokens that an endpoint can count for a prompt and its chat template."""
-    return upper_bound(str(request.messages))
+    return upper_bound(f"{request.messages}{TABLE['shapes'].get(request.shape, '')}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,8 +125,8 @@ class Endpoint:
             "[endpoint]",
             text,
         )
-        text = self.without_key(text, least=8)
-        return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", text)  # OpenAI's message quotes part of the key
+        # OpenAI's message quotes a part of the key
+        return re.sub(r"\bsk-[\w*.-]{4,}", "[key]", self.without_key(text, least=8))
 
 
 def endpoint() -> Endpoint:

@@ -6,14 +6,10 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-import yaml
+from lib.core.store import printable
+from lib.llm.request import TABLE, Reply, Request, least_tokens
 
-from lib.core.store import package_file, printable
-from lib.llm.request import Reply, Request, least_tokens
-
-FILTERED = 451  # the status of a refused prompt, which says nothing about other prompts
 _MOST_TOKENS = 10**7  # no model reads or writes so many in a call
-_TABLE: Any = yaml.safe_load(package_file("llm/wire.yaml").read_text("utf-8"))
 
 
 class Fault(NamedTuple):
@@ -34,9 +30,9 @@ def read_wire(status: int, text: str, max_tokens: int = 0) -> Reply | Fault:
         found = json.loads(text)
         if isinstance(found, str):  # JSON in JSON
             found = json.loads(found)
-        objects = (dig(found, *place) for place in _TABLE["places"])
+        objects = (dig(found, *place) for place in TABLE["places"])
         reply = next((one for one in objects if dig(one, "choices")), None)
-        is_error = dig(found, "error") or not reply and any(told(found, _TABLE["tells"]))
+        is_error = dig(found, "error") or not reply and any(told(found, TABLE["tells"]))
     except (ValueError, RecursionError):
         found = reply = is_error = None
     if status < 206 and not is_error:  # 206: a part
@@ -46,8 +42,7 @@ def read_wire(status: int, text: str, max_tokens: int = 0) -> Reply | Fault:
 
 def is_shortened(reply: Reply, request: Request) -> bool:
     """True if the endpoint has counted far fewer tokens than the words of the prompt."""
-    least = sum(least_tokens(content) for _, content in request.messages)
-    return 0 < reply.n_in < 0.9 * least - 100
+    return 0 < reply.n_in < 0.9 * sum(least_tokens(text) for _, text in request.messages) - 100
 
 
 def fault_of(error: Exception) -> Fault:
@@ -85,18 +80,19 @@ def _text(value: object) -> str:
 
 
 def _fault(status: int, error: object) -> Fault:
-    message = printable(" ".join(told(error, _TABLE["tells"])))[:300].rstrip(". ")
-    codes = " ".join(told(error, _TABLE["codes"]))
+    message = printable(" ".join(told(error, TABLE["tells"])))[:300].rstrip(". ")
+    codes = " ".join(told(error, TABLE["codes"]))
     words, meant = f"{codes} {message}", status
     if status < 206:
         meant = int((re.findall(r"\b[45]\d\d\b", codes) or [200])[0])
-    for means, statuses, pattern in _TABLE["means"]:
+    for means, statuses, pattern in TABLE["means"]:
         if meant in statuses and re.search(pattern, words):
             meant = means
             break
     reason = f"status {meant}: {message}" if message and meant != 401 else f"status {meant}"
-    refuses = re.findall(_TABLE["complains"], words)
-    return Fault(reason, meant, _TABLE["stops"].get(meant, ""), *refuses[:1])
+    return Fault(
+        reason, meant, TABLE["stops"].get(meant, ""), *re.findall(TABLE["complains"], words)[:1]
+    )
 
 
 def _reply(found: Any, text: str, max_tokens: int) -> Reply | Fault:
@@ -106,14 +102,14 @@ def _reply(found: Any, text: str, max_tokens: int) -> Reply | Fault:
     texts = parts if isinstance(parts, list) else [parts]
     content = "".join(_text(dig(one, "text") or one) for one in texts)
     finish = _text(dig(choice, "finish_reason")).lower() or "none"
-    kind, reason = _TABLE["ends"].get(
+    kind, reason = TABLE["ends"].get(
         finish, ("other", f"ended otherwise: {printable(finish[:40])}")
     )
     if not content and not message:
         kind, reason = "unreadable", text[:200]
     if kind == "unreadable":
         return Fault(f"an unreadable reply with status 200: {printable(reason)}", 200)
-    answer = re.sub(_TABLE["thoughts"], "", content)
+    answer = re.sub(TABLE["thoughts"], "", content)
     n_in, n_out, n_all = (  # 0: not told
         n if isinstance(n := dig(found, "usage", name), int) and 0 < n <= _MOST_TOKENS else 0
         for name in ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -121,7 +117,7 @@ def _reply(found: Any, text: str, max_tokens: int) -> Reply | Fault:
     if n_out := max(n_out, n_all - n_in):  # the most of three figures
         n_out = max(n_out, least_tokens(content))
     if refusal := " ".join(told(message, ("refusal",))):
-        kind, reason = _TABLE["ends"]["refusal"]
+        kind, reason = TABLE["ends"]["refusal"]
     elif not kind:
         if not answer.strip():
             kind, reason = "empty", "an empty reply, or one of thoughts alone"

@@ -106,6 +106,7 @@ def _ask(
     model: str,
     calls: Calls,
     k: int = 0,
+    shape: str = "",
 ) -> tuple[dict[str, Request], dict[str, Reply]]:
     by_id = {document.document_id: document for document in documents}
     requests = {
@@ -118,6 +119,7 @@ def _ask(
                 count=k,
             ),
             max_tokens=max(_MIN_REPLY, 2 * k * one.n_tokens),
+            shape=shape,
         )
         for one in segments
     }
@@ -222,7 +224,7 @@ def augment(
     rows = []
     for kind in kinds:
         template, parse = _WRITTEN[kind]
-        _, replies = _ask(segments, documents, template, document_kind, model, calls, k)
+        _, replies = _ask(segments, documents, template, document_kind, model, calls, k, kind)
         rows += [
             Augmented(
                 segment_id=one.segment_id,

@@ -41,7 +41,7 @@ from lib.core.store import (
     require_known,
 )
 from lib.documents.folder import SUFFIXES, list_files
-from lib.llm.calls import SETTINGS, settings_of
+from lib.llm.calls import Calls, settings_of
 from lib.run.parameters import check, notebook_path, parameters_of
 
 # `make study` passes the folder to the graph in this variable, because Snakemake reads --config as
@@ -109,7 +109,8 @@ class StudyFile(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             raise ValueError(
-                f"llm, {first['loc'][-1]}: {first['msg']}; choose among {', '.join(SETTINGS)}"
+                f"llm, {first['loc'][-1]}: {first['msg']}; choose among "
+                f"{', '.join([*Calls.__dataclass_fields__][2:-1])}"
             ) from error
         return self
 
@@ -117,6 +118,11 @@ class StudyFile(BaseModel):
     def pipeline(self) -> Pipeline:
         """Return what the study's kind implies."""
         return PIPELINES[self.kind]
+
+    def reruns(self, stage: str) -> list[str]:
+        """Settings of the calls of `stage` without which it would have other replies."""
+        settings = settings_of(self.llm, stage)
+        return [*settings.get("retry", []), *["json_schema"] * settings.get("json_schema", False)]
 
     @property
     def look(self) -> dict[str, object]:

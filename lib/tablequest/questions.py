@@ -146,7 +146,7 @@ class Chat:
             for number, pair in self.last.items()
         }
         task = _ROUNDS[level].render(rows=self.rows, pairs=pairs, **slots)
-        self.request = Request((*self.messages, ("user", task)), _MAX_TOKENS)
+        self.request = Request((*self.messages, ("user", task)), _MAX_TOKENS, shape="pairs")
         self.asked, self.last = [*(self.last or self.rows)], {}
 
     def read(self, reply: Reply, level: Level, known: set[tuple]) -> list[Rejected]:
@@ -252,7 +252,7 @@ def _check(texts: Texts, questions: Sequence[TableQuestion]) -> Request:
     ]
     slots = escape_slots(_TAGS, passage=passage)
     prompt = prompt_template("tablequest/filter").render(questions=shown, **slots)
-    return Request.ask(prompt, max_tokens=_MAX_TOKENS)
+    return Request.ask(prompt, max_tokens=_MAX_TOKENS, shape="checks")
 
 
 def _filter_fault(reply: Reply, decided: Mapping) -> str:

@@ -123,7 +123,7 @@ def by_model(model: str, calls: Calls, texts: Texts, form: str) -> Decide:
             for question, *pair in rounds
             for one, other in (pair, pair[::-1])
         ]
-        return ask_in_both_orders(prompts, model, calls, _decision)
+        return ask_in_both_orders(prompts, model, calls, _decision, "preference")
 
     return decide
 
@@ -184,7 +184,7 @@ def graded(
         for one, _, final in pairs
         if final.text
     ]
-    asked = [Request.ask(prompt, max_tokens=16_384) for prompt in prompts]
+    asked = [Request.ask(prompt, max_tokens=16_384, shape="grade") for prompt in prompts]
     found = map(_grade, complete(asked, grader, calls))
     return [
         Grade(

@@ -5,6 +5,7 @@ import shutil
 import signal
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from lib.core.store import REPOSITORY, BadInput, BadStudy, Stopped, read_lines
 from lib.llm.cache import Cache, import_from, main
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
-from lib.llm.request import Request, endpoint
+from lib.llm.request import TABLE, Request, endpoint
 from lib.llm.wire import read_wire
 from tests.llm.conftest import n_paid, questions, right, said, started, wait_for
 from tests.llm_server import Server
@@ -43,6 +44,19 @@ def test_replies_come_in_order_and_only_what_changed_is_paid_for(ask):
         assert len(server.log) == 46
     with Server(reply=lambda body: "of another endpoint") as server:
         assert said(ask(server, ["one"])[0]) == [("of another endpoint", "")]
+
+
+def test_the_shape_of_a_reply_is_sent_and_part_of_its_key_only_if_json_schema_is_set(ask):
+    one = Request.ask("one", shape="pairs")
+    with Server() as server:
+        for is_on, n in ((False, 1), (True, 2), (True, 2), (False, 2)):
+            ask(server, [one], json_schema=is_on)
+            assert len(server.log) == n
+        plain, shaped = (call.response_format for call in server.log)
+        assert plain is None and shaped == TABLE["shapes"]["pairs"]
+        pair = shaped["json_schema"]["schema"]["properties"]["pairs"]["items"]
+        assert [*pair["properties"]][-1] == "answer", "after the steps that lead to it"
+    assert Request.ask("one").body == replace(one, shape="").body != one.body
 
 
 def test_exported_cache_answers_a_reader_without_a_key_the_same(ask, tmp_path, monkeypatch):

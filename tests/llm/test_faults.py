@@ -9,6 +9,7 @@ import pytest
 
 from lib.core.store import Stopped
 from lib.llm.cache import Cache
+from lib.llm.request import Request
 from tests.llm.conftest import KEY, questions, right, said
 from tests.llm_server import (
     FINAL,
@@ -90,7 +91,8 @@ def test_a_key_of_eight_characters_is_in_no_message(ask, monkeypatch):
 @pytest.mark.parametrize("fault", PARAMETERS)
 def test_a_parameter_that_the_endpoint_refuses_is_left_out_of_all_later_calls(ask, fault, capfd):
     with Server(faults=lambda number, body: fault) as server:
-        replies, calls = ask(server, questions(30), concurrency=3)
+        requests = [Request.ask(one, shape="grade") for one in questions(30)]
+        replies, calls = ask(server, requests, concurrency=3, json_schema=True)
         assert said(replies) == right(questions(30)) and calls.tally.failed == 0
         assert sum(call.status == 400 for call in server.log) <= 3
         assert capfd.readouterr().out.count(f"the endpoint refuses {fault[4:]}") == 1
