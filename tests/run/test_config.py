@@ -157,7 +157,8 @@ def test_a_laboratorys_base_on_own_documents_is_for_show(study_file, monkeypatch
 
 
 def test_a_stages_calls_have_the_settings_of_its_study(study_file):
-    study_file("kind: lab\nllm: {max_cost_usd: 2.0, stages: {05_judge: {retry: [cut], json_schema: true}}}")
+    judged = "{retry: [cut], json_schema: true}"
+    study_file(f"kind: lab\nllm: {{max_cost_usd: 2.0, stages: {{05_judge: {judged}}}}}")
     own = calls.calls_for("own", "05_judge")
     assert (own.max_cost_usd, own.retry, own.concurrency) == (2.0, ["cut"], 32)
     assert calls.calls_for("own/1010", "01_annotate").retry == ()
