@@ -4,7 +4,6 @@ import argparse
 import logging
 import os
 import sys
-import time
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -214,16 +213,10 @@ def _training(model, given: dict[str, Any], n_tokens: float) -> list[object]:
 @cache
 def _speed() -> float:
     # Operations a second of all cores, as busy as they are, or of one GPU
-    import torch
+    from lib.train.config import computes_bf16, seconds_of_product
 
-    from lib.train.config import computes_bf16
-
-    one = torch.ones(_SIZE, _SIZE, dtype=torch.bfloat16 if computes_bf16() else torch.float32)
-    one = one.cuda() if torch.cuda.is_available() else one
-    for _ in range(2):  # the first is slower
-        start = time.perf_counter()
-        float((one @ one @ one @ one @ one)[0, 0])
-    return 8 * _SIZE**3 / (time.perf_counter() - start)
+    dtype = "bfloat16" if computes_bf16() else "float32"
+    return 2 * _SIZE**3 / seconds_of_product(_SIZE, dtype)
 
 
 def main(arguments: list[str] | None = None) -> int:

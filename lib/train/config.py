@@ -1,7 +1,9 @@
 """Training settings, the length of a run, and the memory that it needs (paper, 4.2)."""
 
+import time
 import warnings
 from collections.abc import Iterable
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -30,7 +32,7 @@ class TrainConfig:
     warmup_steps: int
     weight_decay: float
     seed: int
-    precision: Literal["auto", "bf16", "fp32"] = "auto"  # auto: bf16 if the device has bf16 units
+    precision: Literal["auto", "bf16", "fp32"] = "auto"  # auto: bf16 if that is faster
     stop_after_epoch: int | None = None  # the last epoch to train, if the schedule is longer
     max_steps: int | None = None  # replaces epochs, so that arms of unequal texts train equally
     gradient_checkpointing: bool = False  # keep only layers' inputs, compute the rest again
@@ -138,13 +140,28 @@ def proposed_epoch(epochs: pd.DataFrame) -> int:
     return int(near.set_index("epoch").gradient_norm.idxmin())
 
 
+@cache
 def computes_bf16() -> bool:
-    """True if the device has bf16 units; on a CPU without them, bf16 is slower than fp32."""
+    """True if bf16 products take less time; some CPUs with bf16 instructions need twice as long."""
     import torch
 
     if torch.cuda.is_available():
         return torch.cuda.is_bf16_supported()
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return 1.2 * seconds_of_product(512, "bfloat16") < seconds_of_product(512, "float32")
+
+
+def seconds_of_product(size: int, dtype: str) -> float:
+    """Return the least seconds in which this device multiplies two square matrices."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    one = torch.ones(size, size, dtype=getattr(torch, dtype), device=device)
+    times = []
+    for _ in range(4):  # the first is slower
+        start = time.perf_counter()
+        float((one @ one)[0, 0])
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 @dataclass(frozen=True)
