@@ -132,9 +132,8 @@ def read_xlsx(raw: bytes) -> Converted:
     for sheet in reader.wb.worksheets:
         if sheet.sheet_state == "visible":
             empty = _UNCALCULATED.findall(read_part(package, parts[sheet.title]))
-            content = list(_pieces(_grid(sheet, {one.decode() for one in empty})))
-            heading = Piece("heading", escape(sheet.title), level=2)
-            pieces += [heading, *content] if content else []
+            if content := [*_pieces(_grid(sheet, {one.decode() for one in empty}))]:
+                pieces += [Piece("heading", escape(sheet.title), level=2), *content]
     return write_markdown(pieces)
 
 
@@ -142,8 +141,7 @@ def read_csv(raw: bytes) -> Converted:
     """Convert a CSV or TSV file, whose delimiter and header are found. Raises BadInput."""
     text = re.sub(r"\Asep=.\r?\n", "", decode(raw))
     try:
-        start = text[:100_000]
-        _, width, delimiter = max((*_width(start, one), one) for one in ",|;\t")
+        _, width, delimiter = max((*_width(text[:100_000], one), one) for one in ",|;\t")
         rows = [
             [escape(cell).strip() for cell in row]
             + [missing("row of too many cells")] * (len(row) > width)
@@ -255,7 +253,8 @@ def _date(value: _MOMENT, form: str) -> str:
         hours, rest = divmod(round(value.total_seconds()), 3600)
         return f"{hours}:{rest // 60:02}" + f":{rest % 60:02}" * ("s" in form)
     form = re.sub(r'"[^"]*"|\[[^]]*\]|\\.', "", form)
-    text = str(value)[: 5 if isinstance(value, time) else 16].removesuffix(" 00:00")
+    end = 16 - 11 * isinstance(value, time) + 3 * ("s" in form)
+    text = str(value).removesuffix(" 00:00:00")[:end]
     if "y" in form and not re.search("[dh]", form):
         return text[: 7 if "m" in form else 4]
     is_day = "-" in text and "y" not in form and form != "general"
