@@ -91,7 +91,11 @@ def _fault(status: int, error: object) -> Fault:
             break
     reason = f"status {meant}: {message}" if message and meant != 401 else f"status {meant}"
     return Fault(
-        reason, meant, TABLE["stops"].get(meant, ""), *re.findall(TABLE["complains"], words)[:1]
+        reason,
+        meant,
+        TABLE["stops"].get(meant, ""),
+        # the shape of a reply may be refused without its name
+        *re.findall(TABLE["complains"], f"{words} {meant} response_format"),
     )
 
 
