@@ -90,8 +90,8 @@ def normalize(
         f"or repeated, {len(faults)} lost a fact or added one"
     )
     left = _faults(segments, documents, rows)
-    for name in faults:
-        if reason := left.get(name) or rows[name].dropped:
+    for name in again:
+        if reason := left.get(name) or name in faults and rows[name].dropped:
             kept = {"text": named[name].text.strip(), "remark": f"{KEPT}: {reason}"}
             rows[name] = rows[name].model_copy(update=kept | {"dropped": ""})
     return [*rows.values()]
