@@ -38,12 +38,13 @@ def licenses_of(documents: list[Document], license: str) -> dict[str, str]:
     """
     named = dict.fromkeys([document.path for document in documents], license)
     if license.endswith(".csv"):
-        named = dict(pd.read_csv(REPOSITORY / license)[["file", "licence"]].dropna().values)
+        table = pd.read_csv(REPOSITORY / license).reindex(columns=["file", "licence"])
+        named = dict(table.dropna().values)
     found = {
         one.document_id: named.get(one.path) or named.get(Path(one.path).name, "")
         for one in documents
     }
-    if missing := [name for name, own in found.items() if not own]:
+    if missing := [name for name, own in found.items() if not own.strip()]:
         raise BadInput(
             f"no licence is named for {len(missing)} of {len(found)} documents, {missing[0]} "
             "first: set license to that of all documents, such as apache-2.0, or to a CSV in the "
@@ -90,9 +91,11 @@ def write_dataset(folder: Path, splits: dict[str, dict[str, list[dict]]], **fact
 def write_model_card(study: str, arm: str, **facts: object) -> None:
     """Write README.md beside a trained arm's weights: training, scores, what it forgot."""
     folder = artifact_path(study, "model", arm=arm)
-    kept = [artifact_path(study, "retention", arm=one) for one in (BASE, arm)]
-    facts["kept"] = [_read(path.with_suffix(".json")) for path in kept]
     facts["trained"] = _read(folder / "training.json")
+    facts["kept"] = [
+        _read(artifact_path(study, "retention", arm=one).with_suffix(".json"))
+        for one in (BASE, arm)
+    ]
     _write(folder / "README.md", _CARD, study=study, arm=arm, **facts)
 
 

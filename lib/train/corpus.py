@@ -2,13 +2,11 @@
 
 import hashlib
 import json
-import math
 import re
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, cycle, groupby, islice
-from pathlib import Path
+from itertools import chain, cycle, groupby, islice
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -91,7 +89,7 @@ class TrainingTexts:
     training: PackedBlocks
     validation: PackedBlocks | None
     summary: str
-    texts: list[str]  # to train on; of prompts with replies, the first
+    texts: list[str]  # to train on, questions too; of prompts with replies, the first
     facts: dict[str, object]  # go into training.json
 
 
@@ -135,7 +133,8 @@ def for_arm(
         f"on, {len(pairs)} questions with answers, {len(texts.pairs) - len(pairs)} more are longer "
         f"than a block; {len(texts.validation)} to validate with"
     )
-    return TrainingTexts(training, validation or None, summary, texts.training, facts)
+    said = tokenizer.batch_decode([one.tokens for one in pairs])
+    return TrainingTexts(training, validation or None, summary, texts.training + said, facts)
 
 
 def with_replay(
@@ -153,18 +152,29 @@ def with_replay(
     [(source, own)] = share.items() if isinstance(share, dict) else [(GENERAL, share)]
     path, wanted = REPOSITORY / source, learned.training.n_tokens * own / (1 - own)
     if path.is_dir():
-        files = [one for one in sorted(path.rglob("*")) if one.suffix in (".md", ".txt")]
-        texts = [one.read_text(encoding="utf-8") for one in files]
+        texts = [
+            one.read_text(encoding="utf-8")
+            for one in sorted(path.rglob("*"))
+            if one.suffix in (".md", ".txt")
+        ]
         pieces = _pieces(_streams(texts, tokenizer), block_size)
     else:
         pieces = _pairs(tokenizer, _asked([source]), block_size)
-    drawn = Random(SEED).sample(pieces, len(pieces))
-    drawn *= math.ceil(wanted / max(1, sum(len(one.tokens) for one in drawn)))  # if too few
-    read = accumulate((len(one.tokens) for one in drawn), initial=0)
-    drawn = [one for one, before in zip(drawn, read, strict=False) if before < wanted]
+    drawn, n_read = [], 0
+    for one in cycle(Random(SEED).sample(pieces, len(pieces))):  # again, if they are too few
+        if n_read >= wanted:
+            break
+        drawn.append(one)
+        n_read += len(one.tokens)
     replayed = _packed_pairs(drawn, block_size, tokenizer)
-    summary = f"{learned.summary}; {replayed.n_tokens:,} tokens of {source}"
-    return replace(learned, training=learned.training + replayed, summary=summary)
+    said = f"{replayed.n_tokens:,} tokens of {source}"
+    return replace(
+        learned,
+        training=learned.training + replayed,
+        summary=f"{learned.summary}; {said}",
+        texts=learned.texts + tokenizer.batch_decode([one.tokens for one in drawn]),
+        facts=learned.facts | {"replayed": said},
+    )
 
 
 def split(segments: list[Segment], validation_fraction: float) -> list[str]:
@@ -233,7 +243,7 @@ def read_corpus(
     return Corpus(training + added, validation, sorted(held), dropped, places, asked)
 
 
-def _asked(files: Iterable[str | Path]) -> list[Query]:
+def _asked(files: Iterable[str]) -> list[Query]:
     lines = chain.from_iterable(read_lines(REPOSITORY / path) for path in files)
     return [
         Query.model_construct(

@@ -32,6 +32,7 @@ from lib.train.corpus import (
     split,
     with_replay,
 )
+from tests.conftest import rows
 from tests.rows import query, rewritten, segments_of
 
 TOKENIZER = train_tokenizer(["What is the port? 8443 <answer>\n</answer>", "a b c d"] * 4, 300)
@@ -196,9 +197,11 @@ def test_replayed_texts_are_a_share_of_what_is_read_and_none_is_one_of_the_200(s
             assert 0 <= (n_all - n_own) / n_all - 0.4 < 0.1  # the last piece ends it
             assert mixed.training.labels[: len(plain.training)] == plain.training.labels
         assert "Valve 9 is red." in learned(mixed.training.labels[len(plain.training) :])
-    pool = [json.loads(line) for line in (REPOSITORY / GENERAL).read_text().splitlines()]
-    asked = [json.loads(line)["question"] for line in QUESTIONS.read_text().splitlines()]
-    assert len(set(asked)) == 200 and not {one["question"] for one in pool} & set(asked)
+        assert "Valve 9 is red." in mixed.texts[-1] and str(root) in mixed.facts["replayed"]
+    pool, asked = (
+        {one["question"] for one in rows(it)} for it in (REPOSITORY / GENERAL, QUESTIONS)
+    )
+    assert len(asked) == 200 and not pool & asked
 
 
 def test_blocks_too_small_for_any_pair_are_an_error(study):
