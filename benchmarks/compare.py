@@ -33,7 +33,7 @@ def compared(names: list[str]) -> pd.DataFrame:
     """A row for each arm and seed of the studies `names`, with the parameters that vary.
 
     Intervals are those of Table 2. `forgotten` is in points, the mean over the tasks of retention.
-    `missing` says why a cell is blank.
+    `dollars` are the whole study's. `missing` says why a cell is blank.
     """
     rows: list[dict[str, object]] = []
     for name in names:
@@ -56,6 +56,7 @@ def _rows(study: AnyStudy) -> Iterator[dict[str, object]]:
     for arm in study.runs:
         row = {"study": study.name, "arm": arm, "03_train: seed": None, "missing": ""}
         row |= {"seconds": 0, "dollars": dollars, "commit": run["commit"]}
+        row["study: prompts"] = study.prompts
         for key, record in run["stages"].items():
             stage, _, of = key.partition("-")
             if of in ("", arm):
@@ -71,7 +72,8 @@ def _rows(study: AnyStudy) -> Iterator[dict[str, object]]:
 
 
 def _of(value: object, arm: str) -> object:
-    return value.get(arm, value) if isinstance(value, dict) else value
+    own = value.get(arm, value) if isinstance(value, dict) else value
+    return "none" if own is None else own  # pandas would take it for a stage that did not run
 
 
 def _answered(study: AnyStudy, arm: str) -> dict[str, object]:
@@ -82,6 +84,8 @@ def _answered(study: AnyStudy, arm: str) -> dict[str, object]:
 
 
 def _forgotten(study: AnyStudy, arm: str) -> dict[str, object]:
+    if "retention" not in study.stages or arm not in study.arms_per("arms"):
+        raise BadInput("forgetting is measured by the extra retention, once for each trained arm")
     rows = load(study.name, "retention", RetentionItem, arm=[BASE, arm])
     shares = pd.DataFrame(map(vars, rows)).groupby(["arm", "task"]).is_correct.mean()
     return {"forgotten": 100 * (shares[BASE] - shares[arm]).mean()}
