@@ -53,9 +53,10 @@ def compared(names: list[str]) -> pd.DataFrame:
 def _rows(study: AnyStudy) -> Iterator[dict[str, object]]:
     path = require_path(data_path(study.name, "run.json"), f"make study STUDY={study.name}")
     run, dollars = json.loads(path.read_text("utf-8")), usd(path.with_name("llm.sqlite"))
+    commit = f"{run['commit']}{' with changes' * bool(run.get('dirty'))}"
     for arm in study.runs:
         row = {"study": study.name, "arm": arm, "03_train: seed": None, "missing": ""}
-        row |= {"seconds": 0, "dollars": dollars, "commit": run["commit"]}
+        row |= {"seconds": 0, "dollars": dollars, "commit": commit}
         row["study: prompts"] = study.prompts
         for key, record in run["stages"].items():
             stage, _, of = key.partition("-")
