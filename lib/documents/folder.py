@@ -44,6 +44,21 @@ _NEWER = dict(
     ".rst:.html".split()
 )
 
+# Rows of a table that may be none: below its header without a number, its first cell empty or the
+# same; a title that is merged over all columns
+_UNSURE_ROWS = {
+    "row that may be a header": re.compile(
+        r"\A(?=.*[^\W_])\|?+[ \t]*+([^|\n]*?)[ \t]*+\|.*\n.*\n[ \t>]*+\|?+[ \t]*+(?:\1[ \t]*+)?\|"
+        r"(?!(?:.*\|)?[ \t]*+[-+]?[\d.,]*+(?<=[\d.,])(?:[eE][-+]?\d+)?\s?%?[ \t]*+(?:\||$))",
+        re.M,
+    ),
+    "title inside a table": re.compile(
+        r"(?:\A *|(?<=\n)(?= *+(?:\|[^|\n]*){3}\|) *)\| (?=[^|\n]*[^\W\d_]{2})([^|\n]*) \|"
+        r"(?:  \|)*+ \1 \|(?: (?:\1)? \|)*+$",
+        re.M,
+    ),
+}
+
 # Languages by frequent words that carry no topic, or by their script
 _LANGUAGES = yaml.safe_load(package_file("documents/languages.yaml").read_text("utf-8"))
 _NOT_WORDS = re.compile(r"`[^`\n]+`|<[^<>\n]+>|https?://\S+|\]\([^()\n]*\)")
@@ -113,10 +128,9 @@ def list_files(
 
     Raises BadInput if the folder is missing, is not a folder, or contains no such file.
     """
-    folder, kinds = Path(folder), listed(endings, "or")
+    kinds = listed(endings, "or")
     if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise BadInput(f"{folder} {what}: name a folder that contains {kinds} files")
+        raise BadInput(f"{folder} is no folder: name one that contains {kinds} files")
     files, skipped = [], []
     for path in sorted(folder.rglob("*")):
         if any(one.startswith(".") for one in path.relative_to(folder).parts[:-1]):
@@ -172,7 +186,7 @@ def _summary(rows: list[Rejected]) -> str:
 def _markdown(path: Path, worker: Worker) -> Converted:
     ending = path.suffix.lower()
     if ending in TEXT:
-        return Converted(re.sub("\r\n?", "\n", html.decode(read_bytes(path))))
+        return Converted(re.sub("\r\n?", "\n", html.decode(read_bytes(path))), Counter())
     result = worker.convert(read_bytes(path, MAX_FILE_BYTES), READERS[ending])
     _check_size(len(result.markdown.encode()), MAX_DOCUMENT_BYTES, " of text")
     return result
@@ -185,17 +199,24 @@ def _check_size(n_bytes: int, limit: float, what: str = "") -> None:
         )
 
 
-def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
+def _document(result: Converted, name: str):
     text = result.markdown
     blocks, tokens = parse(text), Counter()
     for block in blocks:
         tokens[block.kind] += -(-len(block.text.strip().encode()) // 4)
     if not any(tokens[kind] for kind in CONTENT):
-        kinds = ", ".join(filter(None, [*sorted(tokens), result.doubt]))
+        kinds = ", ".join(filter(None, [*sorted(tokens), doubt_of(result.lacking)]))
         raise BadInput(f"no paragraph, list or table, only {kinds}" if kinds else "empty")
-    lacking, doubted = Counter(), [*result.doubted]
-    for block in blocks if name.lower().endswith(TEXT) else ():
-        if block.kind in CONTENT and (found := settle(marked(text[block.start : block.end]))[1]):
+    lacking, doubted = Counter(result.lacking), [*result.doubted]
+    for block in blocks:
+        found = [
+            what
+            for what, row in _UNSURE_ROWS.items()
+            if block.kind == "table" and row.search(block.text)
+        ]
+        if block.kind in CONTENT and name.lower().endswith(TEXT):
+            found += settle(marked(text[block.start : block.end]))[1]
+        if found:
             lacking.update(found)
             doubted.append((block.start, block.end))
     return Document(
@@ -204,7 +225,7 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
         path=name,
         text=text,
         language=language_of(blocks),
-        doubt=result.doubt or doubt_of(lacking),
+        doubt=doubt_of(lacking),
         doubted=doubted,
     ), tokens
 

@@ -245,7 +245,7 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
 
 # The ends of the left and the beginnings of the right column. A table has a blank strip too; but
 # text in columns is as wide as its column on most lines
-def _gutter(pages: Sequence[Page]) -> tuple[float, float]:
+def _gutter(pages: Sequence[Page]):
     width = max(page.width for page in pages)
     rows = [segments(line, _COLUMN_GAP) for page in pages for line in lines_of(page.words)]
     ends = [x1 for row in rows for _, x1 in row if x1 <= width / 2]
@@ -260,7 +260,7 @@ def _gutter(pages: Sequence[Page]) -> tuple[float, float]:
 
 # Lines across both columns divide the page; between them the left column comes first. The right
 # one is moved below it.
-def _ordered(page: Page, gutter: tuple[float, float], margin: float) -> list[Line | Grid]:
+def _ordered(page: Page, gutter, margin: float):
     left, right = gutter
     across = [
         line
