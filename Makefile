@@ -113,7 +113,7 @@ PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 # install is repeated. Modules are compiled when they are first imported: compiling all 24,000 of them
 # would take 40% of the time.
 .venv/ready: requirements.lock requirements-torch.lock pyproject.toml
-	@"$(PYTHON3)" -c "import sys; sys.version_info >= (3, 11) or sys.exit('python 3.11 or newer is needed, $(PYTHON3) is ' + sys.version.split()[0] + ': install it, or name one with make PYTHON3=python3.11')"
+	@"$(PYTHON3)" -c "import sys; sys.version_info >= (3, 11, 5) or sys.exit('python 3.11.5 or newer is needed, $(PYTHON3) is ' + sys.version.split()[0] + ': install it, or name one with make PYTHON3=python3.11')"
 	@echo "installing into .venv (once, some minutes) ..."
 	@rm -f .venv/ready
 	@"$(PYTHON3)" -m venv .venv

@@ -79,8 +79,8 @@ DOES = {
         'write_text(data_path(study, "models", "base", "config.json"), str(seed))',
     ],
     "00_documents": [
-        "from lib.documents.folder import read_folder",
-        "reading = read_folder(folder)",
+        "from lib.core.store import REPOSITORY\nfrom lib.documents.folder import read_folder",
+        "reading = read_folder(REPOSITORY / folder)",
         'save(study, "documents", reading.documents)\n'
         'save(study, "documents_rejected", reading.rejected)',
     ],

@@ -20,12 +20,16 @@ MAX_QUESTION_WORDS = 45
 MAX_SENTENCES = 3  # of a natural source reference
 
 # A word points for sure where it has no noun of its own: the table below, not below 160 bar
-_PARTS = r"(?:section|paragraph|table|list|figure|example|option|step|row|column|page|text)s?"
+_PARTS = (
+    r"(?:section|paragraph|table|list|figure|example|option|step|row|column|page|text|diagram"
+    r"|drawing|picture|image|chart|snippet)s?"
+)
 _PLACE = (
     r"\b(?:this|these|here|aforementioned|(?:the|as) (?:above|below|following|follows))\b"
     r"(?!\.\w|-(?!mentioned|named))"
-    rf"|\b(?:{_PARTS} (?:above|below)|(?:previous|preceding|following|next|earlier) {_PARTS})\b"
-    r"(?! \d)|\bsuch an?\b"
+    rf"|\b(?:{_PARTS}|which of the [\w-]+) (?:above|below)\b(?! (?:[\dA-Z`]|(?:the|an?)\b))"
+    r"|\b(?:in|from|see|by|per|after|before|do|does|did) the (?:previous|preceding|next|earlier)"
+    rf" {_PARTS}\b(?! \d)|\bsuch an?\b|\Awhich ones?\b(?! of\b)"
     r"|\b(?:above|below)(?=\W*\Z|[,;:)]| (?:is|are|for)\b)"
     r"|\b(?:we|our|my|me)\b(?!-)|\b(?:can|did|do|may|must|should) I\b(?!/)"
 )
@@ -41,19 +45,21 @@ _ACTIVE = (
     r"(?:.{0,120} )?(?:its|their)\b"
 )
 _UNNAMED = re.compile(
-    rf"(?!.*(?:\w \W?[A-Z]|[\d`\"“]|\b(?:the|an?) .{{0,120}}\b(?:it|they)\b|{_ACTIVE}))"
-    rf".*\b{_PRONOUN}"
+    r"(?!.*(?:(?<!\bits)(?<!\btheir) \W?(?!(?:US|IT)\b)[A-Z]|[\d`\"“]|\b(?:the|an?) .{0,120}"
+    rf"\b(?:it|they)\b|{_ACTIVE}))"
+    rf".*\b(?!itself|(?:its|their) own){_PRONOUN}"
 )
 _CONTAINER = re.compile(
-    r"\b(?:in|from|of|per|see|by) (?:the|a|an) (?:[\w-]+ )?(?:table|list|figure|bullet|row|"
-    r"column)s?\b|\b(?:table|figure|list) \d|\bdoes the (?:table|figure|list) (?:show|say|give)\b",
+    r"\b(?:in|from|of|per|see|by) the (?:[\w-]+ )?(?:table|list|figure|bullet|row|column)s?\b"
+    rf"(?! Q\b)|\b(?:table|figure|list) \d|\bdoes the {_PARTS} (?:show|say|give|contain|list)\b",
     re.I,
 )
 _REASONING = re.compile(
-    r"\b(?:why|compare|explain|how would|do you think|difference between)\b", re.I
+    r"\b(?:why|how would|you think|difference between)\b|\A(?:compare|explain)\b|how do.*compare",
+    re.I,
 )
 _POINTS_BACK = re.compile(rf"(?:{_PRONOUN}|that\b|such\b|one (?:of|that|which)\b)|.*?(?:{_PLACE})")
-_QUOTED = re.compile(r'"[^"]*"|“[^“”]*”|`[^`]*`')
+_QUOTED = re.compile(r""""[^"]*"|“[^“”]*”|`[^`]*`|«[^«»]*»|(?<!\w)['‘„][^'‘’„“]*['’“](?!\w)""")
 _NO_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")  # Thai, Japanese, Chinese
 _FILLER = (
     "a an the of in on at for to and or is are was were be by with as from what which when "
@@ -186,37 +192,36 @@ def _balance(fit: list[Candidate], count: int) -> list[Candidate]:
     for _ in range(min(count, len(fit))):
         not_empty = [name for name in STRUCTURES if shares[name] < len(pools[name])]
         shares[min(not_empty, key=shares.get)] += 1
-    chosen = []
-    for structure, pool in pools.items():
-        n_parts = shares[structure]
-        chosen += [pool[round(part * len(pool) / n_parts)] for part in range(n_parts)]
-    return chosen
+    return [
+        pool[round(part * len(pool) / shares[structure])]
+        for structure, pool in pools.items()
+        for part in range(shares[structure])
+    ]
 
 
 def _query(document: Document, number: int, candidate: Candidate) -> Query:
-    is_list = STRUCTURES[candidate.structure].has_entities
+    lines = candidate.answer.split("\n")
     return Query(
         **vars(candidate),
         query_id=f"{document.document_id}-q{number:03d}",
         document_id=document.document_id,
         structure=candidate.structure,
         source_reference=document.text[candidate.start : candidate.end],
-        entity_count=len(candidate.answer.split("\n")) if is_list else None,
+        entity_count=len(lines) if STRUCTURES[candidate.structure].has_entities else None,
     )
 
 
 def violation(candidate: Candidate, text: str) -> str:
     """The first constraint of the prompt that `candidate` breaks in the document `text`, or ""."""
     asked, answer, structure = candidate.question, candidate.answer, candidate.structure
-    unquoted = _QUOTED.sub("", asked)  # a quoted heading is a name, whatever words it contains
+    unquoted = _QUOTED.sub("Q", asked)  # a quoted heading is a name, whatever words it contains
     is_list, lines = STRUCTURES[structure].has_entities, answer.split("\n")
-    source = f" {casefold_words(text[candidate.start : candidate.end])} "
-    n_sentences = len(sentences(text[candidate.start : candidate.end]))
+    quoted = text[candidate.start : candidate.end]
+    source = f" {casefold_words(quoted)} "
     checks = {
-        "the question is not one well-formed question": not asked.endswith(tuple("?？؟\u037e"))
-        or "\n" in asked
+        "the question is not one well-formed question": not asked.endswith(tuple("?？؟;\u037e"))
         or len(asked.split()) > MAX_QUESTION_WORDS
-        or asked.count('"') % 2
+        or re.search(r'(?<!\d)"', unquoted)
         or any(unquoted.count(a) != unquoted.count(b) for a, b in ("()", "[]")),
         "the question is not self-contained: it points at something outside itself": (
             _POINTER.search(_lowered(unquoted)) or _UNNAMED.match(_lowered(asked))
@@ -235,7 +240,7 @@ def violation(candidate: Candidate, text: str) -> str:
         "the answer points at something outside itself": not is_list
         and _POINTS_BACK.match(_lowered(answer)),
         "the source reference is longer than three sentences": structure == prose()
-        and n_sentences > MAX_SENTENCES,
+        and len(sentences(quoted)) > MAX_SENTENCES,
     }
     return next((reason for reason, is_broken in checks.items() if is_broken), "")
 

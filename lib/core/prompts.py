@@ -89,10 +89,14 @@ def objects_in(reply: str) -> list[dict]:
 
     Faults such as a missing bracket are repaired; of more than 20,000 characters the rest is cut.
     """
-    text = reply.rpartition("</think>")[2].replace(BREAK_MARK, "")
+    text = re.sub(  # half of a surrogate pair cannot be stored, and a repair parts them
+        r"(?<!\\)\\u[dD][89a-fA-F]..",
+        "\ufffd",
+        reply.rpartition("</think>")[2].replace(BREAK_MARK, ""),
+    )
     try:
         found = json_repair.loads(text[:20_000])
-    except ValueError:  # nested too deep
+    except (ValueError, RecursionError):  # nested too deep
         return []
     return [
         {str(key).strip().lower(): value for key, value in one.items()}

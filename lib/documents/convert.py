@@ -66,11 +66,14 @@ AT_NUMBER = "\ufdd2mark at a number\ufdd3"
 # the latter ones. Bold digits alone do not.
 PARTED = (
     r"(?i:(?<=\d)(?=(?:</?(?:b|big|strong|u)\b(?![^<>]*\bstyle=)[^<>]*>)*+"
-    r"</?(?:a|abbr|em|font|i|mark|rt|small|span|var|(?:b|big|strong|u)(?=[^<>]*\bstyle=))\b[^<>]*>"
+    r"</?(?:a|abbr|acronym|bd[io]|cite|code|data|dfn|em|font|i|ins|kbd|label|mark|nobr|q|rt|samp"
+    r"|small|span|time|tt|var|(?:b|big|strong|u)(?=[^<>]*\bstyle=))\b[^<>]*>"
     r"(?:</?(?:a|abbr|b|big|em|font|i|mark|rt|small|span|strong|u|var)\b[^<>]*>)*+\d"
-    r"|[*_]{0,3}\[[*_^]{0,3}\d{1,9}[*_^]{0,3}\]\(|(?<!(?<!\d)10)&sup[123];))"
+    r"|[*_]{0,3}\[[*_^]{0,3}\d{1,9}[*_^]{0,3}\]|\*\d[^*\s]*\*\d|(?<!(?<!\d)10)&sup[123];))"
 )
-_ERROR = re.compile(r"#¡?[^\W\d][\w/]*[!?]|#N(?:/?A|/D|V)|#GETTING_DATA")  # in any language
+_ERROR = re.compile(  # in any language
+    r"\A(?:#¡?[^\W\d][\w/]*[!?]|#N(?:/?A|/D|V)|#GETTING_DATA)\Z"
+)
 
 
 @dataclass
@@ -90,12 +93,9 @@ class Converted:
     """A file as Markdown."""
 
     markdown: str
-    doubt: str = ""  # what is left out or cannot be trusted, counted
-    doubted: tuple[tuple[int, int], ...] = ()  # the pieces of `markdown` where it is
+    lacking: Counter[str]  # left out or not to be trusted
+    doubted: Sequence[tuple[int, int]] = ()  # the pieces of `markdown` where it is
     title: str = ""  # as the file names itself
-
-
-Read = Callable[[bytes], Converted]
 
 
 class Worker:
@@ -112,7 +112,7 @@ class Worker:
     def __exit__(self, *_) -> None:
         self.pool.shutdown()
 
-    def convert(self, raw: bytes, read: Read) -> Converted:
+    def convert(self, raw: bytes, read: Callable[[bytes], Converted]) -> Converted:
         """Convert a file's content by `read` in the child. Raises BadInput, also at a limit."""
         try:
             return self.pool.submit(_within, raw, read, MAX_SECONDS).result()
@@ -123,7 +123,7 @@ class Worker:
             ) from error
 
 
-def _within(raw: bytes, read: Read, seconds: float) -> Converted:
+def _within(raw: bytes, read, seconds: float) -> Converted:
     if not raw.strip():
         raise BadInput("empty")
     signal.setitimer(signal.ITIMER_REAL, seconds)  # then the system ends the process
@@ -206,7 +206,7 @@ def parse_xml(package: zipfile.ZipFile, name: str):
 
 
 def write_markdown(pieces: Iterable[Piece], title: str = "") -> Converted:
-    """Write pieces as Markdown that parses back into them; count in `doubt` what they lack."""
+    """Write pieces as Markdown that parses back into them; count what they lack."""
     text, lacking = "", Counter()
     doubted, widths = [], []  # the latter of the markers of the open list items
     previous = Piece("prose")
@@ -232,7 +232,7 @@ def write_markdown(pieces: Iterable[Piece], title: str = "") -> Converted:
         text += re.sub(r"[ \t]+$", "", added, flags=re.M)
         doubted += [(start, len(text))] * bool(lacks)
         previous = piece
-    return Converted(text + "\n" * bool(text), doubt_of(lacking), tuple(doubted), title)
+    return Converted(text and text + "\n", lacking, doubted, title)
 
 
 def missing(what: str) -> str:
@@ -250,17 +250,9 @@ def settle(text: str) -> tuple[str, list[str]]:
 def _settle(piece: Piece) -> list[str]:
     piece.text, lacks = settle(piece.text)
     lacks += ["table whose cells are unsure"] * (piece.kind == "doubtful")
-    # what stands below a title that is merged over columns belongs to it; equal numbers are none
-    lacks += [
-        "title inside a table"
-        for row in piece.rows[1:]
-        if len(row) > 2 and row.count(row[0]) > 1 and {*row} <= {row[0], ""}
-        if re.search(r"[^\W\d_]{2}", row[0])
-    ]
     for row in piece.rows:
         for at, cell in enumerate(row):
-            is_error = _ERROR.fullmatch(cell)
-            row[at], found = settle(missing("cell with an error") if is_error else cell)
+            row[at], found = settle(_ERROR.sub(missing("cell with an error"), cell))
             lacks += found
     return lacks
 
@@ -315,9 +307,10 @@ def inline_runs(runs: Iterable[tuple[bool, str]]) -> str:
     joined = ""
     for is_mono, group in groupby(runs, key=itemgetter(0)):
         text = "".join(part for _, part in group)
-        lead, tail = (" " * end.isspace() for end in (text[:1], text[-1:]))
-        lines = map(escape, text.split("\n"))
-        joined += lead + code_span(text) + tail if is_mono else "\n".join(lines)
+        if is_mono:
+            joined += re.sub(r"\S(?:.*\S)?", lambda code: code_span(code[0]), text, flags=re.S)
+        else:
+            joined += "\n".join(map(escape, text.split("\n")))
     return joined.strip()
 
 
@@ -351,5 +344,5 @@ def _lines(piece: Piece) -> list[str]:
     lines = [line for line in map(str.strip, piece.text.split("\n")) if line]
     if piece.kind == "heading":
         words = re.sub(r"(^|\s)(#+)$", r"\1\\\2", " ".join(lines))  # would close the heading
-        return ["#" * max(1, min(piece.level, 6)) + " " + words] if words else []
+        return ["#" * min(piece.level, 6) + " " + words] if words else []
     return [_START.sub(r"\1\\", line) for line in lines] or [""] * (piece.kind == "item")

@@ -33,6 +33,7 @@ _PICTURES = (
     "(.//w:drawing|w:object|w:pict)[not(.//*[local-name()='txbx' or local-name()='textbox'])]"
 )
 _OFF = (None, "0", "false")
+_SYMBOLS = re.compile("symbol|dingbats|webdings|wingdings", re.I)  # their letters are signs
 _LIST = "w:num[@w:numId=$name]"
 _LEVEL = (
     f"w:abstractNum[@w:abstractNumId=../{_LIST}[1]/w:abstractNumId/@w:val]/w:lvl[@w:ilvl=$depth]"
@@ -51,8 +52,6 @@ _CODE_STYLE = re.compile(
 )
 _HEADING_STYLE = re.compile(r"^heading ([1-9])$|\A\s*title$", re.I | re.M)
 
-Run = tuple[bool, str]  # is it monospaced, its text
-
 
 def read(raw: bytes) -> Converted:
     """Convert a DOCX file. Raises BadInput for what is damaged, encrypted or a bomb."""
@@ -67,11 +66,13 @@ def read(raw: bytes) -> Converted:
     )
     reader = _Reader(styles, numbering)
     for part in (document, *notes):
-        etree.strip_elements(part, "{*}del", "{*}moveFrom", "{*}Fallback", with_tail=False)
+        etree.strip_elements(part, "{*}del", "{*}moveFrom", "{*}Fallback", "{*}rt", with_tail=False)
         for box in reversed([*part.iter(_W + "txbxContent")]):
             next(box.iterancestors(_W + "p")).addnext(box)
         for content in part.xpath("*[not(@w:type)]", namespaces=_NAMES):
             reader.read(content)
+    n_inside = len(document.findall(".//w:altChunk", _NAMES))
+    reader.pieces.append(Piece("prose", missing("document inside") * n_inside))
     return write_markdown(reader.pieces, reader.title)
 
 
@@ -79,7 +80,8 @@ class _Reader:
     def __init__(self, styles, numbering):
         self.styles = {style.get(_W + "styleId"): style for style in styles}
         self.numbering = numbering
-        self.counts = defaultdict(list)  # of each list, the last numbers by level
+        # the last numbers by level of each definition of lists; (list, 0): its levels begun anew
+        self.counts = defaultdict(list)
         self.open = []  # lists: name, indent, base, last level, is it numbered
         self.title = ""
         self.pieces = []
@@ -113,7 +115,8 @@ class _Reader:
             piece = Piece("item" if number else "prose", inline_runs(runs), **number)
         self.pieces.append(piece)
 
-    def runs(self, paragraph) -> list[Run]:
+    # Texts, and whether they are monospaced
+    def runs(self, paragraph) -> list[tuple[bool, str]]:
         runs, above = [], self.chain(paragraph, "w:pPr/w:pStyle")
         for run in paragraph.xpath(_RUNS, namespaces=_NAMES):
             if run.tag != _W + "r":
@@ -131,6 +134,7 @@ class _Reader:
                 )
                 # how far a position moves text does not say whether it raises it
                 moved = "{}" if _value(styles, "w:rPr/w:position") in _OFF else LOWERED
+                text = missing("symbol") if _SYMBOLS.search(font) else text
                 shift = SHIFTS.get((_value(styles, "w:rPr/w:vertAlign") or "")[:3], moved)
                 text = shift.format(text) if text.strip() else text
                 text += missing("picture") * len(run.xpath(_PICTURES, namespaces=_NAMES))
@@ -171,14 +175,19 @@ class _Reader:
                 self.pieces[-1].text += (unsure := missing("item whose level is unsure"))
                 runs.append((False, unsure))
         self.open.append((name, left, base, depth, numbered))
-        number = count_item(self.counts[name], depth, int(_value(level, "w:start") or 1))
+        counts = self.counts[_value(lists, "w:abstractNumId")]
+        anew = _value(lists, f"w:lvlOverride[@w:ilvl='{depth}']/w:startOverride")
+        if anew and depth not in self.counts[name, 0]:
+            self.counts[name, 0].append(depth)
+            del counts[depth:]
+        number = count_item(counts, depth, int(anew or _value(level, "w:start") or 1))
         return {"depth": base + depth, "number": number if numbered else None}
 
     def table(self, element) -> None:
         rows = []
         is_layout = element.find(f".//{_W}tbl") is not None  # of tables
-        for line in element.iter(_W + "tr"):
-            row = []
+        for line in element.xpath(".//w:tr[not(w:trPr/w:hidden)]", namespaces=_NAMES):
+            row = [""] * int(_value([line], "w:trPr/w:gridBefore") or 0)
             for cell in line.iter(_W + "tc"):
                 texts = (inline_runs(self.runs(one)) for one in cell.iter(_W + "p"))
                 text = "<br>".join(filter(None, texts))

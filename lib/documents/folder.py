@@ -44,6 +44,21 @@ _NEWER = dict(
     ".rst:.html".split()
 )
 
+# Rows of a table that may be none: below its header without a number, its first cell empty or the
+# same; a title that is merged over all columns
+_UNSURE_ROWS = {
+    "row that may be a header": re.compile(
+        r"\A(?=.*[^\W_])\|?+[ \t]*+([^|\n]*?)[ \t]*+\|.*\n.*\n[ \t>]*+\|?+[ \t]*+(?:\1[ \t]*+)?\|"
+        r"(?!(?:.*\|)?[ \t]*+[-+]?[\d.,]*+(?<=[\d.,])(?:[eE][-+]?\d+)?\s?%?[ \t]*+(?:\||$))",
+        re.M,
+    ),
+    "title inside a table": re.compile(
+        r"(?:\A *|(?<=\n)(?= *+(?:\|[^|\n]*){3}\|) *)\| (?=[^|\n]*[^\W\d_]{2})([^|\n]*) \|"
+        r"(?:  \|)*+ \1 \|(?: (?:\1)? \|)*+$",
+        re.M,
+    ),
+}
+
 # Languages by frequent words that carry no topic, or by their script
 _LANGUAGES = yaml.safe_load(package_file("documents/languages.yaml").read_text("utf-8"))
 _NOT_WORDS = re.compile(r"`[^`\n]+`|<[^<>\n]+>|https?://\S+|\]\([^()\n]*\)")
@@ -78,12 +93,14 @@ def read_folder(folder: Path) -> Reading:
             name, begin = _name(path, folder), time.monotonic()
             try:
                 document, tokens = _document(_markdown(path, worker), name)
-                if (twin := seen.setdefault(document.text, name)) != name:
+                twin = seen.setdefault(document.text, name)
+                if twin != name:
                     raise BadInput(f"same content as {twin}")
-                reading.documents.append(document)
-                reading.tokens[name] = tokens
             except BadInput as error:
                 reading.rejected.append(_rejected(name, str(error)))
+            else:
+                reading.documents.append(document)
+                reading.tokens[name] = tokens
             if (seconds := time.monotonic() - begin) > SLOW:
                 tell(f"{name}: {seconds:.0f} s to read", file=sys.stderr)
     reading.rejected.extend(skipped)
@@ -113,8 +130,7 @@ def list_files(
     """
     kinds = listed(endings, "or")
     if not folder.is_dir():
-        what = "is not a folder" if folder.exists() else "does not exist"
-        raise BadInput(f"{folder} {what}: name a folder that contains {kinds} files")
+        raise BadInput(f"{folder} is no folder: name one that contains {kinds} files")
     files, skipped = [], []
     for path in sorted(folder.rglob("*")):
         if any(one.startswith(".") for one in path.relative_to(folder).parts[:-1]):
@@ -146,11 +162,10 @@ def _reason_to_skip(path: Path, folder: Path, endings: tuple[str, ...]) -> str:
         return "a link that leaves the folder: put the file itself there"
     if path.is_dir():  # links to folders may form loops
         return "link to a folder" * path.is_symlink()
-    suffix = path.suffix.lower()
     if path.name.lower().endswith(endings):
-        is_read = suffix == ".pdf" and path.with_suffix(".md").is_file()
+        is_read = path.suffix.lower() == ".pdf" and path.with_suffix(".md").is_file()
         return f"{path.stem}.md beside it is read" * is_read
-    newer = _NEWER.get(suffix)
+    newer = _NEWER.get(path.suffix.lower())
     return f"save it as {newer}" if newer in endings else f"not {listed(endings, 'or')}"
 
 
@@ -171,7 +186,7 @@ def _summary(rows: list[Rejected]) -> str:
 def _markdown(path: Path, worker: Worker) -> Converted:
     ending = path.suffix.lower()
     if ending in TEXT:
-        return Converted(re.sub("\r\n?", "\n", html.decode(read_bytes(path))))
+        return Converted(re.sub("\r\n?", "\n", html.decode(read_bytes(path))), Counter())
     result = worker.convert(read_bytes(path, MAX_FILE_BYTES), READERS[ending])
     _check_size(len(result.markdown.encode()), MAX_DOCUMENT_BYTES, " of text")
     return result
@@ -184,17 +199,24 @@ def _check_size(n_bytes: int, limit: float, what: str = "") -> None:
         )
 
 
-def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
+def _document(result: Converted, name: str):
     text = result.markdown
     blocks, tokens = parse(text), Counter()
     for block in blocks:
         tokens[block.kind] += -(-len(block.text.strip().encode()) // 4)
     if not any(tokens[kind] for kind in CONTENT):
-        kinds = ", ".join(filter(None, [*sorted(tokens), result.doubt]))
+        kinds = ", ".join(filter(None, [*sorted(tokens), doubt_of(result.lacking)]))
         raise BadInput(f"no paragraph, list or table, only {kinds}" if kinds else "empty")
-    lacking, doubted = Counter(), [*result.doubted]
-    for block in blocks if name.lower().endswith(TEXT) else ():
-        if block.kind in CONTENT and (found := settle(marked(text[block.start : block.end]))[1]):
+    lacking, doubted = Counter(result.lacking), [*result.doubted]
+    for block in blocks:
+        found = [
+            what
+            for what, row in _UNSURE_ROWS.items()
+            if block.kind == "table" and row.search(block.text)
+        ]
+        if block.kind in CONTENT and name.lower().endswith(TEXT):
+            found += settle(marked(text[block.start : block.end]))[1]
+        if found:
             lacking.update(found)
             doubted.append((block.start, block.end))
     return Document(
@@ -203,7 +225,7 @@ def _document(result: Converted, name: str) -> tuple[Document, Counter[str]]:
         path=name,
         text=text,
         language=language_of(blocks),
-        doubt=result.doubt or doubt_of(lacking),
+        doubt=doubt_of(lacking),
         doubted=doubted,
     ), tokens
 

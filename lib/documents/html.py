@@ -35,13 +35,27 @@ _LOCKED = "META-INF/encryption.xml"
 _NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page", "page-list"))
 
 _NEVER = frozenset(  # what no reader of the document reads
-    "script style template noscript iframe object embed canvas audio video button select input "
-    "textarea nav footer dialog head map del s strike".split()
+    "script style template noscript iframe object embed canvas audio video button "
+    "nav footer dialog head map del s strike".split()
+)
+_LOST = {
+    "math": "formula",
+    "svg": "picture with text",
+    "img": "picture with text",
+    "input": "form field",
+    "select": "form field",
+    "textarea": "form field",
+}
+# classes that a style sheet hides, strikes or raises
+_STYLED = re.compile(
+    r"\.([\w-]+)[^{}.]*\{[^{}]*(?:line-through|display\s*:\s*none|visibility\s*:\s*hidden"
+    r"|vertical-align\s*:\s*(?:su[bp]|text-top))"
 )
 # raised by its style, as the mark of a note
 _RAISED = (
-    "//*[(@role='doc-noteref' or contains(@class, 'footnote-ref')"
-    " or contains(concat(' ', @class, ' '), ' sup ') or @class='superscript'"
+    "//*[(@role='doc-noteref' or @*[name()='epub:type']='noteref'"
+    " or contains(@class, 'footnote-ref') or contains(concat(' ', @class, ' '), ' sup ')"
+    " or @class='superscript'"
     " or contains(translate(@style, ' ', ''), 'vertical-align:sup'))"
     " and not(ancestor::sup or descendant::sup)]"
 )
@@ -96,18 +110,21 @@ def _parse_html(text: str):
     root = etree.fromstring(text.encode() + b"<p>", parser)  # None without a tag
     for styled in root.xpath(_RAISED):
         styled.tag = "sup"
+    classes = {*_STYLED.findall("".join(root.xpath("//style/text()")))}
     if root.xpath("*" + "/*" * MAX_NESTED):
         raise BadInput(f"elements nested more than {MAX_NESTED} deep")
     for line_break in root.iter("br"):
         line_break.text = "\n"
     for element in [*root.iter("*")]:
-        if element.tag in _NEVER or _is_hidden(element):
+        is_hidden = element.xpath("@hidden or @aria-hidden='true' or @type='hidden'")
+        if element.tag in _NEVER or is_hidden or _HIDDEN.search(element.get("style", "")):
             _remove(element)
-        elif element.tag in ("math", "svg", "img"):
-            what = "formula" if element.tag == "math" else "picture with text"
-            has_text = (element.get("alt", "") + "".join(element.itertext())).strip()
+        elif what := _LOST.get(element.tag):
+            has_text = element.xpath("normalize-space(concat(@alt, @value, .))")
             element.clear(keep_tail=True)
             element.tag, element.text = "span", missing(what) * bool(has_text)
+        elif not classes.isdisjoint(element.get("class", "").split()):
+            element.text = (element.text or "") + missing("text styled by its class")
     return root
 
 
@@ -138,11 +155,6 @@ def _strip_furniture(root) -> None:
 def _remove(element) -> None:
     if element.tag not in ("html", "body"):
         element.drop_tree()
-
-
-def _is_hidden(element) -> bool:
-    is_marked = "hidden" in element.attrib or element.get("aria-hidden") == "true"
-    return is_marked or bool(_HIDDEN.search(element.get("style", "")))
 
 
 def _is_furniture(element) -> bool:
@@ -181,7 +193,7 @@ def read_epub(raw: bytes) -> Converted:
         for one in opf.iter("{*}item")
         if "nav" not in one.get("properties", "").split()
     }
-    for name in dict.fromkeys(one.get("idref") for one in opf.iter("{*}itemref")):
+    for name in dict.fromkeys(opf.xpath("//@idref")):
         if name in files:
             path = posixpath.join(posixpath.dirname(book), files[name])
             root = _parse_html(decode(read_part(package, posixpath.normpath(path))))
@@ -230,6 +242,8 @@ class _Walker:
                 parent, number = element.getparent(), None
                 if parent.tag == "ol":
                     number = count_item(self.counts[parent], 0, _integer(parent, "start"))
+                    is_own = element.xpath("@value|../@reversed")
+                    self.words += [missing("number of its own")] * bool(is_own)
                 self.add("item", number=number)
             is_deeper = tag in ("li", "dt", "dd")
             self.depth += is_deeper
@@ -246,31 +260,28 @@ class _Walker:
 
 
 # A table's cells, spans repeated, and how many of its rows are its header
-def _grid(table) -> tuple[list[list[str]], int]:
+def _grid(table):
     lines = list(table.iter("tr"))
-    cells = {}
+    cells, begun = {}, set()  # the columns in which a cell begins
     for at, line in enumerate(lines):
         column = 0
         for cell in line.iterchildren("td", "th"):
             while (at, column) in cells:
                 column += 1
+            begun.add(column)
             text = _cell(cell)
             wide, high = _integer(cell, "colspan") or 1, _integer(cell, "rowspan") or len(lines)
             for place in product(range(at, at + high), range(column, column + wide)):
                 cells.setdefault(place, text)
-    width = 1 + max(column for _, column in cells)
-    rows = [[cells.get((at, column), "") for column in range(width)] for at in range(len(lines))]
+    rows = [[cells.get((at, column), "") for column in sorted(begun)] for at in range(len(lines))]
     is_head = [bool(line.xpath("self::*[parent::thead or * and not(td)]")) for line in lines]
     n_heads = [*is_head, False].index(False)
-    named_by_row = all(
-        line.xpath("*[1][self::th]/following-sibling::*[1][self::td]") for line in lines
-    )
-    return rows, n_heads or int(not named_by_row)
+    others = table.xpath(".//tr[not(*[1][self::th]/following-sibling::*[1][self::td])]")
+    return rows, n_heads or bool(others)  # without others, each row names itself
 
 
 def _integer(element, name: str) -> int:
-    value = element.get(name, "")
-    return int(value) if re.fullmatch("[0-9]{1,2}", value) else 1
+    return int(re.match("[0-9]{0,4}", element.get(name, ""))[0] or 1)
 
 
 # Blocks inside it are separated by <br>

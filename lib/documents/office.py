@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import compress, groupby, pairwise, zip_longest
@@ -39,10 +39,12 @@ _UNCALCULATED = re.compile(
     rb"""<(?:\w+:)?c\b[^>]*?\br="([A-Z]+\d+)"[^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</[^>]*>)"""
     rb"""\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></[^>]*>)?\s*</"""
 )
-_MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s+ref="(\w+:\w+)\"""")
+# to a row and column so far out that it may be more than MAX_CELLS
+_FAR_MERGED = re.compile(
+    rb"""<(?:\w+:)?mergeCell\s+ref="\w+:([A-Z]{3}\d{4,}|[A-Z]{2}\d{5,}|[A-Z]\d{6,})\""""
+)
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 _SPACER = re.compile(r"(?:(?<=\Ax)|(?<= x)) (?=x)|(?<=x) (?=x(?!x))")  # beside a column alone
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _MOMENT = datetime | time | timedelta
 _SHIFTED = re.compile("(?:vertAlign|strike)=(?:'s|True)")
 
@@ -77,7 +79,12 @@ def _shapes(shapes, title=None) -> Iterator[Piece]:
         elif hasattr(shape, "shapes"):  # a group
             yield from _shapes(shape.shapes)
         elif getattr(shape, "has_table", False):
-            yield table_piece([map(_cell, row.cells) for row in shape.table.rows])
+            yield table_piece(
+                [
+                    [_cell(cell) + missing("merged cell") * cell.is_spanned for cell in row.cells]
+                    for row in shape.table.rows
+                ]
+            )
         elif not shape.has_text_frame:  # a picture, chart or diagram
             yield Piece("prose", missing("picture"))
         else:
@@ -103,68 +110,68 @@ def _words(paragraph) -> str:
 def _text(frame, bullets: bool) -> Iterator[Piece]:
     counts = []
     for paragraph in frame.paragraphs:
-        marks = {one.tag.removeprefix(_A) for one in paragraph._p.findall(f"{_A}pPr/*")}
-        level, numbered = paragraph.level, "buAutoNum" in marks
+        xpath, level = paragraph._p.xpath, paragraph.level
+        numbered = xpath("a:pPr/a:buAutoNum")
         text = _words(paragraph)
-        if "buNone" in marks or not (bullets or numbered or "buChar" in marks):
+        if xpath("a:pPr/a:buNone") or not (bullets or xpath("a:pPr[a:buAutoNum or a:buChar]")):
             counts.clear()
             yield Piece("prose", text)
         elif text:
-            number = count_item(counts, level)
-            yield Piece("item", text, depth=level, number=number if numbered else None)
+            number = None
+            for one in numbered:
+                number = count_item(counts, level, int(one.get("startAt", 1)))
+            if not numbered:  # it ends a numbered list
+                del counts[level:]
+            yield Piece("item", text, depth=level, number=number)
 
 
 def read_xlsx(raw: bytes) -> Converted:
     """Convert an XLSX file: the values that its visible cells show. Raises BadInput."""
     from openpyxl.reader.excel import ExcelReader
-    from openpyxl.worksheet.cell_range import CellRange
 
     package = open_package(raw, "xl/workbook.xml", "XLSX")
     for name in filter(re.compile("xl/worksheets/").match, package.namelist()):
-        areas = (CellRange(one.decode()).size for one in _MERGED.findall(read_part(package, name)))
-        n_cells = sum(area["columns"] * area["rows"] for area in areas)
-        if n_cells > MAX_CELLS:
-            raise BadInput(f"{name} merges {n_cells:,} cells: remove what is far out")
+        if far := _FAR_MERGED.search(read_part(package, name)):
+            raise BadInput(f"{name} merges cells to {far[1].decode()}: remove what is far out")
     pieces = []
     reader = ExcelReader(io.BytesIO(raw), data_only=True, keep_links=False, rich_text=True)
     reader.read()
     parts = {sheet.name: relation.target for sheet, relation in reader.parser.find_sheets()}
     for sheet in reader.wb.worksheets:
         if sheet.sheet_state == "visible":
-            empty = _UNCALCULATED.findall(read_part(package, parts[sheet.title]))
-            if content := [*_pieces(_grid(sheet, {one.decode() for one in empty}))]:
+            part = read_part(package, parts[sheet.title])
+            empty = {one.decode() for one in _UNCALCULATED.findall(part)}
+            pieces.append(Piece("prose", missing("drawing") * (b"<drawing" in part)))
+            if content := [*_pieces(_grid(sheet, empty))]:
                 pieces += [Piece("heading", escape(sheet.title), level=2), *content]
     return write_markdown(pieces)
 
 
 def read_csv(raw: bytes) -> Converted:
     """Convert a CSV or TSV file, whose delimiter and header are found. Raises BadInput."""
-    text = re.sub(r'(?i)\A"?sep=."?(?:\r\n?|\n)', "", decode(raw))
+    text = re.sub(r"\Asep=.\r?\n", "", decode(raw))
     try:
-        *_, width, delimiter = max(_width(text[:100_000], one) for one in ",|;\t")
-        rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)]
+        _, width, delimiter = max((*_width(text[:100_000], one), one) for one in ",|;\t")
+        rows = [
+            [escape(cell).strip() for cell in row]
+            + [missing("row of too many cells")] * (len(row) > width)
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        ]
     except csv.Error as error:
         raise BadInput(f"not a table ({error})") from error
-    if width < 2:
+    if not width:
         raise BadInput("no delimiter found: separate its cells by commas")
-    head = next(at for at, row in enumerate(rows) if len(row) - row.count("") > 1)
-    for at, row in enumerate(rows):
-        row[:] = [escape(cell).strip() for cell in row]
-        if any(row) and (
-            len(row) != width or re.match("#.", row[0]) or at > head and not any(rows[at - 1])
-        ):
-            row[0] += missing("row unlike others, or after an empty one")
     return write_markdown(_pieces(rows))
 
 
-# How many rows are as wide as most rows; in doubt the comma is of decimals or of prose
-def _width(text: str, delimiter: str) -> tuple[int, bool, int, str]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    [(width, count)] = Counter(map(len, reader)).most_common(1)
-    return count * (width > 1), delimiter != ",", width, delimiter
+# How many rows are as wide as most rows, and how many cells these have
+def _width(text: str, delimiter: str):
+    widths = Counter(map(len, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
+    width, count = (widths.most_common(1) or [(0, 0)])[0]
+    return (count, width) if width > 1 else (0, 0)
 
 
-def _pieces(rows: Sequence[Sequence[str]]) -> Iterator[Piece]:
+def _pieces(rows: list[list[str]]) -> Iterator[Piece]:
     for block in _blocks(rows):
         while len(block) > 1 and _is_title(block[0]) and not _is_title(block[1]):
             yield Piece("prose", next(filter(None, block.pop(0))))
@@ -173,21 +180,17 @@ def _pieces(rows: Sequence[Sequence[str]]) -> Iterator[Piece]:
                 words = [*filter(None, row)]
                 yield Piece("prose", ", ".join(words[:1] if _is_title(row) else words))
         else:
-            n_heads = _n_heads(block)
-            for row in block[n_heads : n_heads + 1]:
-                is_head = row[0] in ("", block[0][0]) and not any(map(_NUMBER.fullmatch, row))
-                row[0] += missing("row that may be a header") * is_head
-            yield table_piece(block, n_heads)
+            yield table_piece(block, _n_heads(block))
 
 
 # One text, in one cell or merged over several
-def _is_title(row: Sequence[str]) -> bool:
+def _is_title(row: list[str]) -> bool:
     texts = {*filter(None, row)}
     return len(texts) == 1 and not _NUMBER.fullmatch(*texts)
 
 
 # Below a cell that is merged over several columns, the header goes on
-def _n_heads(rows: Sequence[Sequence[str]]) -> int:
+def _n_heads(rows: list[list[str]]) -> int:
     n_heads = 0
     for above, row in pairwise(rows[:4]):
         pairs = pairwise(zip(above, row, strict=True))
@@ -198,7 +201,7 @@ def _n_heads(rows: Sequence[Sequence[str]]) -> int:
     return n_heads + (n_heads > 0 or not any(map(_NUMBER.fullmatch, rows[0])))
 
 
-def _blocks(rows: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
+def _blocks(rows: list[list[str]]):
     for filled, group in groupby(rows, key=any):
         columns = list(zip_longest(*group, fillvalue="")) if filled else []
         shape = _SPACER.sub("-", "".join(" x"[any(column)] for column in columns))
@@ -209,7 +212,7 @@ def _blocks(rows: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
 
 
 # every cell of a merged range has its text
-def _grid(sheet, empty: set[str]) -> list[list[str]]:
+def _grid(sheet, empty: set[str]):
     if sheet.max_row * sheet.max_column > MAX_CELLS:
         raise BadInput(
             f"sheet {sheet.title} spreads over {sheet.max_row * sheet.max_column:,} "
@@ -261,7 +264,8 @@ def _date(value: _MOMENT, form: str) -> str:
     if "y" in form and not re.search("[dh]", form):
         return text[: 7 if "m" in form else 4]
     is_day = "-" in text and "y" not in form and form != "general"
-    return missing("date without a year") * is_day + text
+    lacks = "date without a year" * is_day or "part of a second" * (".0" in form)
+    return missing(lacks) * bool(lacks) + text
 
 
 # A number as its format shows it; "" if the format has more than is read here
@@ -277,7 +281,8 @@ def _formatted(value: float, form: str) -> str:
     for mark in marks:
         if digits := mark["digits"]:
             text += _digits(abs(amount).scaleb(-3 * len(mark["scale"])), digits)
-        text += mark["text"] or mark["escaped"] or mark["coin"] or mark["sign"] or ""
+        elif mark.lastgroup:
+            text += mark[mark.lastgroup]
     return text.strip()
 
 

@@ -45,7 +45,7 @@ _DASH = re.compile(
     rf"(?:\s*{MARK})*",
     re.I,
 )
-_DIGITS = r"(?:\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
+_DIGITS = r"(?:\d{1,3}(?:[,'’ ]\d{3}){1,9}(?:\.\d+)?|\d{1,30}(?:\.\d+)?|\.\d+)"
 # "$(24,690)", "(4 %)", "1,234 (1)", "5.0 years"; not "5 – 45 years", "12,34"
 _NUMBER = re.compile(
     rf"(?P<open>\()?\s*+(?P<sign>[{_MINUS}+~≈<>])?\s*+(?P<coin>(?:US|CA?|Cdn|A|HK|R)?[$€£¥]|RMB|[A-Z]{{3}}"

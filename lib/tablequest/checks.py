@@ -7,7 +7,6 @@ from contextlib import suppress
 from fractions import Fraction
 from itertools import pairwise
 
-import jinja2
 from jinja2.sandbox import SandboxedEnvironment
 
 from lib.core.store import BadReply
@@ -32,8 +31,9 @@ def evaluate(expression: str, values: Mapping[str, float]) -> float:
     if names - values.keys() or len(expression) > 300 or not _ARITHMETIC.fullmatch(expression):
         raise BadReply(f"{expression[:300]!r} is not + - * / of numbers and {', '.join(values)}")
     try:
-        return float(_JINJA.compile_expression(expression, undefined_to_none=False)(**values))
-    except (jinja2.TemplateError, TypeError, ArithmeticError, RecursionError) as error:
+        result = _JINJA.compile_expression(expression, undefined_to_none=False)(**values)
+        return float(Fraction(result))  # refuses what is not finite
+    except Exception as error:  # a model writes anything
         raise BadReply(f"the expression {expression!r} cannot be computed: {error}") from None
 
 

@@ -197,7 +197,7 @@ def read_filings(folder: Path) -> tuple[list[ReadFiling], list[Rejected]]:
     files, rejected = list_files(folder, ENDINGS)
     found = {}
     for path in files:
-        name = path.relative_to(folder).as_posix()
+        name = path.relative_to(folder).as_posix().encode("utf-8", "replace").decode()
         key = _identifier(name)
         try:
             if key in found:
@@ -323,7 +323,7 @@ def _filing(root: HtmlElement, name: str) -> Filing:
         period=period,
         path=name,
         company=next(filter(None, names)),
-        fiscal_year=int(year) if year.isdigit() else None,
+        fiscal_year=int(year) if re.fullmatch("[0-9]{4}", year) else None,
         n_tables=n_tables,
     )
 

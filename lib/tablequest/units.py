@@ -15,6 +15,7 @@ from lib.tablequest.cells import (
     folded,
     is_only_note,
     read_note,
+    read_number,
     unit_note_in,
 )
 from lib.tablequest.grid import Layout, Row
@@ -34,7 +35,7 @@ class Facts:
         for element in root.xpath("//*[name()='ix:header']//*"):
             kind, text = element.tag.rpartition(":")[2], folded(element.text_content())
             if kind in ("unit", "context"):
-                parts = self.named[element.get("id")] = {}
+                parts = self.named[element.get("id", "")] = {}
             elif kind == "measure":  # the numerator comes first: "USD", "USD/share"
                 prefix, _, name = text.rpartition(":")
                 words = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", name).lower().replace("pure", "")
@@ -47,30 +48,30 @@ class Facts:
         """Return the cell of a tag that is alone in it but for a footnote's mark, signed as the
         concept: an outflow in brackets may be positive.
         """
-        if len(cell.tags) != 1:
+        if len(cell.tags) != 1 or not self.named:  # without a header, what is printed counts
             return None
         [tag] = cell.tags
         printed = folded(tag.text_content())
         others = re.sub(r"[(\[]\w{1,2}[)\]]\s*$", "", cell.text.replace(printed, "", 1))
-        # a reader takes a dash for 0, in a tag marked nil, too
-        digits = re.sub(r"[^\d.]", "", printed) if re.search(r"\w", printed) else "0"
-        if not re.fullmatch(r"\d+\.?\d*|\.\d+", digits) or re.search(r"\d", others):
+        number = read_number(printed)  # 0 for a dash, in a tag marked nil, too
+        if not number or re.search(r"\d", others):
             return None
         form, sign = tag.get("format", "").lower(), tag.get("sign", "")
         power = tag.get("scale") or "0"
+        names = [tag.get("unitref"), tag.get("contextref")]
         is_plain = re.fullmatch("[-+]?[0-9]{1,2}", power) and sign in ("", "-")
-        if not is_plain or _COMMA_DECIMAL.search(form):
-            reason = f"a tag with scale {power!r}, sign {sign!r} and format {form!r}"
+        if not (is_plain and {*names} <= {*self.named}) or _COMMA_DECIMAL.search(form):
+            reason = f"a tag with scale {power!r}, sign {sign!r}, format {form!r} and names {names}"
             self.unread.append((cell.text, reason))
             return Cell(text=cell.text, source="tag")
-        unit = "/".join(self.named.get(tag.get("unitref"), ()))
+        unit, period = ("/".join(self.named[name]) for name in names)
         part = "" if unit else _PARTS_OF_ONE.get(power, "")
         return Cell(
             text=cell.text,
-            value=float(sign + digits) or 0.0,
+            value=abs(number.value) * float(f"{sign}1") or 0.0,
             unit=unit or part,
             scale=1.0 if part else float(f"1e{power}"),
-            period="/".join(self.named.get(tag.get("contextref"), ())),
+            period=period,
             source="tag",
         )
 

@@ -100,4 +100,4 @@ def test_items_headings_and_paragraphs_keep_their_text_and_depth(items):
 def test_cells_keep_their_text_row_and_column(rows):
     made = write_markdown([Piece("table", rows=[[escape(cell) for cell in row] for row in rows])])
     cells = [text for kind, _, text in seen(made.markdown) if kind in ("th", "td")]
-    assert made.doubt or cells == [cell for row in rows for cell in row]  # #a! is an error
+    assert made.lacking or cells == [cell for row in rows for cell in row]  # #a! is an error

@@ -71,7 +71,7 @@ def test_a_name_that_is_not_utf8_can_be_written_down(tmp_path):
 
 
 def test_a_folder_without_anything_usable_names_what_was_found(tmp_path):
-    with pytest.raises(BadInput, match="nowhere does not exist"):
+    with pytest.raises(BadInput, match="nowhere is no folder: name one that"):
         read_folder(tmp_path / "nowhere")
     with pytest.raises(BadInput, match="empty"):
         read_folder(tmp_path)
@@ -81,7 +81,7 @@ def test_a_folder_without_anything_usable_names_what_was_found(tmp_path):
     put(tmp_path, a=b"")
     with pytest.raises(BadInput, match=r"2 found \(a.md: empty; scan.png: not .md, "):
         read_folder(tmp_path)
-    with pytest.raises(BadInput, match="scan.png is not a folder"):
+    with pytest.raises(BadInput, match="scan.png is no folder"):
         read_folder(tmp_path / "scan.png")
 
 

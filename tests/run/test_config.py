@@ -182,7 +182,7 @@ def test_a_study_whose_name_or_file_cannot_be_read_is_refused(study_file):
     ("folder", "message"),
     [
         ("", ".epub files: make study STUDY=mine DOCUMENTS=path"),
-        ("nowhere", "nowhere does not exist: name a folder"),
+        ("nowhere", "nowhere is no folder: name one"),
         ("studies", "or .epub file in studies"),
     ],
 )

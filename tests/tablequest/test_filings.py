@@ -19,6 +19,7 @@ REAL = [  # a 10-K, a 10-Q and an excerpt are read each time
     for path in (*REPOSITORY.glob("data/filings/*.html.gz"), *(DATA / "filings").glob("*.gz"))
 ]
 HEADER = """<div style="display:none"><ix:header>
+<ix:nonNumeric name="dei:DocumentFiscalYearFocus">²⁰³¹</ix:nonNumeric>
 <xbrli:context id="c31"><xbrli:startDate>2030-06-01</xbrli:startDate><xbrli:endDate>2031-05-31
 </xbrli:endDate></xbrli:context><xbrli:context id="c30"><xbrli:instant>2030-05-31</xbrli:instant>
 </xbrli:context><xbrli:unit id="d"><xbrli:measure>iso4217:CAD</xbrli:measure></xbrli:unit>
