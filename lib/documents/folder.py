@@ -93,14 +93,12 @@ def read_folder(folder: Path) -> Reading:
             name, begin = _name(path, folder), time.monotonic()
             try:
                 document, tokens = _document(_markdown(path, worker), name)
-                twin = seen.setdefault(document.text, name)
-                if twin != name:
+                if (twin := seen.setdefault(document.text, name)) != name:
                     raise BadInput(f"same content as {twin}")
-            except BadInput as error:
-                reading.rejected.append(_rejected(name, str(error)))
-            else:
                 reading.documents.append(document)
                 reading.tokens[name] = tokens
+            except BadInput as error:
+                reading.rejected.append(_rejected(name, str(error)))
             if (seconds := time.monotonic() - begin) > SLOW:
                 tell(f"{name}: {seconds:.0f} s to read", file=sys.stderr)
     reading.rejected.extend(skipped)
@@ -162,10 +160,11 @@ def _reason_to_skip(path: Path, folder: Path, endings: tuple[str, ...]) -> str:
         return "a link that leaves the folder: put the file itself there"
     if path.is_dir():  # links to folders may form loops
         return "link to a folder" * path.is_symlink()
+    suffix = path.suffix.lower()
     if path.name.lower().endswith(endings):
-        is_read = path.suffix.lower() == ".pdf" and path.with_suffix(".md").is_file()
+        is_read = suffix == ".pdf" and path.with_suffix(".md").is_file()
         return f"{path.stem}.md beside it is read" * is_read
-    newer = _NEWER.get(path.suffix.lower())
+    newer = _NEWER.get(suffix)
     return f"save it as {newer}" if newer in endings else f"not {listed(endings, 'or')}"
 
 

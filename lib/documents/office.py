@@ -149,26 +149,29 @@ def read_xlsx(raw: bytes) -> Converted:
 
 def read_csv(raw: bytes) -> Converted:
     """Convert a CSV or TSV file, whose delimiter and header are found. Raises BadInput."""
-    text = re.sub(r"\Asep=.\r?\n", "", decode(raw))
+    text = re.sub(r'(?i)\A"?sep=."?(?:\r\n?|\n)', "", decode(raw))
     try:
-        _, width, delimiter = max((*_width(text[:100_000], one), one) for one in ",|;\t")
-        rows = [
-            [escape(cell).strip() for cell in row]
-            + [missing("row of too many cells")] * (len(row) > width)
-            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        ]
+        *_, width, delimiter = max(_width(text[:100_000], one) for one in ",|;\t")
+        rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)]
     except csv.Error as error:
         raise BadInput(f"not a table ({error})") from error
-    if not width:
+    if width < 2:
         raise BadInput("no delimiter found: separate its cells by commas")
+    head = next((at for at, row in enumerate(rows) if len(row) - row.count("") > 1), 0)
+    for at, row in enumerate(rows):
+        row[:] = [escape(cell).strip() for cell in row]
+        if any(row) and (
+            len(row) != width or re.match("#.", row[0]) or at > head and not any(rows[at - 1])
+        ):
+            row[0] += missing("row unlike others, or after an empty one")
     return write_markdown(_pieces(rows))
 
 
-# How many rows are as wide as most rows, and how many cells these have
+# How many rows are as wide as most rows; in doubt the comma is of decimals or of prose
 def _width(text: str, delimiter: str):
-    widths = Counter(map(len, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
-    width, count = (widths.most_common(1) or [(0, 0)])[0]
-    return (count, width) if width > 1 else (0, 0)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    [(width, count)] = Counter(map(len, reader)).most_common(1)
+    return count * (width > 1), delimiter != ",", width, delimiter
 
 
 def _pieces(rows: list[list[str]]) -> Iterator[Piece]:

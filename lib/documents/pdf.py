@@ -9,8 +9,8 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from statistics import median
@@ -18,7 +18,10 @@ from typing import NamedTuple
 
 from lib.core.store import BadInput
 from lib.documents.convert import (
+    AT_NUMBER,
+    LOWERED,
     MONOSPACE,
+    RAISED,
     Converted,
     Piece,
     inline_runs,
@@ -26,18 +29,19 @@ from lib.documents.convert import (
     write_markdown,
 )
 
-MIN_WORDS = 5  # of a page: one with fewer and a large picture is a scan
-LEAST_LETTERS = 0.7  # of those that pypdfium2 reads
-
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|cmbx|-bd\b", re.I)
-_NO_LETTER = re.compile(r"\(cid:\d+\)")  # its font does not say which it is
+# what its font does not name, and scripts that are written from right to left
+_UNREAD = re.compile(
+    r"(?:\(cid:\d+\)|[\0-\x1f\ufffd\ue000-\uf0a6\uf0a8-\uf0b6\uf0b8-\uf0d7\uf0d9-\uf0fb\uf0fd-\uf8ff"
+    r"\u0590-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc])+"
+)
+_ROW = 0.68  # reaches raised marks, and columns side by side: their blank makes a line doubtful
 _COLUMN_GAP = 7  # points; less is a blank between words
-_MARGIN = 0.13  # of a page's height, where headers and footers are
 
 # between words of one word, and of Chinese and Japanese, stands no blank
 _UNSPACED = re.compile(r"\w[-/][^\W_]\Z|[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}\Z")
 _CUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-\u2010\u00ad]$")
-_MARK = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7–—*-]|o|\(?(\d{1,3})[.)]")
+_MARK = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7\uf0d8\uf0fc–—*-]|o|\(?(\d{1,3})[.)]")
 _BLANK = 1.2  # of the font size, between cells of a row
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 
@@ -54,13 +58,17 @@ class Word(NamedTuple):
     face: str  # the font's name
     mono: bool
 
+    @property
+    def middle(self) -> float:
+        """Its height on the page."""
+        return (self.top + self.bottom) / 2
+
 
 @dataclass
 class Line:
-    """Words from left to right; `bullet` is the x of a mark that is drawn left of them."""
+    """Words from left to right."""
 
     words: list[Word]
-    bullet: float | None = None
 
     def __post_init__(self):
         widest = max(self.words, key=lambda word: word.x1 - word.x0)
@@ -68,7 +76,8 @@ class Line:
         sizes = [word.size for word in self.words if not word.mono] or [widest.size]
         self.text, self.size = " ".join(texts), round(max(sizes), 1)
         self.x0, self.top = x0s[0], min(tops)
-        self.middle = (widest.top + widest.bottom) / 2
+        self.middle = widest.middle
+        self.is_row = len(segments(self, _BLANK * self.size)) > 1
         self.mono, self.bold = all(monos), all(map(_BOLD.search, faces))
         self.face = faces[0] if len({*faces}) == 1 else ""  # "" of several
 
@@ -81,26 +90,26 @@ class Grid:
     x0: float
     top: float
     x1: float
-    bottom: float
 
 
 @dataclass
 class Page:
-    """What is on a page: words, bullets drawn as shapes, tables with rulings."""
+    """What is on a page: words, also bullets drawn as shapes, and tables with rulings."""
 
     width: float
     height: float
     words: list[Word]
-    bullets: list[tuple[float, float]]  # x, y
-    is_scan: bool
+    lacks: str  # marks for what is not read
     n_dropped: int  # letters that are printed twice or in a margin
-    grids: list[Grid] = field(default_factory=list)
+    grids: list[Grid]
 
 
 def read(raw: bytes) -> Converted:
     """Convert a PDF file. Raises BadInput for what is damaged, encrypted or has no text."""
+    import pypdfium2
+
     pages = _pages(raw)
-    scans = [number for number, page in enumerate(pages, 1) if page.is_scan]
+    lacks = "".join(page.lacks for page in pages)
     _drop_furniture(pages)
     gutter = _gutter(pages)
     left = min((word.x0 for page in pages for word in page.words), default=0)
@@ -108,87 +117,87 @@ def read(raw: bytes) -> Converted:
     reader = _Reader([line for line in flow if isinstance(line, Line)])
     for part in flow:
         (reader.line if isinstance(part, Line) else reader.table)(part)
-    lacking = [Piece("prose", missing(f"picture as page {number}")) for number in scans]
-    result = write_markdown([*reader.finished(), *lacking])
-    if not result.markdown or 2 * len(scans) > len(pages):
+    result = write_markdown([*reader.finished(), Piece("prose", lacks)])
+    n_letters, n_pictures = _n_letters(result.markdown), lacks.count("picture")
+    if n_letters <= 30 * n_pictures:  # fewer letters a page are captions or a stamp
         raise BadInput(
-            f"no text in it: {len(scans) or 'none'} of {len(pages)} pages are pictures (a scan?); "
+            f"no text in it: {n_pictures or 'none'} of {len(pages)} pages are pictures (a scan?); "
             "run a text recognition over it, or put its text beside it, as .md of the same name"
         )
-    n_letters = _n_letters(result.markdown) + sum(page.n_dropped for page in pages)
-    if (share := n_letters / max(1, _n_letters(_plain(raw)))) < LEAST_LETTERS:
+    n_letters += sum(page.n_dropped for page in pages)
+    n_originals = 1  # letters that pypdfium2 reads
+    with suppress(pypdfium2.PdfiumError):
+        for page in pypdfium2.PdfDocument(raw):
+            n_originals += _n_letters(page.get_textpage().get_text_range())
+    if (share := n_letters / n_originals) < 0.7:
         raise BadInput(f"only {share:.0%} of its letters can be read in order: save it as DOCX")
     return result
 
 
-def _n_letters(text: str) -> int:
-    return sum(map(str.isalnum, _NO_LETTER.sub("", text)))
+def _n_letters(text: str):
+    return sum(map(str.isalnum, text))
 
 
-def _plain(raw: bytes) -> str:
-    import pypdfium2
-
-    with suppress(pypdfium2.PdfiumError), closing(pypdfium2.PdfDocument(raw)) as document:
-        return "".join(page.get_textpage().get_text_range() for page in document)
-    return ""
-
-
-def _pages(raw: bytes) -> list[Page]:
+def _pages(raw: bytes):
     import pdfplumber
-    from pdfminer.pdfdocument import PDFPasswordIncorrect
-    from pdfplumber.utils.exceptions import PdfminerException
 
     try:
         with pdfplumber.open(io.BytesIO(raw)) as document:
-            pages = [*map(_page, document.pages)]
-    except PdfminerException as error:
-        cause = error.args[0]
-        if isinstance(cause, PDFPasswordIncorrect):
-            raise BadInput("encrypted: save it without a password") from error
-        raise BadInput(f"damaged or cut off ({type(cause).__name__}: {cause})") from error
-    if not pages:
-        raise BadInput("damaged or cut off (it has no page)")
-    return pages
+            return [*map(_page, document.pages)]
+    except pdfplumber.utils.exceptions.PdfminerException as error:
+        raise BadInput(
+            f"encrypted, damaged or cut off ({error.args[0]!r}): save it anew without a password"
+        ) from error
 
 
 def _page(original) -> Page:
-    places = defaultdict(list)  # of a letter, by line
+    places, turned = defaultdict(list), []  # the former of a letter, by line
 
     def is_first(one: dict) -> bool:  # bold type may be a letter printed twice, nearly in place
         if one["object_type"] != "char" or not one["text"].strip():
             return True
+        along, across, *_ = one["matrix"]
+        if abs(across) >= 0.02 * along:
+            turned.append(one)
+            return False
         text, step = one["text"], max(one["size"], 1) / 3
         row = int(one["top"] / step)
-        around = [x for y in (row - 1, row, row + 1) for x in places[text, step, y]]
+        apart = [abs(one["x0"] - x) for y in (row - 1, row, row + 1) for x in places[text, step, y]]
         places[text, step, row].append(one["x0"])
-        apart = [abs(one["x0"] - x) for x in around]
         near = min(apart, default=inf) / max(one["width"], 0.1)
         if 0.4 < near < 0.8:
             one["text"] += missing("letter printed twice")
         return near > 0.4
 
     page = original.filter(is_first)
-    found = page.extract_words(x_tolerance_ratio=0.15, extra_attrs=["fontname", "size", "upright"])
     words = [
         Word(
-            *(one[name] for name in ("text", "x0", "x1", "top", "bottom", "size")),
+            _UNREAD.sub(missing("letter that cannot be read"), one["text"]),
+            *(one[name] for name in ("x0", "x1", "top", "bottom", "size")),
             one["fontname"].split("+")[-1],
             bool(MONOSPACE.search(one["fontname"])),
         )
-        for one in found
-        if one["upright"]
-    ]
-    bullets = [
-        ((one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2)
-        for one in [*page.curves, *page.rects]
-        if 1 < one["width"] < 7 and 0.7 < one["width"] / max(one["height"], 0.1) < 1.4
+        for one in page.extract_words(x_tolerance_ratio=0.15, extra_attrs=["fontname", "size"])
     ]
     covered = sum(one["width"] * one["height"] for one in page.images)
-    is_scan = len(words) < MIN_WORDS and 2 * covered > page.width * page.height
     result = Page(
-        page.width, page.height, words, bullets, is_scan, len(original.chars) - len(page.chars)
+        page.width,
+        page.height,
+        words,
+        missing(f"picture as page {page.page_number}") * (2 * covered > page.width * page.height)
+        + missing(f"turned text on page {page.page_number}") * bool(turned),
+        len(original.chars) - len(page.chars) - len(turned),
+        [],
     )
     _take_grids(page, result)
+    for one in [*page.curves, *page.rects]:  # a mark of a list may be drawn
+        if 1 < one["width"] < 7 and 1 < one["height"] < 7:
+            place, y = {"x0": one["x0"], "x1": one["x1"]}, one["top"] + one["bottom"]
+            result.words += [
+                word._replace(text="•", **place)
+                for word in result.words
+                if 0 < word.x0 - place["x1"] < 30 and abs(2 * word.middle - y) < word.size
+            ][:1]
     original.close()
     return result
 
@@ -198,30 +207,25 @@ def _take_grids(page, into: Page) -> None:
         columns, tops = (sorted({cell[at] for cell in table.cells}) for at in (0, 1))
         if len(columns) < 2 or len(tops) < 2:
             continue
-        texts = []
+        rows = [[""] * len(columns) for _ in tops]
         for x0, top, x1, bottom in table.cells:
             words = [
                 one
                 for one in into.words
-                if x0 <= (one.x0 + one.x1) / 2 <= x1 and top <= (one.top + one.bottom) / 2 <= bottom
+                if x0 <= (one.x0 + one.x1) / 2 <= x1 and top <= one.middle <= bottom
             ]
             _remove(into, words)
-            texts.append((x0 - 1, top - 1, x1 - 1, bottom - 1, words_text(lines_of(words))))
-        rows = [
-            [
-                "".join(  # of a merged cell in each
-                    text
-                    for x0, top, x1, bottom, text in texts
-                    if x0 <= x < x1 and top <= y < bottom
-                )
-                for x in columns
-            ]
-            for y in tops
-        ]
-        into.grids.append(Grid(rows, *table.bbox))
+            lines = lines_of(words, _ROW)
+            text = words_text(lines)
+            text += missing("cell of several columns") * any(line.is_row for line in lines)
+            for row, y in zip(rows, tops, strict=True):
+                for at, x in enumerate(columns):  # a merged cell is in each
+                    if x0 - 1 <= x < x1 - 1 and top - 1 <= y < bottom - 1:
+                        row[at] += text
+        into.grids.append(Grid(rows, *table.bbox[:3]))
 
 
-def _remove(page: Page, words: Sequence[Word]) -> None:
+def _remove(page: Page, words: Sequence[Word]):
     page.words = [word for word in page.words if word not in words]
 
 
@@ -232,9 +236,8 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
     large = 1.2 * median([line.size for _, line in lines] or [0])
     places = defaultdict(list)
     for page, line in lines:
-        margin = page.height * _MARGIN
-        is_inside = margin - line.size <= line.top <= page.height - margin
-        if not is_inside and line.size <= large:
+        margin = 0.13 * page.height  # where headers and footers are
+        if line.size <= large and not margin - line.size <= line.top <= page.height - margin:
             places[re.sub(r"\d+", "#", line.text), round(line.middle / 3)].append((page, line))
     for repeated in places.values():
         if len(repeated) >= max(2, len(pages) * 0.4):
@@ -246,14 +249,15 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
 # The ends of the left and the beginnings of the right column. A table has a blank strip too; but
 # text in columns is as wide as its column on most lines
 def _gutter(pages: Sequence[Page]):
-    width = max(page.width for page in pages)
-    rows = [segments(line, _COLUMN_GAP) for page in pages for line in lines_of(page.words)]
-    ends = [x1 for row in rows for _, x1 in row if x1 <= width / 2]
-    starts = Counter(round(x0) for row in rows for x0, _ in row if x0 >= width / 2)
-    n_across = sum(x0 < width / 2 < x1 for row in rows for x0, x1 in row)
-    n_full = sum(end > 0.36 * width for end in ends)
-    is_text = n_across <= 0.2 * len(rows) < 0.8 * min(len(ends), starts.total())
-    if not is_text or n_full <= 0.4 * len(ends):
+    middle = max((page.width for page in pages), default=0) / 2
+    lines = [line for page in pages for line in lines_of(page.words)]
+    parts = [part for line in lines for part in segments(line, _COLUMN_GAP)]
+    ends = [x1 for _, x1 in parts if x1 <= middle]
+    starts = Counter(round(x0) for x0, _ in parts if x0 >= middle)
+    n_across = sum(x0 < middle < x1 for x0, x1 in parts)
+    if sum(end > 0.72 * middle for end in ends) <= 0.4 * len(ends) or not (
+        n_across <= 0.2 * len(lines) < 0.8 * min(len(ends), starts.total())
+    ):
         return inf, inf
     return max(ends), min(x for x, n in starts.items() if n > 0.05 * starts.total())
 
@@ -264,59 +268,48 @@ def _ordered(page: Page, gutter, margin: float):
     left, right = gutter
     across = [
         line
-        for line in lines_of(page.words, page.bullets)
+        for line in lines_of(page.words)
         if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in segments(line, _COLUMN_GAP))
     ]
     for line in across:
         _remove(page, line.words)
-    parts = [across]
+    parts = [(0, line) for line in across]
     for is_right, by in ((False, 0), (True, right - margin)):
         words = [
             word._replace(x0=word.x0 - by, x1=word.x1 - by)
             for word in page.words
             if (word.x0 + word.x1 >= left + right) is is_right
         ]
-        parts.append(lines_of(words, [(x - by, y) for x, y in page.bullets]))
+        parts += [(1 + is_right, line) for line in lines_of(words, _ROW)]
     for grid in page.grids:
-        is_across = grid.x0 < left - 5 and grid.x1 > right + 5
-        parts[0 if is_across else 1 + (grid.x0 + grid.x1 > left + right)].append(grid)
-    tops = sorted(one.top for one in across)
-    placed = [
-        (bisect_right(tops, one.top), at, one.top, one)
-        for at, own in enumerate(parts)
-        for one in own
-    ]
-    return [one for *_, one in sorted(placed, key=lambda place: place[:3])]
+        side = 1 + (grid.x0 + grid.x1 > left + right)
+        parts.append((side * (grid.x0 >= left - 5 or grid.x1 <= right + 5), grid))
+    tops = [line.top for line in across]
+    parts.sort(key=lambda part: (bisect_right(tops, part[1].top), part[0], part[1].top))
+    return [one for _, one in parts]
 
 
-def lines_of(words: Sequence[Word], bullets: Sequence[tuple[float, float]] = ()) -> list[Line]:
-    """Group words by their baseline, from top to bottom."""
+def lines_of(words: Sequence[Word], reach: float = 0.4) -> list[Line]:
+    """Group words by their baseline, from top to bottom; `reach` is a share of the font size."""
     rows = []
-    for word in sorted(words, key=lambda one: one.top + one.bottom):
+    for word in sorted(words, key=lambda one: one.middle):
         for row in rows[-3:]:
-            apart = abs(word.top + word.bottom - row[0].top - row[0].bottom) / 2
-            if apart < 0.4 * min(word.size, row[0].size):
+            base = max(row, key=lambda one: one.size)  # not a raised mark
+            if abs(word.middle - base.middle) < reach * (word.size * base.size) ** 0.5:
                 row.append(word)
                 break
         else:
             rows.append([word])
-    lines = [Line(sorted(row, key=lambda one: one.x0)) for row in rows]
-    for line in lines:
-        near = (
-            x
-            for x, y in bullets
-            if abs(y - line.middle) < 0.5 * line.size and line.x0 - 30 < x < line.x0
-        )
-        line.bullet = max(near, default=None)
+    lines = (Line(sorted(row, key=lambda one: one.x0)) for row in rows)
     return sorted(lines, key=lambda one: one.top)
 
 
 def segments(line: Line, least: float) -> list[list[float]]:
     """Return the ends [x0, x1] of the parts of a line between blanks of at least `least`."""
     parts = [[line.x0, line.x0]]
-    for word in line.words:
-        if word.x0 - parts[-1][1] >= least:
-            parts.append([word.x0, word.x1])
+    for before, word in pairwise(line.words[:1] + line.words):
+        if word.x0 - before.x1 >= least and before.text not in "•◦▪‣●○■":
+            parts.append([word.x0, inf])
         parts[-1][1] = word.x1
     return parts
 
@@ -330,13 +323,16 @@ def words_text(lines: Sequence[Line], known: frozenset[str] = frozenset()) -> st
     runs = []
     for line in lines:
         for before, word in pairwise([None, *line.words]):
-            glue = ""
+            glue, form = "", "{}"
             if before:  # a word in several fonts has no gap
                 glue = " " * (word.x0 - before.x1 >= 0.12 * word.size)
+                rise = (before.bottom - word.bottom) / before.size
+                if word.size < 0.8 * before.size and not -0.03 < rise < 0.2:
+                    form = f"{{}}{AT_NUMBER}" if glue else RAISED if rise > 0 else LOWERED
             elif runs:
                 mono, text = runs[-1]
                 runs[-1] = mono, _cut(text, word.text, known)
-            runs.append((word.mono, glue + word.text))
+            runs.append((word.mono, glue + form.format(word.text)))
     return inline_runs(runs)
 
 
@@ -386,24 +382,25 @@ class _Reader:
 
     def line(self, line: Line) -> None:
         goes_on, mark = self._goes_on(line), _MARK.fullmatch(line.words[0].text)
-        if line.bullet is not None:
-            self._item(line, line.bullet)
-            return
         if mark and len(line.words) > 1 and (not goes_on or mark[0] in "•◦▪‣●○■"):
             item = Line(line.words[1:])
             item.size = line.size  # of the mark too: what follows may be code in a smaller font
-            self._item(item, line.x0, mark[1])
+            piece = Piece("item", depth=self._depth(line.x0 + 1))
+            if mark[1]:
+                piece.number = int(mark[1])
+            self.pieces.append((piece, [item]))
+            self.stack.append(item.x0)
             return
         level = self._level(line)
-        is_row = len(segments(line, _BLANK * line.size)) > 1
-        kind = "heading" if level else "prose"
-        kind = "code" if line.mono else "doubtful" if is_row else kind
+        kind = (
+            "code" if line.mono else "doubtful" if line.is_row else "heading" if level else "prose"
+        )
         if goes_on or self._continues(line, kind):
             self.pieces[-1][1].append(line)
             return
         if kind == "heading":
             self.stack = []
-        self._begin(kind, line, level=level, depth=self._depth(line.x0))
+        self.pieces.append((Piece(kind, level=level, depth=self._depth(line.x0)), [line]))
 
     def table(self, grid: Grid) -> None:
         before, _ = self.pieces[-1]
@@ -414,19 +411,18 @@ class _Reader:
                 before.rows[-1] = [" ".join(filter(None, pair)) for pair in pairs]
             before.rows += rows
         else:
-            self._begin("table", rows=grid.rows)
+            if before.kind == "table" and len(before.rows[0]) == len(grid.rows[0]):
+                grid.rows[0][0] += missing("row that may be no header")
+            self.pieces.append((Piece("table", rows=grid.rows), []))
         self.stack = []
-
-    def _begin(self, kind: str, *lines: Line, **fields) -> None:
-        self.pieces.append((Piece(kind, **fields), [*lines]))
 
     # True if the line is the next of a paragraph or an item
     def _goes_on(self, line: Line) -> bool:
         piece, lines = self.pieces[-1]
         if piece.kind not in ("prose", "item"):
             return False
-        before, is_second = lines[-1], len(lines) == 1
-        is_indented = is_second and piece.kind == "prose" and 0 < before.x0 - line.x0 < 30
+        before = lines[-1]
+        is_indented = len(lines) == 1 and piece.kind == "prose" and 0 < before.x0 - line.x0 < 30
         if not (abs(line.x0 - before.x0) < 4 or is_indented) or (
             abs(line.size - before.size) > 0.6 and not line.mono
         ):
@@ -457,10 +453,6 @@ class _Reader:
         if not is_set_off or line.size < self.body - 0.1 or line.text[-1] in ".:;,":
             return 0
         return len(self.levels) + 1 + (not line.bold)
-
-    def _item(self, line: Line, x: float, number: str | None = None) -> None:
-        self._begin("item", line, depth=self._depth(x + 1), number=int(number) if number else None)
-        self.stack.append(line.x0)
 
     def _depth(self, x: float) -> int:
         while self.stack and x < self.stack[-1] - 4:
