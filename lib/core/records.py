@@ -31,6 +31,14 @@ class Document(Record):
         """Return its doubt if text[start:end] has a part of a span in doubt."""
         return self.doubt if any(one < end and start < two for one, two in self.doubted) else ""
 
+    def sure(self, start: int, end: int) -> str:
+        """Return text[start:end] with blanks for its parts in doubt."""
+        text = self.text[start:end]
+        for span in self.doubted:
+            one, two = (max(0, place - start) for place in span)
+            text = text[:one] + " " * len(text[one:two]) + text[two:]
+        return text
+
 
 class Rejected(Record):
     """An item that was left out, with the reason, so that every rate has its denominator."""

@@ -28,7 +28,7 @@ from lib.normalize.segment import KEPT, WORDLESS
 
 TESTED = "asks what a question of the test asks"
 WITHHELD = "withheld by lot"
-NOT_STATED = "its answer is not in the segment"
+NOT_STATED = "its answer is not in the segment, or in doubt there"
 NOTHING = "the model found nothing of this kind in the segment"
 _TAGS = "document_title|part"
 _JOINING = {"and", "or", "the", "a", "an"}  # do not count in answers
@@ -221,7 +221,7 @@ def augment(
     `withheld` or states what is nowhere in its document.
     """
     model_named("augmenter", model)
-    rows = []
+    named, rows = {one.document_id: one for one in documents}, []
     for kind in kinds:
         template, parse = _WRITTEN[kind]
         _, replies = _ask(segments, documents, template, document_kind, model, calls, k, kind)
@@ -234,7 +234,8 @@ def augment(
                 **draft._asdict(),
             )
             for one in segments
-            for number, draft in enumerate(_drafts(one, replies[one.segment_id], parse, k), 1)
+            for sure in [named[one.document_id].sure(one.start, one.end)]
+            for number, draft in enumerate(_drafts(sure, replies[one.segment_id], parse, k), 1)
         ]
     asked = [casefold_words(query.question) for query in queries]
     audits = audit_texts(rows, segments, documents)
@@ -275,26 +276,26 @@ def augmented_table(
     return table.groupby("kind", sort=False).sum() if len(table) else table
 
 
-def _drafts(segment: Segment, reply: Reply, parse: Callable, k: int) -> list[_Draft]:
+def _drafts(sure: str, reply: Reply, parse: Callable, k: int) -> list[_Draft]:
     if reply.reason:
         return [_Draft("", reply.reason)]
-    own = BREAK_MARK if BREAK_MARK in segment.text else ""  # it may be the document's
+    own = BREAK_MARK if BREAK_MARK in sure else ""  # it may be the document's
     text = reply.text.replace(BREAK_MARK, own)
     try:
         found = json.loads(text[text.find("[") : text.rfind("]") + 1], strict=False)
-        found = parse(segment, found, k)
+        found = parse(sure, found, k)
         "".join(one.text + one.answer for one in found).encode()  # no half of a surrogate pair
     except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
         return [_Draft("", "the reply is not a JSON array of the form asked for")]
     return found or [_Draft("", NOTHING)]
 
 
-def _texts(segment: Segment, found: list[str], k: int) -> list[_Draft]:
+def _texts(_: str, found: list[str], k: int) -> list[_Draft]:
     return [_Draft(text) for text in dict.fromkeys(one.strip() for one in found) if text][:k]
 
 
-def _questions(segment: Segment, found: list[dict[str, str]], k: int) -> list[_Draft]:
-    part, written = f" {casefold_words(segment.text)} ", []
+def _questions(sure: str, found: list[dict[str, str]], k: int) -> list[_Draft]:
+    part, written = f" {casefold_words(sure)} ", []
     for row in found:
         lines = [line.strip() for line in row["answer"].splitlines() if line.strip()]
         is_stated = all(f" {casefold_words(line)} " in part for line in lines)
