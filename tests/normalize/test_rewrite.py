@@ -178,8 +178,9 @@ TEST = query(document_id="e", question="How heavy is it?")
 
 
 def made(calls: Calls, kind: str, k: int, withheld: tuple[str, ...] = ()) -> list[Augmented]:
-    text = "".join(one.text for one in PARTS)
-    document = DOCUMENT.model_copy(update={"text": text, "doubted": [(110, 114)]})  # 2 kg
+    document = DOCUMENT.model_copy(
+        update={"text": "".join(one.text for one in PARTS), "doubted": [(110, 114)]}  # 2 kg
+    )
     given = PARTS, [document], [TEST], "some-model", [kind], "pump manuals", calls, k
     return augment(*given, withheld)[0]
 
@@ -215,8 +216,12 @@ def test_each_segment_is_sent_and_a_failure_keeps_its_reason(monkeypatch, calls)
 def asking(prompt: str) -> str:
     if "default port of Corvane" not in prompt:
         return '["What?"]'
-    asked = [("Which port?", "The port is?", "8443"), ("Which lid?", "", "3 kg")]
-    asked += [("Lid?", "", "2 kg"), (TEST.question, "Which hub?", "4 kg")]
+    asked = [
+        ("Which port?", "The port is?", "8443"),
+        ("Which lid?", "", "3 kg"),
+        ("Lid?", "", "2 kg"),
+        (TEST.question, "Which hub?", "4 kg"),
+    ]
     written = json.dumps(
         [{"question": one, "other_wording": two, "answer": own} for one, two, own in asked]
     )
