@@ -25,8 +25,8 @@ from lib.core.store import BadInput
 MAX_SECONDS = 120  # for a file
 MAX_MEMORY = 2_000_000_000  # bytes of address space
 _REFUSED_EVENTS = re.compile(
-    r"(?:socket|subprocess|pty|ftplib|urllib|http|webbrowser)\."
-    r"|os\.(?:system|exec|posix_spawn|fork|spawn)"
+    r"""(?x)(?:socket|subprocess|pty|ftplib|urllib|http|webbrowser)\.
+    |os\.(?:system|exec|posix_spawn|fork|spawn)"""
 )
 # Limits of a ZIP package
 MAX_NAMED = 10  # kinds of what a text lacks
@@ -34,11 +34,10 @@ MAX_UNPACKED = 300_000_000  # bytes; 100 MB of XML in memory as a tree is about 
 MAX_RATIO = 300  # XML shrinks 5 to 40 times
 _XML = re.compile(r"\.(?:xml|rels|opf|ncx|xhtml|html?)$", re.I)
 
+# a backslash that would escape; inside a word an underscore marks nothing
 _INLINE = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~])"  # a backslash that would escape
-    r"|`|(?<!\s)\*|\*(?!\s)"
-    r"|(?<![^\W_])_|_(?![^\W_])"  # inside a word an underscore marks nothing
-    r"|\[(?=.{0,999}\][(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
+    r"""(?x)\\(?=[!-/:-@\[-`{-~])|`|(?<!\s)\*|\*(?!\s)|(?<![^\W_])_|_(?![^\W_])
+    |\[(?=.{0,999}\][(\[:])|<(?=[A-Za-z/!?])|&(?=\#?\w+;)"""
 )
 # what begins a heading, quote, list, table or code where a paragraph begins
 _START = re.compile(
@@ -59,18 +58,18 @@ _UP, _DOWN = (
     str.maketrans("0123456789+-−–", signs) for signs in ("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
 )
 _POWER = re.compile(r"(?:(?<!\d)10|(?<![^\W\d_])[^\W\d_]{1,3}|\))\Z")  # 10, a unit or a bracket
-_TYPED = re.compile(r"(?<=\d)(?<!(?<!\d)10)[⁰¹²³⁴-⁹]+")
+# typed as such, or raised beside a lowered one, as the limits of a size are
+_TYPED = re.compile("(?<=\\d)(?<!(?<!\\d)10)[⁰¹²³⁴-⁹]+|(?<=\\d)\ufdd6(?=\ufdd5[-−–+]?\\d)")
 _NOTES = re.compile(r"\d+\s?[,–-]\s?\d")  # 1,2 or 3-5
 AT_NUMBER = "\ufdd2mark at a number\ufdd3"
 # Digits that only tags of a line or the start of a link part: a style that is not read may raise
 # the latter ones. Bold digits alone do not.
-PARTED = (
-    r"(?i:(?<=\d)(?=(?:</?(?:b|big|strong|u)\b(?![^<>]*\bstyle=)[^<>]*>)*+"
-    r"</?(?:a|abbr|acronym|bd[io]|cite|code|data|dfn|em|font|i|ins|kbd|label|mark|nobr|q|rt|samp"
-    r"|small|span|time|tt|var|(?:b|big|strong|u)(?=[^<>]*\bstyle=))\b[^<>]*>"
-    r"(?:</?(?:a|abbr|b|big|em|font|i|mark|rt|small|span|strong|u|var)\b[^<>]*>)*+\d"
-    r"|[*_]{0,3}\[[*_^]{0,3}\d{1,9}[*_^]{0,3}\]|\*\d[^*\s]*\*\d|(?<!(?<!\d)10)&sup[123];))"
-)
+PARTED = r"""(?ix:(?<=\d)(?=(?:</?(?:b|big|strong|u)\b(?![^<>]*\bstyle=)[^<>]*>)*+
+    </?(?:a|abbr|acronym|bd[io]|cite|code|data|dfn|em|font|i|ins|kbd|label|mark|nobr|q|rt|samp
+    |small|span|time|tt|var|(?:b|big|strong|u)(?=[^<>]*\bstyle=))\b[^<>]*>
+    (?:</?(?:a|abbr|b|big|em|font|i|mark|rt|small|span|strong|u|var)\b[^<>]*>)*+[-−–+]?\d
+    |[*_]{0,3}\[[*_^]{0,3}\d{1,9}[*_^]{0,3}\]|\*\d[^*\s]*\*\d
+    |(?<!(?<!\d)10)&(?:sup[123]|\#17[89]|\#185|\#xb[239]);))"""
 _ERROR = re.compile(  # in any language
     r"\A(?:#¡?[^\W\d][\w/]*[!?]|#N(?:/?A|/D|V)|#GETTING_DATA)\Z"
 )
@@ -168,8 +167,9 @@ def open_package(raw: bytes, main: str, kind: str) -> zipfile.ZipFile:
     try:
         package = zipfile.ZipFile(io.BytesIO(raw))
     except zipfile.BadZipFile as error:
-        is_old = raw.startswith(b"\xd0\xcf\x11\xe0")
-        reason = "an encrypted or older Office file" if is_old else f"or cut off ({error})"
+        reason = f"or cut off ({error})"
+        if raw.startswith(b"\xd0\xcf\x11\xe0"):
+            reason = "an encrypted or older Office file"
         raise BadInput(f"not a {kind} file, {reason}") from error
     parts = package.infolist()
     unpacked = sum(part.file_size for part in parts)
@@ -212,8 +212,10 @@ def write_markdown(pieces: Iterable[Piece], title: str = "") -> Converted:
     previous = Piece("prose")
     for piece in pieces:
         lacks = _settle(piece)
-        lacking.update(lacks)
         del widths[piece.depth :]
+        if piece.number and piece.depth > len(widths):  # as after a table between the items
+            lacks.append("item whose level is unsure")
+        lacking.update(lacks)
         first = " " * sum(widths)
         if piece.kind == "item":
             marker = "- " if piece.number is None else f"{piece.number}. "

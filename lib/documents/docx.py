@@ -29,15 +29,12 @@ _NAMES = {
 _W = f"{{{_NAMES['w']}}}"
 _RUNS = "descendant::w:r|descendant::m:oMath|.//w:instrText[starts-with(normalize-space(), 'EQ ')]"
 # shapes without a box of text, whose content stands behind its paragraph by then
-_PICTURES = (
-    "(.//w:drawing|w:object|w:pict)[not(.//*[local-name()='txbx' or local-name()='textbox'])]"
-)
-_OFF = (None, "0", "false")
+_PICTURES = """(.//w:drawing|w:object|w:pict)
+    [not(.//*[local-name()='txbx' or local-name()='textbox'])]"""
+_OFF = (None, "0", "false", "off")
 _SYMBOLS = re.compile("symbol|dingbats|webdings|wingdings", re.I)  # their letters are signs
-_LIST = "w:num[@w:numId=$name]"
-_LEVEL = (
-    f"w:abstractNum[@w:abstractNumId=../{_LIST}[1]/w:abstractNumId/@w:val]/w:lvl[@w:ilvl=$depth]"
-)
+# a table of the page's arrangement has one row, or one column, or tables in it
+_DATA = "self::*[not(.//w:tbl) and (.//w:tr)[2] and count(.//w:tc) > count(.//w:tr)]"
 _SIGNS = {
     f"{_W}tab": "\t",
     f"{_W}br": "\n",
@@ -46,9 +43,9 @@ _SIGNS = {
     f"{_W}sym": missing("symbol"),
 }
 _CODE_STYLE = re.compile(
-    r"source ?code|preformatted|verbatim|^code\b|code ?(?:block|listing)|"
-    r"html (?:code|preformatted)|plain text",
-    re.I | re.M,
+    r"""source\ ?code|preformatted|verbatim|^code\b|code\ ?(?:block|listing)
+    |html\ (?:code|preformatted)|plain\ text""",
+    re.I | re.M | re.X,
 )
 _HEADING_STYLE = re.compile(r"^heading ([1-9])$|\A\s*title$", re.I | re.M)
 
@@ -61,18 +58,21 @@ def read(raw: bytes) -> Converted:
     styles, numbering, document, *notes = (
         parse_xml(package, name) if name in package.namelist() else etree.Element("none")
         for name in map(
-            "word/{}.xml".format, ("styles", "numbering", "document", "footnotes", "endnotes")
+            "word/{}.xml".format, "styles numbering document footnotes endnotes".split()
         )
     )
     reader = _Reader(styles, numbering)
     for part in (document, *notes):
+        for gone in part.findall(".//w:pPr/w:rPr/w:del/../..", _NAMES):
+            gone.clear()  # a paragraph that was deleted has no number
         etree.strip_elements(part, "{*}del", "{*}moveFrom", "{*}Fallback", "{*}rt", with_tail=False)
         for box in reversed([*part.iter(_W + "txbxContent")]):
             next(box.iterancestors(_W + "p")).addnext(box)
         for content in part.xpath("*[not(@w:type)]", namespaces=_NAMES):
             reader.read(content)
-    n_inside = len(document.findall(".//w:altChunk", _NAMES))
-    reader.pieces.append(Piece("prose", missing("document inside") * n_inside))
+    reader.pieces += [
+        Piece("prose", missing("document inside")) for _ in document.iter(_W + "altChunk")
+    ]
     return write_markdown(reader.pieces, reader.title)
 
 
@@ -126,7 +126,7 @@ class _Reader:
             font = _value(styles, "w:rPr/w:rFonts", "ascii") or ""
             if all(
                 _value(styles + above, f"w:rPr/w:{one}") in _OFF
-                for one in ("vanish", "strike", "dstrike")
+                for one in "vanish strike dstrike".split()
             ):
                 text = "".join(
                     one.text or "" if one.tag == _W + "t" else _SIGNS.get(one.tag, "")
@@ -153,12 +153,20 @@ class _Reader:
     def number(self, styles: list, runs: list) -> dict:
         name = _value(styles, "w:pPr/w:numPr/w:numId") or ""
         depth = int(_value(styles, "w:pPr/w:numPr/w:ilvl") or 0)
-        lists, level = (
-            self.numbering.xpath(path, namespaces=_NAMES, name=name, depth=depth)
-            for path in (_LIST, _LEVEL)
-        )
+        find = self.numbering.xpath
+        lists = find(f"w:num[@w:numId='{name}']", namespaces=_NAMES)
         if not lists:
             return {}
+        kind = _value(lists, "w:abstractNumId")
+        path = f"w:abstractNum[@w:abstractNumId='{kind}']/w:lvl[@w:ilvl='{depth}']"
+        level = find(path, namespaces=_NAMES)
+        is_other = (level or lists)[0].xpath(  # counted or written in another way than here
+            f"""boolean(self::w:num or w:lvlRestart/@w:val=0 or
+            ../../w:num[@w:numId='{name}']/w:lvlOverride[@w:ilvl='{depth}']/w:lvl or
+            string-length(translate(w:lvlText/@w:val, '%', '')) >
+            string-length(translate(w:lvlText/@w:val, '0123456789', '')))""",
+            namespaces=_NAMES,
+        )
         # by the indent of a list that stands in an item of another, its base: how much deeper it is
         left = int(_value(styles[:1] + level + styles, "w:pPr/w:ind[@w:left]", "left") or 0)
         numbered = _value(level, "w:numFmt") not in (None, "bullet", "none")
@@ -174,8 +182,9 @@ class _Reader:
             if any(one[2] == base and (one[1] > left or one[4] or numbered) for one in closed):
                 self.pieces[-1].text += (unsure := missing("item whose level is unsure"))
                 runs.append((False, unsure))
+        runs += [(False, missing("number of its own"))] * is_other
         self.open.append((name, left, base, depth, numbered))
-        counts = self.counts[_value(lists, "w:abstractNumId")]
+        counts = self.counts[kind]
         anew = _value(lists, f"w:lvlOverride[@w:ilvl='{depth}']/w:startOverride")
         if anew and depth not in self.counts[name, 0]:
             self.counts[name, 0].append(depth)
@@ -184,22 +193,25 @@ class _Reader:
         return {"depth": base + depth, "number": number if numbered else None}
 
     def table(self, element) -> None:
+        if not element.xpath(_DATA, namespaces=_NAMES):
+            return self.read(element)
         rows = []
-        is_layout = element.find(f".//{_W}tbl") is not None  # of tables
         for line in element.xpath(".//w:tr[not(w:trPr/w:hidden)]", namespaces=_NAMES):
             row = [""] * int(_value([line], "w:trPr/w:gridBefore") or 0)
             for cell in line.iter(_W + "tc"):
-                texts = (inline_runs(self.runs(one)) for one in cell.iter(_W + "p"))
-                text = "<br>".join(filter(None, texts))
+                text = "<br>".join(filter(None, map(self.cell_line, cell.iter(_W + "p"))))
                 if _value([cell], "w:tcPr/w:vMerge") in ("", "continue") and rows:
                     text = "".join(rows[-1][len(row) : len(row) + 1])
                 row += [text] * int(_value([cell], "w:tcPr/w:gridSpan") or 1)
             rows.append(row)
-        if len(rows) > 1 and max(map(len, rows)) > 1 and not is_layout:
-            n_heads = len(element.xpath("w:tr[w:trPr/w:tblHeader]", namespaces=_NAMES))
-            self.pieces.append(table_piece(rows, n_heads or 1))
-        else:  # it arranges the page
-            self.read(element)
+        heads = element.xpath("w:tr[w:trPr/w:tblHeader]", namespaces=_NAMES)
+        self.pieces.append(table_piece(rows, len(heads) or 1))
+
+    def cell_line(self, paragraph) -> str:
+        runs, opened, self.open = self.runs(paragraph), self.open, []
+        number = self.number(self.chain(paragraph, "w:pPr/w:pStyle"), runs).get("number")
+        self.open = opened
+        return f"{number}. " * bool(number) + inline_runs(runs)
 
 
 # The first of the elements that has it decides

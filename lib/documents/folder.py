@@ -40,22 +40,27 @@ MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
 SLOW = 10  # seconds for a file, after which a line says so
 _NEWER = dict(
     pair.split(":")
-    for pair in ".doc:.docx .rtf:.docx .odt:.docx .xls:.xlsx .ods:.xlsx .ppt:.pptx .odp:.pptx "
-    ".rst:.html".split()
+    for pair in """.doc:.docx .rtf:.docx .odt:.docx .xls:.xlsx .ods:.xlsx .ppt:.pptx .odp:.pptx
+    .rst:.html""".split()
 )
 
 # Rows of a table that may be none: below its header without a number, its first cell empty or the
-# same; a title that is merged over all columns
+# same; numbers of a row below no header; a title that is merged over all columns
 _UNSURE_ROWS = {
     "row that may be a header": re.compile(
-        r"\A(?=.*[^\W_])\|?+[ \t]*+([^|\n]*?)[ \t]*+\|.*\n.*\n[ \t>]*+\|?+[ \t]*+(?:\1[ \t]*+)?\|"
-        r"(?!(?:.*\|)?[ \t]*+[-+]?[\d.,]*+(?<=[\d.,])(?:[eE][-+]?\d+)?\s?%?[ \t]*+(?:\||$))",
-        re.M,
+        r"""\A(?=.*[^\W_])\|?+[ \t]*+([^|\n]*?)[ \t]*+\|.*\n.*\n[ \t>]*+\|?+[ \t]*+(?:\1[ \t]*+)?\|
+        (?!(?:.*\|)?[ \t]*+[-+]?[\d.,]*+(?<=[\d.,])(?:[eE][-+]?\d+)?\s?%?[ \t]*+(?:\||$))
+        |\A[ \t>]*\|(?:\ \ \|)+\n.*\n[ \t>]*\|[^|\n]*[^\W\d_][^|\n]*\|(?:\ [\d.,]*\d\ \|){2,}$""",
+        re.M | re.X,
     ),
+    "table drawn in text": re.compile(
+        r"^[ \t>]*+\+?+(?:[-=:]{2,}+[ \t+]++)+(?:[-=:]{2,}+|(?<=\+))[ \t]*$", re.M
+    ),
+    "picture without words": re.compile(r"(?<=[\w,] )!\[\]\([^()\n]*\)(?= ?[\w,.;])"),
     "title inside a table": re.compile(
-        r"(?:\A *|(?<=\n)(?= *+(?:\|[^|\n]*){3}\|) *)\| (?=[^|\n]*[^\W\d_]{2})([^|\n]*) \|"
-        r"(?:  \|)*+ \1 \|(?: (?:\1)? \|)*+$",
-        re.M,
+        r"""(?:\A\ *|(?<=\n)(?=\ *+(?:\|[^|\n]*){3}\|)\ *)\|\ (?=[^|\n]*[^\W\d_]{2})([^|\n]*)\ \|
+        (?:\ \ \|)*+\ \1\ \|(?:\ (?:\1)?\ \|)*+$""",
+        re.M | re.X,
     ),
 }
 
@@ -208,13 +213,10 @@ def _document(result: Converted, name: str):
         raise BadInput(f"no paragraph, list or table, only {kinds}" if kinds else "empty")
     lacking, doubted = Counter(result.lacking), [*result.doubted]
     for block in blocks:
-        found = [
-            what
-            for what, row in _UNSURE_ROWS.items()
-            if block.kind == "table" and row.search(block.text)
-        ]
-        if block.kind in CONTENT and name.lower().endswith(TEXT):
-            found += settle(marked(text[block.start : block.end]))[1]
+        source = text[block.start : block.end] * (block.kind in CONTENT)
+        found = [what for what, row in _UNSURE_ROWS.items() if row.search(source)]
+        if name.lower().endswith(TEXT):
+            found += settle(marked(source))[1]
         if found:
             lacking.update(found)
             doubted.append((block.start, block.end))

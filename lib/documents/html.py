@@ -25,59 +25,81 @@ from lib.documents.convert import (
 )
 
 MAX_NESTED = 200
+# after PARTED: what _SAME raises is read; words for a screen reader; a note raised after a unit
+_AT_NUMBER = r"""(?x:(?!<[^<>]*(?:role=.?doc-noteref|footnote-ref|vertical-align\ *:\ *sup
+    |class=["']?(?:(?:[^"'<>]{0,99}\ )?sup["'\ >]|superscript["'>]))))|(?x:
+    (?=<(?:sup\b[^<>]*+><)?a\b(?=[^<>]*+>)[^<>]*\shref=[^<>]*+>(?:<sup\b[^<>]*+>)?\d{1,3}<)
+    (?:(?<=10)|(?<=\))|(?<=[\W\d][A-Za-zµ])|(?<=[\W\d][A-Za-zµ]{2})|(?<=[\W\d][A-Za-z]{3}))
+    |(?<=\d)(?=<(?=[^<>]*+>)[^<>]*(?:sr-?only|visually-?hidden)[^<>]*+>
+    [^<>]{0,99}</[^<>]*+>(?:<[^<>]*+>)*+\d)
+    )"""
 _INLINE = frozenset(
-    "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark nobr "
-    "q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
+    """a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark nobr
+    q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr""".split()
 )
-_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
 _CONTAINER = "META-INF/container.xml"
 _LOCKED = "META-INF/encryption.xml"
-_NO_TEXT = frozenset(("titlepage", "cover", "toc", "landmarks", "copyright-page", "page-list"))
+_NO_TEXT = """//@*[contains(name(), ':type')][contains(concat(' ', ., ' '), ' titlepage ')
+    or contains(concat(' ', ., ' '), ' cover ') or contains(concat(' ', ., ' '), ' toc ')
+    or contains(concat(' ', ., ' '), ' landmarks ') or contains(concat(' ', ., ' '), ' page-list ')
+    or contains(concat(' ', ., ' '), ' copyright-page ')]"""
 
-_NEVER = frozenset(  # what no reader of the document reads
-    "script style template noscript iframe object embed canvas audio video button "
-    "nav footer dialog head map del s strike".split()
-)
 _LOST = {
     "math": "formula",
     "svg": "picture with text",
     "img": "picture with text",
     "input": "form field",
-    "select": "form field",
-    "textarea": "form field",
 }
 # classes that a style sheet hides, strikes or raises
 _STYLED = re.compile(
-    r"\.([\w-]+)[^{}.]*\{[^{}]*(?:line-through|display\s*:\s*none|visibility\s*:\s*hidden"
-    r"|vertical-align\s*:\s*(?:su[bp]|text-top))"
+    r"""(?x)\.([\w-]+)[^{}.]*\{[^{}]*(?:line-through|display\s*:\s*none|visibility\s*:\s*hidden
+    |vertical-align\s*:\s*(?:su[bp]|text-top))"""
 )
-# raised by its style, as the mark of a note
-_RAISED = (
-    "//*[(@role='doc-noteref' or @*[name()='epub:type']='noteref'"
-    " or contains(@class, 'footnote-ref') or contains(concat(' ', @class, ' '), ' sup ')"
-    " or @class='superscript'"
-    " or contains(translate(@style, ' ', ''), 'vertical-align:sup'))"
-    " and not(ancestor::sup or descendant::sup)]"
-)
-_DATA = (  # other tables only arrange the page
-    "self::*[not(@role='presentation' or @role='none' or .//table"
-    " or .//h1 or .//h2 or .//h3 or .//h4 or .//h5 or .//h6)]//tr[th or count(td) > 1]"
-)
-_ROLES = frozenset(
-    "navigation banner contentinfo search dialog alertdialog complementary menu "
-    "menubar toolbar".split()
-)
+# elements that stand for others: raised by their style, as the mark of a note; drawn as a formula,
+# a field or a table; what is hidden or struck
+_SAME = {
+    "sup": """//*[(@role='doc-noteref' or @*[name()='epub:type']='noteref'
+        or contains(@class, 'footnote-ref') or contains(concat(' ', @class, ' '), ' sup ')
+        or @class='superscript' or contains(translate(@style, ' ', ''), 'vertical-align:sup'))
+        and not(ancestor::sup or descendant::sup)]""",
+    "math": "//mjx-container|//script[starts-with(@type, 'math/')]",
+    "input": "//progress|//meter|//select|//textarea",
+    "table": "//div[@role='table' or @role='grid']",
+    "tr": "//div[@role='row']",
+    "th": "//div[@role='columnheader']",
+    "td": "//div[@role='cell' or @role='gridcell' or @role='rowheader']",
+    "code": "//kbd|//samp|//tt",
+    "span": "//code[.//sup or .//sub]",
+    "del": """//script|//style|//template|//noscript|//iframe|//object|//embed|//canvas|//audio
+    |//video|//button|//nav|//footer|//dialog|//head|//map|//s|//strike
+    |//body/descendant::*[@hidden or @aria-hidden='true' or @type='hidden' or @style[
+    contains(., 'one') or contains(., 'ONE') or contains(., 'idden') or contains(., 'IDDEN') or
+    contains(., 'ixed') or contains(., 'IXED') or contains(., 'hrou') or contains(., 'HROU')][
+    contains(translate(., 'ABDEFGHILNOPRSTUVXY \n\t', 'abdefghilnoprstuvxy'), 'display:none')
+    or contains(translate(., 'ABDEFGHILNOPRSTUVXY \n\t', 'abdefghilnoprstuvxy'), 'visibility:h')
+    or contains(translate(., 'ABDEFGHILNOPRSTUVXY \n\t', 'abdefghilnoprstuvxy'), 'position:f')
+    or contains(translate(., 'ABDEFGHILNOPRSTUVXY \n\t', 'abdefghilnoprstuvxy'), 'line-th')]]""",
+}
+# words are left out with it; a picture without them, inside a sentence, may be a formula
+_HAS_WORDS = """self::math or normalize-space(concat(@alt, @value, .))
+    or self::input[@type='checkbox' and @checked]
+    or self::img[(.|parent::span[not(normalize-space())])[
+    preceding-sibling::node()[1][self::text() and normalize-space()]
+    and following-sibling::node()[1][self::text() and normalize-space()]]]"""
+# a number by another rule; Google Docs writes a list inside an item behind it
+_OWN_NUMBER = """boolean(@value|../@reversed|../@style[contains(., 'counter-re')]
+    |../@class[contains(., 'lst-kix') and not(contains(concat(., ' '), '-0 '))])"""
+_DATA = """self::*[not(@role='presentation' or @role='none' or .//table or .//h1 or .//h2
+    or .//h3 or .//h4 or .//h5 or .//h6)]//tr[th or count(td) > 1]"""  # others arrange the page
 # parts of class names and ids that sites and site generators give to what is around the document
 _FURNITURE = re.compile(
-    r"(?<![a-z])(?:nav(?:bar|igation)?|breadcrumbs?|cookies?|consent|side(?:bar|nav)|toc"
-    r"|menu(?:bar)?|pagination|pager|shar(?:e|ing)|social|feedback|related|newsletter"
-    r"|adver(?:t|ts)|ads|promo|footer|banner|skip(?:-?link|-?to-?content)?|copy-?b(?:tn|utton)"
-    r"|clipboard|toolbar|search(?:box)?|versions|line-?(?:nos?|numbers)|printonly|comments"
-    r"|masthead|(?:header|hash|anchor|perma)-?link|sr-?only|visually-?hidden"
-    r"|screen-?reader-?text)(?![a-z])"
-)
-_HIDDEN = re.compile(
-    r"(display\s*:\s*none|visibility\s*:\s*hidden|position\s*:\s*fixed|line-through)", re.I
+    r"""(?x)(?<![a-z])(?:nav(?:bar|igation)?|breadcrumbs?|cookies?|consent|side(?:bar|nav)|toc
+    |menu(?:bar)?|pagination|pager|shar(?:e|ing)|social|feedback|related|newsletter
+    |adver(?:t|ts)|ads|promo|footer|banner|skip(?:-?link|-?to-?content)?|copy-?b(?:tn|utton)
+    |clipboard|toolbar|search(?:box)?|versions|line-?(?:nos?|numbers)|printonly|comments
+    |masthead|(?:header|hash|anchor|perma)-?link|sr-?only|visually-?hidden
+    |screen-?reader-?text|role-(?:navigation|banner|contentinfo|search|dialog|alertdialog
+    |complementary|menu|menubar|toolbar)|[\#¶§])(?![a-z])"""
 )
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 
@@ -101,29 +123,27 @@ def _parse_html(text: str):
     parser = html.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
     )
-    text = re.sub(  # what _RAISED finds is read
-        PARTED + r"(?!<[^<>]*(?:role=.?doc-noteref|footnote-ref|vertical-align *: *sup"
-        r"|class=[\"']?(?:(?:[^\"'<>]{0,99} )?sup[\"' >]|superscript[\"'>])))",
-        AT_NUMBER,
-        text,
-    )
+    text = re.sub(PARTED + _AT_NUMBER, AT_NUMBER, text)
     root = etree.fromstring(text.encode() + b"<p>", parser)  # None without a tag
-    for styled in root.xpath(_RAISED):
-        styled.tag = "sup"
-    classes = {*_STYLED.findall("".join(root.xpath("//style/text()")))}
+    sheets = """.line-through{line-through}.strikethrough{line-through}.strike{line-through}
+        .strike-through{line-through}.text-decoration-line-through{line-through}
+        .struck{line-through}.deleted{line-through}.diff-html-removed{line-through}"""
+    classes = {*_STYLED.findall("".join([sheets, *root.xpath("//style/text()")]))}
+    for tag, path in _SAME.items():
+        for one in root.xpath(path):
+            one.tag = tag
     if root.xpath("*" + "/*" * MAX_NESTED):
         raise BadInput(f"elements nested more than {MAX_NESTED} deep")
     for line_break in root.iter("br"):
         line_break.text = "\n"
     for element in [*root.iter("*")]:
-        is_hidden = element.xpath("@hidden or @aria-hidden='true' or @type='hidden'")
-        if element.tag in _NEVER or is_hidden or _HIDDEN.search(element.get("style", "")):
-            _remove(element)
+        if element.tag == "del":
+            element.drop_tree()
         elif what := _LOST.get(element.tag):
-            has_text = element.xpath("normalize-space(concat(@alt, @value, .))")
+            has_text = element.xpath(_HAS_WORDS)
             element.clear(keep_tail=True)
-            element.tag, element.text = "span", missing(what) * bool(has_text)
-        elif not classes.isdisjoint(element.get("class", "").split()):
+            element.tag, element.text = "span", missing(what) * has_text
+        elif element.tag not in SHIFTS and not classes.isdisjoint(element.get("class", "").split()):
             element.text = (element.text or "") + missing("text styled by its class")
     return root
 
@@ -146,22 +166,18 @@ def decode(raw: bytes) -> str:
 # Remove what is around the document, but never most of its words
 def _strip_furniture(root) -> None:
     total = _n_words(root)
-    for element in [*filter(_is_furniture, root.iter("*"))]:
-        is_whole = element.xpath("self::main|self::article|.//main|.//article")
-        if not is_whole and _n_words(element) * 2 <= total:
-            _remove(element)
-
-
-def _remove(element) -> None:
-    if element.tag not in ("html", "body"):
-        element.drop_tree()
+    parts = root.xpath("//body/descendant::*[not(.//main|.//article|self::main|self::article)]")
+    for element in filter(_is_furniture, parts):
+        if _n_words(element) * 2 <= total:
+            element.drop_tree()
 
 
 def _is_furniture(element) -> bool:
-    if element.get("role") in _ROLES or element.tag == "a" and element.text in ("#", "¶", "§"):
-        return True
-    of_heading = {element.tag, *(one.tag for one in element[:1])} & _HEADINGS  # as its id is
-    names = f"{element.get('class', '')} {'' if of_heading else element.get('id', '')}"
+    names = element.xpath(  # without the id of a heading, which its words make
+        """concat(@class, ' ', @id[not((..|../*[1])[self::h1 or self::h2 or self::h3 or self::h4
+        or self::h5 or self::h6])], ' role-', @role, ' ',
+        self::a[text()[1]='#' or text()[1]='¶' or text()[1]='§'])"""
+    )
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", names)
     return bool(_FURNITURE.search(parted.lower()))
 
@@ -188,17 +204,17 @@ def read_epub(raw: bytes) -> Converted:
         raise BadInput("protected: its text is encrypted")
     book = parse_xml(package, _CONTAINER).xpath("string(//@full-path)")
     opf, pieces = parse_xml(package, book), []
-    files = {
-        one.get("id"): unquote(one.get("href", ""))
-        for one in opf.iter("{*}item")
-        if "nav" not in one.get("properties", "").split()
-    }
+    sheets = [read_part(package, name) for name in package.namelist() if name.endswith(".css")]
+    style = f"<style>{b''.join(sheets).decode('latin-1')}</style>"
+    items = opf.xpath(
+        "//*[local-name()='item' and not(contains(concat(' ', @properties, ' '), ' nav '))]"
+    )
+    files = {one.get("id"): unquote(one.get("href", "")) for one in items}
     for name in dict.fromkeys(opf.xpath("//@idref")):
         if name in files:
             path = posixpath.join(posixpath.dirname(book), files[name])
-            root = _parse_html(decode(read_part(package, posixpath.normpath(path))))
-            kinds = " ".join(root.xpath("//@*[contains(name(), ':type')]")).split()
-            pieces += _Walker(root).pieces if _NO_TEXT.isdisjoint(kinds) else []
+            root = _parse_html(style + decode(read_part(package, posixpath.normpath(path))))
+            pieces += [] if root.xpath(_NO_TEXT) else _Walker(root).pieces
     return write_markdown(pieces, opf.xpath("normalize-space(//*[local-name()='title'])"))
 
 
@@ -229,7 +245,7 @@ class _Walker:
             self.words.append(_inlined(element))
             return
         self.flush()
-        if tag in _HEADINGS:
+        if re.fullmatch("h[1-6]", tag):
             self.add("heading", text=_inlined(element), level=int(tag[1]))
         elif tag == "pre":
             self.add("code", text="".join(element.itertext()))
@@ -242,10 +258,12 @@ class _Walker:
                 parent, number = element.getparent(), None
                 if parent.tag == "ol":
                     number = count_item(self.counts[parent], 0, _integer(parent, "start"))
-                    is_own = element.xpath("@value|../@reversed")
-                    self.words += [missing("number of its own")] * bool(is_own)
+                    self.words += [missing("number of its own")] * element.xpath(_OWN_NUMBER)
                 self.add("item", number=number)
-            is_deeper = tag in ("li", "dt", "dd")
+            is_deeper = element.xpath(
+                """boolean(self::li|self::dt|self::dd
+                |self::*[self::ol or self::ul][parent::ol or parent::ul])"""
+            )
             self.depth += is_deeper
             self.content(element)
             self.depth -= is_deeper
@@ -274,10 +292,12 @@ def _grid(table):
             for place in product(range(at, at + high), range(column, column + wide)):
                 cells.setdefault(place, text)
     rows = [[cells.get((at, column), "") for column in sorted(begun)] for at in range(len(lines))]
-    is_head = [bool(line.xpath("self::*[parent::thead or * and not(td)]")) for line in lines]
+    is_head = [line.xpath("boolean(parent::thead or * and not(td))") for line in lines]
     n_heads = [*is_head, False].index(False)
-    others = table.xpath(".//tr[not(*[1][self::th]/following-sibling::*[1][self::td])]")
-    return rows, n_heads or bool(others)  # without others, each row names itself
+    # without others, each row names itself
+    return rows, n_heads or table.xpath(
+        "boolean(.//tr[not(*[1][self::th]/following-sibling::*[1][self::td])])"
+    )
 
 
 def _integer(element, name: str) -> int:
@@ -295,7 +315,7 @@ def _cell(cell) -> str:
 def _inlined(element) -> str:
     if element.tag == "br":
         return "\n"
-    if element.tag in ("code", "kbd", "samp", "tt"):
+    if element.tag == "code":
         return code_span("".join(element.itertext()))
     inner = (_inlined(child) + escape(child.tail or "") for child in element)
     return SHIFTS.get(element.tag, "{}").format(escape(element.text or "") + "".join(inner))

@@ -40,27 +40,28 @@ _FENCE = re.compile(r"(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t])*(?P<fence>`{3,}(?=[^
 _BOX = re.compile(r"[ \t]*(?:(?:!!!|\?\?\?\+?)[ \t]+[\w\"]|===[!+]?[ \t]+\")")
 # {% tag %} and {{< tag >}} of templates, ::: containers, [!NOTE] of GitHub, {: .class }
 _DIALECT_TAG = re.compile(
-    r"(?P<quote>[ \t>]*)(?:\{%.*%\}|\{\{[<%].*[%>]\}\}|:{3,}.*|"
-    r"(?P<inner>\[![A-Za-z]+\][+-]?|\{:[^{}]*\}))[ \t]*"
+    r"""(?x)(?P<quote>[ \t>]*)(?:\{%.*%\}|\{\{[<%].*[%>]\}\}|:{3,}.*|
+    (?P<inner>\[![A-Za-z]+\][+-]?|\{:[^{}]*\}))[ \t]*"""
 )
 
 # Sentences. "J. Smith" continues one, "draws 4 W." ends it.
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|No|Fig|Eq|Sec|Dr|Mr|Ms|Inc|Ltd|Co|cf|al)"
-    r"\.|(?<!\d )\b[A-Z]\.)$"
+    r"""(?x)(?:\b(?:e\.g|i\.e|etc|vs|approx|resp|incl|max|min|No|Fig|Eq|Sec|Dr|Mr|Ms|Inc|Ltd|Co|cf
+    |al)\.|(?<!\d\ )\b[A-Z]\.)$"""
 )
 _CLOSERS = "\"')\\]*_`”’»）」』】〉》"
 _BOUNDARY = re.compile(
-    rf"""[.!?:][{_CLOSERS}]*\s+(?=["'(\[`*_“‘«„（「『【]*[^\W_a-zß-öø-ÿα-ωа-я])"""
-    rf"|[。！？｡][{_CLOSERS}]*\s*(?=\S)"
+    rf"""(?x)[.!?:][{_CLOSERS}]*\s+(?=["'(\[`*_“‘«„（「『【]*[^\W_a-zß-öø-ÿα-ωа-я])
+    |[。！？｡][{_CLOSERS}]*\s*(?=\S)"""
 )
 
 # Inline markup
 _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown is plain text
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _STRUCK = re.compile(
-    r"~~(?=\S)[^~\n]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])|<(?:del|s|strike)\b(?=[\s>])",
-    re.I,
+    r"""~~(?=\S)[^~\n]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])
+    |<(?:del|s|strike)\b(?=[\s>])|<[a-z]++[^<>]*line-through|\{(?:--|~~)(?=\S)""",
+    re.I | re.X,
 )
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
 _NOTE = re.compile(
@@ -78,10 +79,10 @@ _NOUNS = """
 address area data datalist input label link map object option output param progress slot source
 time title track"""
 _TAG = re.compile(  # a comment or tag of HTML; <index> is none
-    r"<!--(?:(?!<!--).)*?-->|<[?!][^<>]*>|</[a-z][\w.:-]*(?:[\s/][^<>]*)?>"
-    rf"|<(?:{'|'.join(_ELEMENTS.split())})(?:[\s/][^<>]*)?>"
-    rf"|<(?:{'|'.join(_NOUNS.split())})[\s/]+[^\s/<>][^<>]*>",
-    re.S | re.I,
+    rf"""<!--(?:(?!<!--).)*?-->|<[?!][^<>]*>|</[a-z][\w.:-]*(?:[\s/][^<>]*)?>
+    |<(?:{"|".join(_ELEMENTS.split())})(?:[\s/][^<>]*)?>
+    |<(?:{"|".join(_NOUNS.split())})[\s/]+[^\s/<>][^<>]*>""",
+    re.S | re.I | re.X,
 )
 
 

@@ -29,15 +29,15 @@ MAX_CELLS = 2_000_000  # of a sheet, blank ones included
 
 # One section of a number format: texts, currencies, digits; widths and colours show nothing
 _FORMAT = re.compile(
-    r"""(?:"(?P<text>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<coin>[^]-]*)[^]]*\]"""
-    r"""|(?P<sign>[-+$€£¥()%: /])"""
-    r"""|(?P<digits>General|0(?:\.0*)?E\+0+|[0#](?:,?[0#])*(?:\.[0#]*)?)(?P<scale>,*)"""
-    r"""|[_*].|\[(?:black|white|red|green|blue|yellow|cyan|magenta|color ?\d+)\])""",
-    re.I,
+    r"""(?:"(?P<text>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<coin>[^]-]*)[^]]*\]
+    |(?P<sign>[-+$€£¥()%: /])
+    |(?P<digits>General|0(?:\.0*)?E\+0+|[0\#](?:,?[0\#])*(?:\.[0\#]*)?)(?P<scale>,*)
+    |[_*].|\[(?:black|white|red|green|blue|yellow|cyan|magenta|color\ ?\d+)\])""",
+    re.I | re.X,
 )
 _UNCALCULATED = re.compile(
-    rb"""<(?:\w+:)?c\b[^>]*?\br="([A-Z]+\d+)"[^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</[^>]*>)"""
-    rb"""\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></[^>]*>)?\s*</"""
+    rb"""(?x)<(?:\w+:)?c\b[^>]*?\br="([A-Z]+\d+)"[^>]*>\s*<(?:\w+:)?f\b
+    (?:[^>]*/>|[^>]*>[^<]*</[^>]*>)\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></[^>]*>)?\s*</"""
 )
 # to a row and column so far out that it may be more than MAX_CELLS
 _FAR_MERGED = re.compile(
@@ -47,6 +47,10 @@ _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 _SPACER = re.compile(r"(?:(?<=\Ax)|(?<= x)) (?=x)|(?<=x) (?=x(?!x))")  # beside a column alone
 _MOMENT = datetime | time | timedelta
 _SHIFTED = re.compile("(?:vertAlign|strike)=(?:'s|True)")
+
+
+_RUNS = """*[self::a:r or self::a:fld or self::a:br][not(a:rPr/@strike[. != 'noStrike'])]
+    |.//*[local-name()='oMath']"""
 
 
 def read_pptx(raw: bytes) -> Converted:
@@ -62,7 +66,11 @@ def read_pptx(raw: bytes) -> Converted:
         if slide.element.get("show") == "0":
             continue
         pieces += _shapes(slide.shapes, slide.shapes.title)
-        if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
+        pieces += [
+            Piece("prose", missing("shape with a formula or chart"))
+            for _ in slide.element.xpath("p:cSld/p:spTree//*[local-name()='AlternateContent']")
+        ]
+        if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame):
             pieces += _text(notes, False)
     return write_markdown(pieces)
 
@@ -97,13 +105,13 @@ def _cell(cell) -> str:
 
 def _words(paragraph) -> str:
     words = ""
-    for run in paragraph._p.xpath("a:r|a:fld|a:br|.//*[local-name()='oMath']"):
-        strike, shift = (run.xpath(f"string(a:rPr/@{name})") for name in ("strike", "baseline"))
+    for run in paragraph._p.xpath(_RUNS):
         if run.tag.endswith("oMath"):
             words += missing("formula")
-        elif strike in ("", "noStrike"):
-            form = "{}" if shift in ("", "0") else LOWERED if "-" in shift else RAISED
-            words += form.format(escape("".join(run.xpath("a:t/text()")) or " "))
+        else:
+            shift = run.xpath("string(a:rPr/@baseline[. != 0])")
+            form = (LOWERED if "-" in shift else RAISED) if shift else "{}"
+            words += form.format(escape(run.xpath("string(a:t)") or " "))
     return words
 
 
@@ -113,16 +121,13 @@ def _text(frame, bullets: bool) -> Iterator[Piece]:
         xpath, level = paragraph._p.xpath, paragraph.level
         numbered = xpath("a:pPr/a:buAutoNum")
         text = _words(paragraph)
+        if not numbered:  # it ends a numbered list
+            del counts[level:]
         if xpath("a:pPr/a:buNone") or not (bullets or xpath("a:pPr[a:buAutoNum or a:buChar]")):
-            counts.clear()
             yield Piece("prose", text)
         elif text:
-            number = None
-            for one in numbered:
-                number = count_item(counts, level, int(one.get("startAt", 1)))
-            if not numbered:  # it ends a numbered list
-                del counts[level:]
-            yield Piece("item", text, depth=level, number=number)
+            numbers = [count_item(counts, level, int(one.get("startAt", 1))) for one in numbered]
+            yield Piece("item", text, depth=level, number=max(numbers, default=None))
 
 
 def read_xlsx(raw: bytes) -> Converted:
@@ -175,6 +180,7 @@ def _width(text: str, delimiter: str):
 
 
 def _pieces(rows: list[list[str]]) -> Iterator[Piece]:
+    width = 0
     for block in _blocks(rows):
         while len(block) > 1 and _is_title(block[0]) and not _is_title(block[1]):
             yield Piece("prose", next(filter(None, block.pop(0))))
@@ -183,6 +189,8 @@ def _pieces(rows: list[list[str]]) -> Iterator[Piece]:
                 words = [*filter(None, row)]
                 yield Piece("prose", ", ".join(words[:1] if _is_title(row) else words))
         else:
+            block[0][0] += missing("table that may go on") * (len(block[0]) == width)
+            width = len(block[0])
             yield table_piece(block, _n_heads(block))
 
 
