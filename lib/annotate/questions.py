@@ -219,7 +219,9 @@ def violation(candidate: Candidate, text: str) -> str:
     quoted = text[candidate.start : candidate.end]
     source = f" {casefold_words(quoted)} "
     checks = {
-        "the question is not one well-formed question": not asked.endswith(tuple("?？؟;\u037e"))
+        "the question is not one well-formed question": not re.search(
+            r"[?？؟\u037e]\Z|[\u0370-\u03ff].*;\Z", asked
+        )
         or len(asked.split()) > MAX_QUESTION_WORDS
         or re.search(r'(?<!\d)"', unquoted)
         or any(unquoted.count(a) != unquoted.count(b) for a, b in ("()", "[]")),
