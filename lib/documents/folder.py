@@ -70,7 +70,6 @@ _NOT_WORDS = re.compile(r"`[^`\n]+`|<[^<>\n]+>|https?://\S+|\]\([^()\n]*\)")
 _WORD = re.compile(r"(?<![\w./_-])[^\W\d_]+(?![\w/_])")
 _SHARE = 0.36  # of running English that are its frequent words; of the others about as many
 _FEW_WORDS = 30  # too few to judge by
-_RUNNING = 30  # characters of a paragraph or item; less is a label or a cell
 
 
 @dataclass(frozen=True)
@@ -206,12 +205,12 @@ def _check_size(n_bytes: int, limit: float, what: str = "") -> None:
 def _document(result: Converted, name: str):
     text = result.markdown
     blocks, tokens = parse(text), Counter()
+    lacking, doubted = result.lacking, [*result.doubted]
     for block in blocks:
         tokens[block.kind] += -(-len(block.text.strip().encode()) // 4)
     if not any(tokens[kind] for kind in CONTENT):
-        kinds = ", ".join(filter(None, [*sorted(tokens), doubt_of(result.lacking)]))
+        kinds = ", ".join(filter(None, [*sorted(tokens), doubt_of(lacking)]))
         raise BadInput(f"no paragraph, list or table, only {kinds}" if kinds else "empty")
-    lacking, doubted = Counter(result.lacking), [*result.doubted]
     for block in blocks:
         source = text[block.start : block.end] * (block.kind in CONTENT)
         found = [what for what, row in _UNSURE_ROWS.items() if row.search(source)]
@@ -219,10 +218,12 @@ def _document(result: Converted, name: str):
             found += settle(marked(source))[1]
         if found:
             lacking.update(found)
-            doubted.append((block.start, block.end))
+            doubted += [(block.start, block.end)]
     return Document(
         document_id=name,
-        title=result.title or title_of(blocks) or re.sub(r"[_\s]+", " ", Path(name).stem).strip(),
+        title=result.title  # a sheet's name is none
+        or title_of(blocks) * (".xlsx" not in name.lower())
+        or re.sub(r"[_\s]+", " ", Path(name).stem).strip(),
         path=name,
         text=text,
         language=language_of(blocks),
@@ -241,7 +242,7 @@ def language_of(blocks: Iterable[Block]) -> str:
         part.text
         for block in blocks
         for part in (block.items or [block])
-        if block.kind in ("prose", "list") and len(part.text) >= _RUNNING
+        if block.kind in ("prose", "list") and len(part.text) >= 30  # less is a label or a cell
     ]
     text = _NOT_WORDS.sub(" ", "\n".join(parts))
     words = Counter(_WORD.findall(text.lower()))
