@@ -48,7 +48,8 @@ _NEWER = dict(
 # same; numbers of a row below no header; a title that is merged over all columns
 _UNSURE_ROWS = {
     "row that may be a header": re.compile(
-        r"""\A(?=.*[^\W_])\|?+[ \t]*+([^|\n]*?)[ \t]*+\|.*\n.*\n[ \t>]*+\|?+[ \t]*+(?:\1[ \t]*+)?\|
+        r"""\A(?=.*[^\W_])\|?+[ \t]*+([^|\n \t]*+(?:[ \t]++(?!\|)[^|\n \t]++)*+)[ \t]*+\|
+        .*\n.*\n[ \t>]*+\|?+[ \t]*+(?:\1[ \t]*+)?\|
         (?!(?:.*\|)?[ \t]*+[-+]?[\d.,]*+(?<=[\d.,])(?:[eE][-+]?\d+)?\s?%?[ \t]*+(?:\||$))
         |\A[ \t>]*\|(?:\ \ \|)+\n.*\n[ \t>]*\|[^|\n]*[^\W\d_][^|\n]*\|(?:\ [\d.,]*\d\ \|){2,}$""",
         re.M | re.X,

@@ -52,8 +52,8 @@ _LOST = {
 }
 # classes that a style sheet hides, strikes or raises
 _STYLED = re.compile(
-    r"""(?x)\.([\w-]+)[^{}.]*\{[^{}]*(?:line-through|display\s*:\s*none|visibility\s*:\s*hidden
-    |vertical-align\s*:\s*(?:su[bp]|text-top))"""
+    r"""(?xi)\.([\w-]++)(?=[^{}.,]*+(?:,[^{}]{0,999})?\{[^{}]{0,999}
+    (?:line-through|display\s*:\s*none|visibility\s*:\s*hidden|vertical-align\s*:\s*(?:su[bp]|text-top)))"""
 )
 # elements that stand for others: raised by their style, as the mark of a note; drawn as a formula,
 # a field or a table; what is hidden or struck
@@ -143,8 +143,9 @@ def _parse_html(text: str):
             has_text = element.xpath(_HAS_WORDS)
             element.clear(keep_tail=True)
             element.tag, element.text = "span", missing(what) * has_text
-        elif element.tag not in SHIFTS and not classes.isdisjoint(element.get("class", "").split()):
-            element.text = (element.text or "") + missing("text styled by its class")
+        elif not classes.isdisjoint(element.get("class", "").split()):
+            for one in element.xpath("descendant-or-self::*[not(self::sup or self::sub)]"):
+                one.text = f"{one.text or ''}{missing('text styled by its class')}"
     return root
 
 

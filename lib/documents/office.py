@@ -41,7 +41,8 @@ _UNCALCULATED = re.compile(
 )
 # to a row and column so far out that it may be more than MAX_CELLS
 _FAR_MERGED = re.compile(
-    rb"""<(?:\w+:)?mergeCell\s+ref="\w+:([A-Z]{3}\d{4,}|[A-Z]{2}\d{5,}|[A-Z]\d{6,})\""""
+    rb"""(?x)<(?:\w+:)?mergeCell\s+ref="[A-Z]+(\d*)\d:(?![A-Z]+\1\d")  # not to the same ten rows
+    ([A-Z]{3}\d{4,}|[A-Z]{2}\d{5,}|[A-Z]\d{6,})\""""
 )
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 _SPACER = re.compile(r"(?:(?<=\Ax)|(?<= x)) (?=x)|(?<=x) (?=x(?!x))")  # beside a column alone
@@ -137,7 +138,7 @@ def read_xlsx(raw: bytes) -> Converted:
     package = open_package(raw, "xl/workbook.xml", "XLSX")
     for name in filter(re.compile("xl/worksheets/").match, package.namelist()):
         if far := _FAR_MERGED.search(read_part(package, name)):
-            raise BadInput(f"{name} merges cells to {far[1].decode()}: remove what is far out")
+            raise BadInput(f"{name} merges cells to {far[2].decode()}: remove what is far out")
     pieces = []
     reader = ExcelReader(io.BytesIO(raw), data_only=True, keep_links=False, rich_text=True)
     reader.read()
