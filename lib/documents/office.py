@@ -176,7 +176,7 @@ def read_csv(raw: bytes) -> Converted:
 # How many rows are as wide as most rows; in doubt the comma is of decimals or of prose
 def _width(text: str, delimiter: str):
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    [(width, count)] = Counter(map(len, reader)).most_common(1)
+    [(width, count)] = Counter(map(len, reader)).most_common(1) or [(0, 0)]
     return count * (width > 1), delimiter != ",", width, delimiter
 
 
