@@ -50,7 +50,7 @@ MONOSPACE = re.compile(  # in the name of a font
 # What converters put into a text: the name of what is missing there, raised and lowered text
 RAISED, LOWERED = "\ufdd4{}\ufdd6", "\ufdd5{}\ufdd6"
 SHIFTS = {"sup": RAISED, "sub": LOWERED}
-_MARKS = re.compile(" ?\ufdd2([^\ufdd2\ufdd3]*)\ufdd3|[\ufdd2-\ufdd6]")
+_MARKS = re.compile(" ?\ufdd2([^\ufdd2\ufdd3]*)\ufdd3| \ufdd6(?= )|[\ufdd2-\ufdd6]")
 _FRACTION = re.compile("\ufdd4(\\d+)\ufdd6[/⁄]\ufdd5(\\d+)\ufdd6")
 _FRACTIONS = {unicodedata.normalize("NFKC", one): one for one in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _SHIFTED = re.compile("([\ufdd4\ufdd5])([^\ufdd4-\ufdd6]*)\ufdd6(?=(\\d?))")

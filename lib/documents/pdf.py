@@ -41,7 +41,7 @@ _COLUMN_GAP = 7  # points; less is a blank between words
 # between words of one word, and of Chinese and Japanese, stands no blank
 _UNSPACED = re.compile(r"\w[-/][^\W_]\Z|[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}\Z")
 _CUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-\u2010\u00ad]$")
-_MARK = re.compile(r"[•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7\uf0d8\uf0fc–—*-]|o|\(?(\d{1,3})[.)]")
+_MARK = re.compile(r"[\ufdd6•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7\uf0d8\uf0fc–—*-]|o|\(?(\d{1,3})[.)]")
 _BLANK = 1.2  # of the font size, between cells of a row
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 
@@ -194,7 +194,7 @@ def _page(original) -> Page:
         if 1 < one["width"] < 7 and 1 < one["height"] < 7:
             place, y = {"x0": one["x0"], "x1": one["x1"]}, one["top"] + one["bottom"]
             result.words += [
-                word._replace(text="•", **place)
+                word._replace(text="\ufdd6", **place)  # `settle` drops one inside a line
                 for word in result.words
                 if 0 < word.x0 - place["x1"] < 30 and abs(2 * word.middle - y) < word.size
             ][:1]
@@ -308,7 +308,7 @@ def segments(line: Line, least: float) -> list[list[float]]:
     """Return the ends [x0, x1] of the parts of a line between blanks of at least `least`."""
     parts = [[line.x0, line.x0]]
     for before, word in pairwise(line.words[:1] + line.words):
-        if word.x0 - before.x1 >= least and before.text not in "•◦▪‣●○■":
+        if word.x0 - before.x1 >= least and before.text not in "\ufdd6•◦▪‣●○■":
             parts.append([word.x0, inf])
         parts[-1][1] = word.x1
     return parts
@@ -382,7 +382,7 @@ class _Reader:
 
     def line(self, line: Line) -> None:
         goes_on, mark = self._goes_on(line), _MARK.fullmatch(line.words[0].text)
-        if mark and len(line.words) > 1 and (not goes_on or mark[0] in "•◦▪‣●○■"):
+        if mark and len(line.words) > 1 and (not goes_on or mark[0] in "\ufdd6•◦▪‣●○■"):
             item = Line(line.words[1:])
             item.size = line.size  # of the mark too: what follows may be code in a smaller font
             piece = Piece("item", depth=self._depth(line.x0 + 1))
