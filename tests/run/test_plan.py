@@ -147,7 +147,7 @@ def test_the_laboratory_is_planned(capsys):
 def test_what_cannot_be_planned_is_said(place, study_file, capsys):
     study_file("kind: documents", "documents")
     assert plan.main(["--documents", str(place / "none")]) == 2
-    assert "make look: " in (said := capsys.readouterr().err) and "name a folder" in said
+    assert "make look: " in (said := capsys.readouterr().err) and "name one that" in said
     (place / "8b" / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(BadInput, match="8b cannot be read: "):
         plan.look_at(config.load_study("paper", str(place / "files")))
