@@ -29,7 +29,7 @@ _NAMES = {
 _W = f"{{{_NAMES['w']}}}"
 _RUNS = "descendant::w:r|descendant::m:oMath|.//w:instrText[starts-with(normalize-space(), 'EQ ')]"
 # shapes without a box of text, whose content stands behind its paragraph by then
-_PICTURES = """(.//w:drawing|w:object|w:pict)
+_PICTURES = """(.//w:drawing|w:object|w:pict|w:fldChar[w:ffData])
     [not(.//*[local-name()='txbx' or local-name()='textbox'])]"""
 _OFF = (None, "0", "false", "off")
 _SYMBOLS = re.compile("symbol|dingbats|webdings|wingdings", re.I)  # their letters are signs
@@ -137,7 +137,9 @@ class _Reader:
                 text = missing("symbol") if _SYMBOLS.search(font) else text
                 shift = SHIFTS.get((_value(styles, "w:rPr/w:vertAlign") or "")[:3], moved)
                 text = shift.format(text) if text.strip() else text
-                text += missing("picture") * len(run.xpath(_PICTURES, namespaces=_NAMES))
+                text += missing("picture or form field") * len(
+                    run.xpath(_PICTURES, namespaces=_NAMES)
+                )
                 runs.append((bool(MONOSPACE.search(font)), text))
         return runs
 

@@ -47,7 +47,8 @@ _FAR_MERGED = re.compile(
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 _SPACER = re.compile(r"(?:(?<=\Ax)|(?<= x)) (?=x)|(?<=x) (?=x(?!x))")  # beside a column alone
 _MOMENT = datetime | time | timedelta
-_SHIFTED = re.compile("(?:vertAlign|strike)=(?:'s|True)")
+# fonts inside a cell, and words that its format adds to its text
+_SHIFTED = re.compile(r"""(?:vertAlign|strike)=(?:'s|True)|@ ?["\\]|" ?@|\\. ?@""")
 
 
 _RUNS = """*[self::a:r or self::a:fld or self::a:br][not(a:rPr/@strike[. != 'noStrike'])]
@@ -259,8 +260,9 @@ def _shown(cell, empty: set[str]) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, str | list | None):  # a list has several fonts
-        is_shifted = bool(_SHIFTED.search(repr(value)))
-        return escape(str(value or "")).strip() + missing("raised or struck text") * is_shifted
+        is_unsure = bool(_SHIFTED.search(repr(value) + form))
+        lacks = missing("raised or struck or added words")
+        return escape(str(value or "")).strip() + lacks * is_unsure
     shown = _formatted(value, form)
     return escape(shown) if shown else f"{value:.15g}" + missing(f"format {form} left out")
 

@@ -41,7 +41,10 @@ _COLUMN_GAP = 7  # points; less is a blank between words
 # between words of one word, and of Chinese and Japanese, stands no blank
 _UNSPACED = re.compile(r"\w[-/][^\W_]\Z|[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}\Z")
 _CUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-\u2010\u00ad]$")
-_MARK = re.compile(r"[\ufdd6•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7\uf0d8\uf0fc–—*-]|o|\(?(\d{1,3})[.)]")
+# a dash before a number may be its sign
+_MARK = re.compile(
+    r"(?:[\ufdd6•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7\uf0d8\uf0fc*]|o|\(?(\d{1,3})[.)]|[–—-](?! \d))(?= )"
+)
 _BLANK = 1.2  # of the font size, between cells of a row
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 
@@ -238,7 +241,7 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
     for page, line in lines:
         margin = 0.13 * page.height  # where headers and footers are
         if line.size <= large and not margin - line.size <= line.top <= page.height - margin:
-            places[re.sub(r"\d+", "#", line.text), round(line.middle / 3)].append((page, line))
+            places[re.sub(r"\b\d+", "#", line.text), round(line.middle / 3)].append((page, line))
     for repeated in places.values():
         if len(repeated) >= max(2, len(pages) * 0.4):
             for page, line in repeated:
@@ -381,8 +384,8 @@ class _Reader:
         return [piece for piece, _ in self.pieces[1:]]
 
     def line(self, line: Line) -> None:
-        goes_on, mark = self._goes_on(line), _MARK.fullmatch(line.words[0].text)
-        if mark and len(line.words) > 1 and (not goes_on or mark[0] in "\ufdd6•◦▪‣●○■"):
+        goes_on, mark = self._goes_on(line), _MARK.match(line.text)
+        if mark and (not goes_on or mark[0] in "\ufdd6•◦▪‣●○■"):
             item = Line(line.words[1:])
             item.size = line.size  # of the mark too: what follows may be code in a smaller font
             piece = Piece("item", depth=self._depth(line.x0 + 1))
