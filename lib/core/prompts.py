@@ -1,6 +1,7 @@
 """Templates of prompts, markup that text may not have there, JSON and words of replies."""
 
 import html
+import json
 import re
 import unicodedata
 from functools import cache, lru_cache
@@ -33,6 +34,10 @@ _CHARACTER = re.compile(
     r"&(?:amp;){0,3}(?:#0{0,9}\d{1,7}|#x0{0,9}[\da-f]{1,6}|[lg]t|"
     r"[lr](?:sqb|brack|cub|brace));?|.",
     re.S | re.I,
+)
+# a letter as JSON writes it in two halves, and a half alone
+_SURROGATES = re.compile(
+    r"(?<!\\)\\u[dD](?:[89abAB][\da-fA-F]{2}\\u[dD][c-fC-F]|[89a-fA-F])[\da-fA-F]{2}"
 )
 _PLAIN = re.compile(r"[\t-\r -%'-~]*")  # text for which lower() is enough
 # Between the parts of a mark: anything except letters, digits and brackets.
@@ -89,11 +94,8 @@ def objects_in(reply: str) -> list[dict]:
 
     Faults such as a missing bracket are repaired; of more than 20,000 characters the rest is cut.
     """
-    text = re.sub(  # half of a surrogate pair cannot be stored, and a repair parts them
-        r"(?<!\\)\\u[dD][89a-fA-F]..",
-        "\ufffd",
-        reply.rpartition("</think>")[2].replace(BREAK_MARK, ""),
-    )
+    text = reply.rpartition("</think>")[2].replace(BREAK_MARK, "")
+    text = _SURROGATES.sub(_letter, text)  # a repair would part them
     try:
         found = json_repair.loads(text[:20_000])
     except (ValueError, RecursionError):  # nested too deep
@@ -103,6 +105,12 @@ def objects_in(reply: str) -> list[dict]:
         for one in (found if isinstance(found, list) else [found])
         if isinstance(one, dict)
     ]
+
+
+# One half alone cannot be stored
+def _letter(escapes: re.Match) -> str:
+    letter = json.loads(f'"{escapes[0]}"')
+    return letter.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def deconfuse(text: str) -> tuple[str, list[int]]:
