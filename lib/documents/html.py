@@ -25,6 +25,7 @@ from lib.documents.convert import (
 )
 
 MAX_NESTED = 200
+_REGEX = {"re": "http://exslt.org/regular-expressions"}
 # after PARTED: what _SAME raises is read; words for a screen reader; a note raised after a unit
 _AT_NUMBER = r"""(?x:(?!<[^<>]*(?:role=.?doc-noteref|footnote-ref|vertical-align\ *:\ *sup
     |class=["']?(?:(?:[^"'<>]{0,99}\ )?sup["'\ >]|superscript["'>]))))|(?x:
@@ -91,24 +92,42 @@ _OWN_NUMBER = """boolean(@value|../@reversed|../@style[contains(., 'counter-re')
     |../@class[contains(., 'lst-kix') and not(contains(concat(., ' '), '-0 '))])"""
 _DATA = """self::*[not(@role='presentation' or @role='none' or .//table or .//h1 or .//h2
     or .//h3 or .//h4 or .//h5 or .//h6)]//tr[th or count(td) > 1]"""  # others arrange the page
-# parts of class names and ids that sites and site generators give to what is around the document
-_FURNITURE = re.compile(
-    r"""(?x)(?<![a-z])(?:nav(?:bar|igation)?|breadcrumbs?|cookies?|consent|side(?:bar|nav)|toc
-    |menu(?:bar)?|pagination|pager|shar(?:e|ing)|social|feedback|related|newsletter
-    |adver(?:t|ts)|ads|promo|footer|banner|skip(?:-?link|-?to-?content)?|copy-?b(?:tn|utton)
-    |clipboard|toolbar|search(?:box)?|versions|line-?(?:nos?|numbers)|printonly|comments
-    |masthead|(?:header|hash|anchor|perma)-?link|sr-?only|visually-?hidden
-    |screen-?reader-?text|role-(?:navigation|banner|contentinfo|search|dialog|alertdialog
-    |complementary|menu|menubar|toolbar)|[\#¶§])(?![a-z])"""
-)
+# What is around the document, but never most of its words: by parts of class names and ids that
+# sites and site generators give to it, not by the id of a heading, which its words make
+_FURNITURE = """//body/descendant::*[@class or @id or @role or self::a][
+    not(self::main or self::article or .//main or .//article)][
+    re:test(concat(
+        @class, ' ',
+        @id[not((..|../*[1])[
+            self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6])],
+        ' role-', @role, ' ',
+        self::a[text()[1]='#' or text()[1]='¶' or text()[1]='§']
+    ), '(?x)
+    (?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))
+    (?i:nav(?:bar|igation)?|breadcrumbs?|cookies?|consent|side[-_]?(?:bar|nav)|toc
+    |menu(?:[-_]?bar)?|pagination|pager|shar(?:e|ing)|social|feedback|related|newsletter
+    |adver(?:t|ts)|ads|promo|footer|banner|skip(?:[-_]?link|[-_]?to[-_]?content)?
+    |copy[-_]?b(?:tn|utton)|clipboard|tool[-_]?bar|search(?:[-_]?box)?|versions
+    |line[-_]?(?:nos?|numbers)|print[-_]?only|comments|masthead
+    |(?:header|hash|anchor|perma)[-_]?link|sr[-_]?only|visually[-_]?hidden
+    |screen[-_]?reader[-_]?text|role-(?:navigation|banner|contentinfo|search|dialog|alertdialog
+    |complementary|menu|menubar|toolbar))
+    (?:(?![A-Za-z])|(?<=[a-z])(?=[A-Z]))|[#¶§]')][string-length(normalize-space())*2 <= $size]"""
+# where the words of a page are, if there is one such place
+_MAIN = """(
+    (//main|//*[@role='main'])[last()=1]|(//*[@itemprop='articleBody'])[last()=1]
+    |(//article)[last()=1]
+    )[string-length(normalize-space())*3 > string-length(normalize-space(/))]"""
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 
 
 def read(raw: bytes) -> Converted:
     """Convert an HTML page; nothing that it names is fetched. Raises BadInput."""
     root = _parse_html(decode(raw))
-    _strip_furniture(root)
-    main, titles = _main(root), root.findall(".//h1")
+    size = root.xpath("string-length(normalize-space())")
+    for element in root.xpath(_FURNITURE, namespaces=_REGEX, size=size):
+        element.drop_tree()
+    main, titles = [*root.xpath(_MAIN), root][0], root.findall(".//h1")
     if len(titles) == 1 and main.find(".//h1") is None:
         main.insert(0, titles[0])
     return write_markdown(_Walker(main).pieces)
@@ -162,37 +181,6 @@ def decode(raw: bytes) -> str:
             raise BadInput("binary, not text (it contains zero bytes)")
         return text
     raise BadInput("neither UTF-8 nor in the encoding that it declares: save it as UTF-8")
-
-
-# Remove what is around the document, but never most of its words
-def _strip_furniture(root) -> None:
-    total = _n_words(root)
-    parts = root.xpath("//body/descendant::*[not(.//main|.//article|self::main|self::article)]")
-    for element in filter(_is_furniture, parts):
-        if _n_words(element) * 2 <= total:
-            element.drop_tree()
-
-
-def _is_furniture(element) -> bool:
-    names = element.xpath(  # without the id of a heading, which its words make
-        """concat(@class, ' ', @id[not((..|../*[1])[self::h1 or self::h2 or self::h3 or self::h4
-        or self::h5 or self::h6])], ' role-', @role, ' ',
-        self::a[text()[1]='#' or text()[1]='¶' or text()[1]='§'])"""
-    )
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", names)
-    return bool(_FURNITURE.search(parted.lower()))
-
-
-def _n_words(element) -> int:
-    return len(" ".join(element.itertext()).split())
-
-
-def _main(root):
-    for path in ("//main|//*[@role='main']", "//*[@itemprop='articleBody']", "//article"):
-        found = root.xpath(path)
-        if len(found) == 1 and _n_words(found[0]) * 3 > _n_words(root):
-            return found[0]
-    return root
 
 
 def read_epub(raw: bytes) -> Converted:
@@ -249,7 +237,7 @@ class _Walker:
         if re.fullmatch("h[1-6]", tag):
             self.add("heading", text=_inlined(element), level=int(tag[1]))
         elif tag == "pre":
-            self.add("code", text="".join(element.itertext()))
+            self.add("code", text=element.text_content())
         elif tag == "table" and element.xpath(_DATA):
             for caption in element.iter("caption"):
                 self.content(caption)
@@ -317,6 +305,6 @@ def _inlined(element) -> str:
     if element.tag == "br":
         return "\n"
     if element.tag == "code":
-        return code_span("".join(element.itertext()))
+        return code_span(element.text_content())
     inner = (_inlined(child) + escape(child.tail or "") for child in element)
     return SHIFTS.get(element.tag, "{}").format(escape(element.text or "") + "".join(inner))
