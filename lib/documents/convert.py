@@ -50,7 +50,10 @@ MONOSPACE = re.compile(  # in the name of a font
 # What converters put into a text: the name of what is missing there, raised and lowered text
 RAISED, LOWERED = "\ufdd4{}\ufdd6", "\ufdd5{}\ufdd6"
 SHIFTS = {"sup": RAISED, "sub": LOWERED}
-_MARKS = re.compile(" ?\ufdd2([^\ufdd2\ufdd3]*)\ufdd3| \ufdd6(?= )|[\ufdd2-\ufdd6]")
+_MARKS = re.compile(
+    "(?: (?=\ufdd2[^\ufdd2\ufdd3]*\ufdd3(?!\\w)))?\ufdd2([^\ufdd2\ufdd3]*)\ufdd3"
+    "| \ufdd6(?= )|[\ufdd2-\ufdd6\xad]"
+)
 _FRACTION = re.compile("\ufdd4(\\d+)\ufdd6[/⁄]\ufdd5(\\d+)\ufdd6")
 _FRACTIONS = {unicodedata.normalize("NFKC", one): one for one in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _SHIFTED = re.compile("([\ufdd4\ufdd5])([^\ufdd4-\ufdd6]*)\ufdd6(?=(\\d?))")
@@ -69,7 +72,7 @@ PARTED = r"""(?ix:(?<=\d)(?=(?:</?(?:b|big|strong|u)\b(?![^<>]*\bstyle=)[^<>]*>)
     |small|span|time|tt|var|(?:b|big|strong|u)(?=[^<>]*\bstyle=))\b[^<>]*>
     (?:</?(?:a|abbr|b|big|em|font|i|mark|rt|small|span|strong|u|var)\b[^<>]*>)*+[-−–+]?\d
     |[*_]{0,3}\[[*_^]{0,3}\d{1,9}[*_^]{0,3}\]|\*\d[^*\s]*\*\d
-    |(?<!(?<!\d)10)&(?:sup[123]|\#17[89]|\#185|\#xb[239]);))"""
+    |(?<!(?<!\d)10)\^\d{1,9}\^|(?<!(?<!\d)10)&(?:sup[123]|\#17[89]|\#185|\#xb[239]);))"""
 _ERROR = re.compile(  # in any language
     r"\A(?:#¡?[^\W\d][\w/]*[!?]|#N(?:/?A|/D|V)|#GETTING_DATA)\Z"
 )
@@ -299,8 +302,8 @@ def escape(text: str) -> str:
 def code_span(text: str) -> str:
     """Return `text` as a code span, with as many backticks as it needs."""
     text = " ".join(text.split())
-    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
-    pad = " " * (text.startswith("`") or text.endswith("`"))
+    ticks = max(re.findall("`+", text), key=len, default="") + "`"
+    pad = " " * ("`" in text)
     return f"{ticks}{pad}{text}{pad}{ticks}" if text else ""
 
 

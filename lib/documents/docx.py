@@ -27,20 +27,51 @@ _NAMES = {
     "m": "http://schemas.openxmlformats.org/officeDocument/2006/math",
 }
 _W = f"{{{_NAMES['w']}}}"
-_RUNS = "descendant::w:r|descendant::m:oMath|.//w:instrText[starts-with(normalize-space(), 'EQ ')]"
-# shapes without a box of text, whose content stands behind its paragraph by then
-_PICTURES = """(.//w:drawing|w:object|w:pict|w:fldChar[w:ffData])
-    [not(.//*[local-name()='txbx' or local-name()='textbox'])]"""
+# also shapes without a box of text, whose content stands behind its paragraph by then; fields
+# without a lasting result or with an error, places to fill in, linked marks of notes
+_RUNS = """descendant::w:r|descendant::m:oMath|.//w:sym
+    |(preceding-sibling::*[1]|following-sibling::*[1])[self::w:altChunk]
+    |(.//w:r//w:drawing|.//w:r/w:object|.//w:r/w:pict|.//w:fldChar[w:ffData])
+    [not(.//*[local-name()='txbx' or local-name()='textbox'])]
+    |(descendant::w:sdt|ancestor::w:sdt)[w:sdtPr/w:showingPlcHdr]
+    |(.//w:instrText|.//w:fldSimple)[starts-with(normalize-space(concat(@w:instr, text())), '=')
+    or contains(
+    ' EQ SYMBOL LISTNUM AUTONUM AUTONUMLGL AUTONUMOUT IF DATE TIME MERGEFIELD MACROBUTTON ',
+    concat(' ', substring-before(normalize-space(concat(@w:instr, text(), ' .')), ' '), ' '))]
+    |.//w:r[preceding-sibling::w:r[1]/w:fldChar or parent::w:fldSimple]/w:t[contains(., '!')
+    or starts-with(., 'Error')]
+    |.//w:r[w:footnoteReference or w:endnoteReference or preceding-sibling::w:r[1]/w:fldChar or
+    not(preceding-sibling::w:r) and (parent::w:hyperlink or parent::w:fldSimple)]
+    [w:t and not(translate(w:t, '0123456789', ''))]/w:rPr[w:vertAlign
+    or w:rStyle[not(contains(@w:val, 'yperlink') or contains(@w:val, 'nternet'))]]"""
+# rows, cells and paragraphs that were deleted, or whose text goes on in the next one; contents
+_GONE = """//w:tr[w:trPr/w:del]|//w:tc[w:tcPr/w:cellDel]
+    |//w:p[w:pPr[w:rPr[w:del or w:moveFrom] or w:framePr/@w:dropCap]][following-sibling::w:p]
+    |//w:p[w:pPr/w:rPr/w:vanish and w:r and not(.//w:r[not(w:rPr/w:vanish)])]
+    |//w:p[contains(' TOC Contents Verzeichnis TM TDC Sommario ',
+    concat(' ', translate(w:pPr/w:pStyle/@w:val, '0123456789', ''), ' '))]"""
+_GOES_ON = (
+    "self::w:p[w:pPr/w:rPr[w:del or w:moveFrom] or w:pPr/w:framePr]/following-sibling::w:p[1]"
+)
 _OFF = (None, "0", "false", "off")
 _SYMBOLS = re.compile("symbol|dingbats|webdings|wingdings", re.I)  # their letters are signs
-# a table of the page's arrangement has one row, or one column, or tables in it
-_DATA = "self::*[not(.//w:tbl) and (.//w:tr)[2] and count(.//w:tc) > count(.//w:tr)]"
+# a table of the page's arrangement has one row, or one column, or tables in it; Word has 63 columns
+_DATA = """self::*[not(.//w:tbl) and (.//w:tr)[2] and count(.//w:tc) > count(.//w:tr)
+    and not(.//w:gridSpan[@w:val > 99] or .//w:gridBefore[@w:val > 99])]"""
+# a cell beside it says what it is about, or it is part of the one above it
+_LABELLED = """boolean(ancestor::w:tc/preceding-sibling::w:tc[normalize-space()
+    and string-length(normalize-space()) < 60]
+    |self::*[not(.//w:tblHeader)]/preceding-sibling::*[1][self::w:tbl])"""
+_COLUMNS = r"\S(?<!:)\t[^\t]*(?<!:)\t\s*\S"
+# rows of the header; the first one, too, if none of its cells is a number
+_HEADS = """w:tr[w:trPr/w:tblHeader[not(@w:val=0 or @w:val='false' or @w:val='off')]]
+    |w:tr[1][not(w:tc[number()=number()])]"""
 _SIGNS = {
     f"{_W}tab": "\t",
+    f"{_W}ptab": "\t",
     f"{_W}br": "\n",
     f"{_W}cr": "\n",
     f"{_W}noBreakHyphen": "-",
-    f"{_W}sym": missing("symbol"),
 }
 _CODE_STYLE = re.compile(
     r"""source\ ?code|preformatted|verbatim|^code\b|code\ ?(?:block|listing)
@@ -63,16 +94,15 @@ def read(raw: bytes) -> Converted:
     )
     reader = _Reader(styles, numbering)
     for part in (document, *notes):
-        for gone in part.findall(".//w:pPr/w:rPr/w:del/../..", _NAMES):
-            gone.clear()  # a paragraph that was deleted has no number
-        etree.strip_elements(part, "{*}del", "{*}moveFrom", "{*}Fallback", "{*}rt", with_tail=False)
+        for gone in reversed(_find(part, _GONE)):
+            for after in _find(gone, _GOES_ON):
+                after[:0] = gone[1:]
+            gone.tag = _W + "del"
+        etree.strip_elements(part, *"{*}del {*}moveFrom {*}Fallback {*}rt".split(), with_tail=False)
         for box in reversed([*part.iter(_W + "txbxContent")]):
             next(box.iterancestors(_W + "p")).addnext(box)
-        for content in part.xpath("*[not(@w:type)]", namespaces=_NAMES):
+        for content in _find(part, "*[not(@w:type)]"):
             reader.read(content)
-    reader.pieces += [
-        Piece("prose", missing("document inside")) for _ in document.iter(_W + "altChunk")
-    ]
     return write_markdown(reader.pieces, reader.title)
 
 
@@ -92,7 +122,7 @@ class _Reader:
             readers.get(child.tag, self.read)(child)
 
     def paragraph(self, paragraph) -> None:
-        runs, styles = self.runs(paragraph), self.chain(paragraph, "w:pPr/w:pStyle")
+        runs, styles = self.runs(paragraph), self.chain(paragraph)
         names = "\n".join(_value([style], "w:name") or "" for style in styles)
         heading, outline = _HEADING_STYLE.search(names), _value(styles, "w:pPr/w:outlineLvl")
         level = int(outline) + 1 if outline else int(heading[1] or 1) if heading else 0
@@ -102,6 +132,8 @@ class _Reader:
         if not words:
             return
         text = "".join(text for _, text in runs)
+        if not is_code and re.search(_COLUMNS, text):
+            runs.append((False, missing("columns made by tabs")))
         if heading and not (heading[1] or self.title):
             self.title = settle(" ".join(text.split()))[0]
         if not number:
@@ -117,10 +149,10 @@ class _Reader:
 
     # Texts, and whether they are monospaced
     def runs(self, paragraph) -> list[tuple[bool, str]]:
-        runs, above = [], self.chain(paragraph, "w:pPr/w:pStyle")
-        for run in paragraph.xpath(_RUNS, namespaces=_NAMES):
+        runs, above = [], self.chain(paragraph)
+        for run in _find(paragraph, _RUNS):
             if run.tag != _W + "r":
-                runs.append((False, missing("formula")))
+                runs.append((False, missing("formula or field or picture")))
                 continue
             styles = self.chain(run, "w:rPr/w:rStyle")
             font = _value(styles, "w:rPr/w:rFonts", "ascii") or ""
@@ -137,14 +169,11 @@ class _Reader:
                 text = missing("symbol") if _SYMBOLS.search(font) else text
                 shift = SHIFTS.get((_value(styles, "w:rPr/w:vertAlign") or "")[:3], moved)
                 text = shift.format(text) if text.strip() else text
-                text += missing("picture or form field") * len(
-                    run.xpath(_PICTURES, namespaces=_NAMES)
-                )
                 runs.append((bool(MONOSPACE.search(font)), text))
         return runs
 
     # An element and the styles that it inherits from
-    def chain(self, element, path: str) -> list:
+    def chain(self, element, path: str = "w:pPr/w:pStyle") -> list:
         chain, name = [element], _value([element], path)
         while name in self.styles and self.styles[name] not in chain:
             chain.append(self.styles[name])
@@ -155,19 +184,19 @@ class _Reader:
     def number(self, styles: list, runs: list) -> dict:
         name = _value(styles, "w:pPr/w:numPr/w:numId") or ""
         depth = int(_value(styles, "w:pPr/w:numPr/w:ilvl") or 0)
-        find = self.numbering.xpath
-        lists = find(f"w:num[@w:numId='{name}']", namespaces=_NAMES)
+        lists = _find(self.numbering, f"w:num[@w:numId='{name}']")
         if not lists:
             return {}
         kind = _value(lists, "w:abstractNumId")
-        path = f"w:abstractNum[@w:abstractNumId='{kind}']/w:lvl[@w:ilvl='{depth}']"
-        level = find(path, namespaces=_NAMES)
-        is_other = (level or lists)[0].xpath(  # counted or written in another way than here
+        level = _find(
+            self.numbering, f"w:abstractNum[@w:abstractNumId='{kind}']/w:lvl[@w:ilvl='{depth}']"
+        )
+        is_other = _find(  # counted or written in another way than here
+            (level or lists)[0],
             f"""boolean(self::w:num or w:lvlRestart/@w:val=0 or
             ../../w:num[@w:numId='{name}']/w:lvlOverride[@w:ilvl='{depth}']/w:lvl or
             string-length(translate(w:lvlText/@w:val, '%', '')) >
             string-length(translate(w:lvlText/@w:val, '0123456789', '')))""",
-            namespaces=_NAMES,
         )
         # by the indent of a list that stands in an item of another, its base: how much deeper it is
         left = int(_value(styles[:1] + level + styles, "w:pPr/w:ind[@w:left]", "left") or 0)
@@ -195,10 +224,10 @@ class _Reader:
         return {"depth": base + depth, "number": number if numbered else None}
 
     def table(self, element) -> None:
-        if not element.xpath(_DATA, namespaces=_NAMES):
+        if not _find(element, _DATA):
             return self.read(element)
         rows = []
-        for line in element.xpath(".//w:tr[not(w:trPr/w:hidden)]", namespaces=_NAMES):
+        for line in _find(element, ".//w:tr[not(w:trPr/w:hidden)]"):
             row = [""] * int(_value([line], "w:trPr/w:gridBefore") or 0)
             for cell in line.iter(_W + "tc"):
                 text = "<br>".join(filter(None, map(self.cell_line, cell.iter(_W + "p"))))
@@ -206,14 +235,18 @@ class _Reader:
                     text = "".join(rows[-1][len(row) : len(row) + 1])
                 row += [text] * int(_value([cell], "w:tcPr/w:gridSpan") or 1)
             rows.append(row)
-        heads = element.xpath("w:tr[w:trPr/w:tblHeader]", namespaces=_NAMES)
-        self.pieces.append(table_piece(rows, len(heads) or 1))
+        unsure = missing("part of another table") * _find(element, _LABELLED)
+        self.pieces.append(table_piece(rows, len(_find(element, _HEADS)), text=unsure))
 
     def cell_line(self, paragraph) -> str:
         runs, opened, self.open = self.runs(paragraph), self.open, []
-        number = self.number(self.chain(paragraph, "w:pPr/w:pStyle"), runs).get("number")
+        number = self.number(self.chain(paragraph), runs).get("number")
         self.open = opened
         return f"{number}. " * bool(number) + inline_runs(runs)
+
+
+def _find(element, path: str):
+    return element.xpath(path, namespaces=_NAMES)
 
 
 # The first of the elements that has it decides

@@ -45,22 +45,31 @@ _NEWER = dict(
 )
 
 # Rows of a table that may be none: below its header without a number, its first cell empty or the
-# same; numbers of a row below no header; a title that is merged over all columns
+# same; a header again; numbers of a row below no header; a title that is merged over all columns
 _UNSURE_ROWS = {
     "row that may be a header": re.compile(
-        r"""\A(?=.*[^\W_])\|?+[ \t]*+([^|\n \t]*+(?:[ \t]++(?!\|)[^|\n \t]++)*+)[ \t]*+\|
+        r"""\A(?=.*[^\W_])(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t])*+
+        \|?+[ \t]*+([^|\n \t]*+(?:[ \t]++(?!\|)[^|\n \t]++)*+)[ \t]*+\|
         .*\n.*\n[ \t>]*+\|?+[ \t]*+(?:\1[ \t]*+)?\|
         (?!(?:.*\|)?[ \t]*+[-+]?[\d.,]*+(?<=[\d.,])(?:[eE][-+]?\d+)?\s?%?[ \t]*+(?:\||$))
-        |\A[ \t>]*\|(?:\ \ \|)+\n.*\n[ \t>]*\|[^|\n]*[^\W\d_][^|\n]*\|(?:\ [\d.,]*\d\ \|){2,}$""",
+        |\A[ \t>]*(\|(?=.*[^\W_]).*\|)[ \t]*\n(?:.*\n)+[ \t>]*\2[ \t]*$
+        |\A[ \t>]*\|(?:\ \ \|)+\n.*\n[ \t>]*\|[^|\n]*[^\W\d_][^|\n]*\|(?:\ [\d.,]*\d\ \|){2,}$
+        |(?:\A[\ >]*|(?<=\n)(?=[\ >]*+(?:\|[^|\n]*){3}\|)[\ >]*)\|\ (?=[^|\n]*[^\W\d_]{2})
+        ([^|\n]*)\ \|(?:\ \ \|)*+\ \3\ \|(?:\ (?:\3)?\ \|)*+$""",
         re.M | re.X,
     ),
     "table drawn in text": re.compile(
-        r"^[ \t>]*+\+?+(?:[-=:]{2,}+[ \t+]++)+(?:[-=:]{2,}+|(?<=\+))[ \t]*$", re.M
+        r"""^[ \t>]*+\+?+(?:[-=:]{2,}+[ \t+]++)+(?:[-=:]{2,}+|(?<=\+))[ \t]*$|[│┃║]
+        |^[^|\n]*[\w)\]%](?:\ {3,}|\t+)[^\s|][^|\n]*[\w)\]%](?:\ {3,}|\t+)[^\s|]
+        |\A(?!(?:.*\n)+?[ \t>]*[|:-][-|\ :\t>]*$)
+        (?:.*\n)*?(?:[^|\n`]*\|){2}.*\n(?:[^|\n`]*\|){2}""",
+        re.M | re.X,
     ),
-    "picture without words": re.compile(r"(?<=[\w,] )!\[\]\([^()\n]*\)(?= ?[\w,.;])"),
-    "title inside a table": re.compile(
-        r"""(?:\A\ *|(?<=\n)(?=\ *+(?:\|[^|\n]*){3}\|)\ *)\|\ (?=[^|\n]*[^\W\d_]{2})([^|\n]*)\ \|
-        (?:\ \ \|)*+\ \1\ \|(?:\ (?:\1)?\ \|)*+$""",
+    # numbers of one depth by their last digits: the next one has the same or the following digit
+    "list whose numbers are out of order": re.compile(
+        r"""^([ \t>]*)\d*(?:(0)|(1)|(2)|(3)|(4)|(5)|(6)|(7)|(8)|(9))[.)][ \t].*\n
+        (?:\1[ \t]+\S.*\n|[ \t>]*\n)*\1\d*(?(2)[2-9])(?(3)[03-9])(?(4)[014-9])(?(5)[0-25-9])
+        (?(6)[0-36-9])(?(7)[0-47-9])(?(8)[0-58-9])(?(9)[0-69])(?(10)[0-7])(?(11)[1-8])[.)][ \t]""",
         re.M | re.X,
     ),
 }
@@ -215,6 +224,8 @@ def _document(result: Converted, name: str):
     for block in blocks:
         source = text[block.start : block.end] * (block.kind in CONTENT)
         found = [what for what, row in _UNSURE_ROWS.items() if row.search(source)]
+        has_more = any(len(row) > len(block.header) for row in block.rows)
+        found += ["cell beyond the header"] * has_more
         if name.lower().endswith(TEXT):
             found += settle(marked(source))[1]
         if found:

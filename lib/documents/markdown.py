@@ -19,13 +19,16 @@ _INLINE = MarkdownIt("commonmark")  # shared: setting up takes longer than parsi
 _BLOCKS.normalizeLink = _INLINE.normalizeLink = str  # a target stays as it is written
 _LISTS = ("bullet_list", "ordered_list")
 _NEWLINE = re.compile(r"\r\n?|\n")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.S | re.M)
-_FRONT_MATTER_TITLE = re.compile(r"---\s(?:.*\n)*?title[ \t]*:[ \t]*(.+?)[ \t]*$", re.M)
+_FRONT_MATTER = re.compile(r"\A(---|\+{3})[ \t]*\r?\n.*?^\1[ \t]*(?:\r?\n|\Z)", re.S | re.M)
+_FRONT_MATTER_TITLE = re.compile(r"[-+]{3}\s(?:.*\n)*?title[ \t]*[:=][ \t]*(.+?)[ \t]*$", re.M)
 # quote marks and list markers before the text of a block
 _MARKERS = r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*"
 _PREFIX, _ROW = re.compile(_MARKERS), re.compile(_MARKERS + r"[ \t]*\|?")
 _PIPE = re.compile(r"(?<!\\)\|")
+_CELL = re.compile(r"(?:\A|(?<=\|)(?!\s*\Z))(?:\\.|[^|])*+")
 _CODE = re.compile(r"(?<![\\`])(`{1,3})(?!`)[^`]*(?<!`)\1(?!`)")
+# of a table that is drawn: no line between parts of the text
+_DRAWN = re.compile(r"^( {0,3}(?:> ?)*)\+?+(?:[-=:]{2,}+[ \t+]++)+(?:[-=:]{2,}+|(?<=\+))[ \t]*$")
 _DELIMITER = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t:-]*+)*+")
 # in a heading: {#limits} at its end, badges
 _NO_WORDS = re.compile(
@@ -59,8 +62,11 @@ _BOUNDARY = re.compile(
 _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown is plain text
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _STRUCK = re.compile(
-    r"""~~(?=\S)[^~\n]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])
-    |<(?:del|s|strike)\b(?=[\s>])|<[a-z]++[^<>]*line-through|\{(?:--|~~)(?=\S)""",
+    r"""~~(?=\S)[^~]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])
+    |<(?:del|s|strike)\b(?=[\s>])|<[a-z]++[^<>]*line-through|\{(?:--|~~|>>)(?=\S)|%%
+    |(?<=[\w,]\ )!\[\]\([^()\n]*\)(?=\ ?[\w,.;])|\{\{(?![<%])[^{}\n]*\}\}|\$\{[\w.]+\}
+    |(?<![\w%])%[A-Z_]{3}\w*%
+    |(?:(?<=[\w.,;:)]\ )|(?<=\w))\{(?:%|\{[<%])|[%>]\}++[ \t]*+(?=[^\s{<])""",
     re.I | re.X,
 )
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
@@ -157,7 +163,7 @@ def title_of(blocks: Sequence[Block]) -> str:
         is_above = all(one.level > first.level for one in others)
         if is_above and (first.level == 1 or blocks[0] is first):
             return first.text
-    match = _FRONT_MATTER_TITLE.match(blocks[0].text) if blocks else None
+    match = _FRONT_MATTER_TITLE.match(blocks[0].text)
     return match[1].strip("\"'") if match else ""
 
 
@@ -184,13 +190,13 @@ def _visible(token: Token, tag_break: str) -> str:
 
 
 def marked(source: str) -> str:
-    """Return Markdown with its raised, lowered and struck text marked, as `settle` reads it."""
-    source = re.sub(PARTED, AT_NUMBER, source)
+    """Return Markdown with its raised, struck and unfilled text marked, as `settle` reads it."""
+    source = re.sub(PARTED, AT_NUMBER, _CODE.sub("", source))
     for tag, mark in SHIFTS.items():
         source = re.sub(
             rf"<{tag}\b[^<>]*>(.{{,200}}?)</{tag}>", mark.format(r"\1"), source, flags=re.I | re.S
         )
-    return _STRUCK.sub(missing("struck text"), source)
+    return _STRUCK.sub(missing("struck or missing words"), source)
 
 
 def untagged(html: str) -> str:
@@ -233,7 +239,7 @@ def _commonmark(body: str) -> str:
         in_table = is_ruled and line.strip() and not fence
         if in_table:
             line = _CODE.sub(lambda code: _PIPE.sub(r"\\|", code[0]), line)
-        lines.append(line)
+        lines.append(line if fence else _DRAWN.sub(r"\1x", line))
     return "\n".join(lines)
 
 
@@ -286,20 +292,17 @@ class _Reader:
             if own:
                 yield Span(" ".join(span.text for span in own), own[0].start, own[-1].end)
 
-    # The cells of a line; missing ones, which the parser adds, are left out
+    # The cells of a line, which may be fewer or more than its table has columns
     def row(self, node: SyntaxTreeNode) -> Row:
         number, tag_break = node.map[0], " " if node.parent.type == "thead" else "; "
         begin = _ROW.match(self.source, self.lines[number]).end()
         line = self.source[begin : self.lines[number + 1]].rstrip("\r\n")
         line = _CODE.sub(lambda code: code[0].replace("|", "-"), line)
-        bounds = [-1, *(pipe.start() for pipe in _PIPE.finditer(line)), len(line)]
-        if not line[bounds[-2] + 1 :].strip() and len(bounds) > 2:
-            bounds.pop()
         row = []
-        for cell, (left, right) in zip(node.children, pairwise(bounds), strict=False):
-            first, last = _trim(self.source, begin + left + 1, begin + right)
-            text = plain(cell.children[0].content, self.references, tag_break)
-            row.append(Span(text, first, max(first, last)))
+        for cell in _CELL.finditer(line):
+            first, last = _trim(self.source, begin + cell.start(), begin + cell.end())
+            text = self.source[first:last].replace(r"\|", "|")
+            row.append(Span(plain(text, self.references, tag_break), first, max(first, last)))
         return tuple(row)
 
     # Where the lines of a node begin and end in the source, without whitespace

@@ -134,7 +134,7 @@ def test_marked_blocks_of_markdown_are_doubted_and_not_asked_about(tmp_path):
     )
     [document] = read_folder(tmp_path).documents
     assert document.title == "HP-220 pump"
-    assert document.doubt == "1 × struck text and 1 × mark at a number"
+    assert document.doubt == "1 × struck or missing words and 1 × mark at a number"
     texts = [document.text[start:end] for start, end in document.doubted]
     assert texts == [struck, "- 12<sup>1</sup> s"]
     assert plain("12<sup>1</sup> m<sup>2</sup>") == "12^1 m^2"
