@@ -48,7 +48,7 @@ _RUNS = """descendant::w:r|descendant::m:oMath|.//w:sym
 _GONE = """//w:tr[w:trPr/w:del]|//w:tc[w:tcPr/w:cellDel]
     |//w:p[w:pPr[w:rPr[w:del or w:moveFrom] or w:framePr/@w:dropCap]][following-sibling::w:p]
     |//w:p[w:pPr/w:rPr/w:vanish and w:r and not(.//w:r[not(w:rPr/w:vanish)])]
-    |//w:p[contains(' TOC Contents Verzeichnis TM TDC Sommario ',
+    |//w:p[contains(' TOC TableofFigures Index Contents Verzeichnis TM TDC Sommario ',
     concat(' ', translate(w:pPr/w:pStyle/@w:val, '0123456789', ''), ' '))]"""
 _GOES_ON = (
     "self::w:p[w:pPr/w:rPr[w:del or w:moveFrom] or w:pPr/w:framePr]/following-sibling::w:p[1]"

@@ -63,10 +63,17 @@ _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown 
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _STRUCK = re.compile(
     r"""~~(?=\S)[^~]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])
-    |<(?:del|s|strike)\b(?=[\s>])|<[a-z]++[^<>]*line-through|\{(?:--|~~|>>)(?=\S)|%%
-    |(?<=[\w,]\ )!\[\]\([^()\n]*\)(?=\ ?[\w,.;])|\{\{(?![<%])[^{}\n]*\}\}|\$\{[\w.]+\}
-    |(?<![\w%])%[A-Z_]{3}\w*%
-    |(?:(?<=[\w.,;:)]\ )|(?<=\w))\{(?:%|\{[<%])|[%>]\}++[ \t]*+(?=[^\s{<])""",
+    |<(?:del|s|strike)\b(?=[\s>])|<[a-z]++[^<>]*line-through|\{(?:--|~~|>>)(?=\S)|\\sout\{
+    # comments, pictures in a sentence, letters that were lost
+    |%%|\{/\*|\{\#[^{}\n]*\#\}|(?<=[\w,]\ )!\[\]\([^()\n]*\)(?=\ ?[\w,.;])
+    |[\b\ufffd]|(?-i:Â[\xa0-\xbf]|â€|Ã[\x80-\xbf])
+    # values of templates
+    |\{\{(?![<%])[^{}\n]*\}\}|\$\{[\w.]+\}|(?<![\w%])%[A-Z_]{3}\w*%
+    |(?:(?<=[\w.,;:)]\ )|(?<=\w))\{(?:%|\{[<%])|[%>]\}++[ \t]*+(?=[^\s{<])
+    # 5*3 and 6*2, a<b and c>d; the mark of a note after a unit
+    |(?<=\d)\*{1,2}\d[^*\n]*\d\*{1,2}\d|\w<[a-z]++\ [^<>=/\n]*>
+    |(?:(?<=\d[a-zµ])|(?<=\d[a-z]{2})|(?<=\d\ [a-zµ])|(?<=\d\ [a-z]{2})|(?<=\d\ [a-z]{3}))
+    (?:\[\d{1,3}\]|\ufdd4\s*(?:<a\b|\[))""",
     re.I | re.X,
 )
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
