@@ -3,11 +3,11 @@
 import csv
 import io
 import re
-from collections import Counter
-from collections.abc import Iterator
-from datetime import datetime, time, timedelta
+from datetime import time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
-from itertools import compress, groupby, pairwise, zip_longest
+from itertools import groupby, pairwise, zip_longest
+from math import prod
+from statistics import mode
 
 from lib.core.store import BadInput
 from lib.documents.convert import (
@@ -26,31 +26,42 @@ from lib.documents.convert import (
 from lib.documents.html import decode
 
 MAX_CELLS = 2_000_000  # of a sheet, blank ones included
+MAX_MERGED = 100_000  # cells, which openpyxl makes in seconds
 
 # One section of a number format: texts, currencies, digits; widths and colours show nothing
 _FORMAT = re.compile(
     r"""(?:"(?P<text>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<coin>[^]-]*)[^]]*\]
     |(?P<sign>[-+$€£¥()%: /])
     |(?P<digits>General|0(?:\.0*)?E\+0+|[0\#](?:,?[0\#])*(?:\.[0\#]*)?)(?P<scale>,*)
-    |[_*].|\[(?:black|white|red|green|blue|yellow|cyan|magenta|color\ ?\d+)\])""",
+    |[_*].|(?<=")\?+|\[(?:black|white|red|green|blue|yellow|cyan|magenta|color\ ?\d+)\])""",
     re.I | re.X,
 )
 _UNCALCULATED = re.compile(
-    rb"""(?x)<(?:\w+:)?c\b[^>]*?\br="([A-Z]+\d+)"[^>]*>\s*<(?:\w+:)?f\b
+    r"""(?x)<(?:\w+:)?c\b[^>]*?\br="([A-Z]+\d+)"[^>]*>\s*<(?:\w+:)?f\b
     (?:[^>]*/>|[^>]*>[^<]*</[^>]*>)\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></[^>]*>)?\s*</"""
 )
-# to a row and column so far out that it may be more than MAX_CELLS
-_FAR_MERGED = re.compile(
-    rb"""(?x)<(?:\w+:)?mergeCell\s+ref="[A-Z]+(\d*)\d:(?![A-Z]+\1\d")  # not to the same ten rows
-    ([A-Z]{3}\d{4,}|[A-Z]{2}\d{5,}|[A-Z]\d{6,})\""""
-)
+_AREA = re.compile(r"""<(?:\w+:)?(?:mergeCell|hyperlink)\b[^<>]*\sref=["'](\w+\d:\w+\d)["']""")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
-_SPACER = re.compile(r"(?:(?<=\Ax)|(?<= x)) (?=x)|(?<=x) (?=x(?!x))")  # beside a column alone
-_MOMENT = datetime | time | timedelta
+# columns of a block, also with a spacer beside a column alone
+_BLOCK = re.compile(r"x+(?:(?:(?<=\Ax)|(?<= x)) x+| x(?!x))*")
+# a comma or colon of a number, a time or prose, and blanks before a delimiter
+_COMMA = re.compile(
+    r"""(?x)(?<![\w.,])[\d.]*,(?=\d+(?![\d.,])) | (?<![^\WT])\d{1,2}:(?=\d\d) | :(?=//)
+    | \ *[,:]\ + | \ +(?=[,|;\t])"""
+)
+# in a header: a date, a time, or a number with its unit
+_QUANTITY = re.compile(
+    r"""(?x)[-+]?(?!\d{4}\ )\d[\d.,]{,9}
+    (?:(?<=\d)[-./]\d{1,2}[-./]\d.*|:\d\d.*|\ ?[^\w\s]?[^\W\d_]{1,3}[²³]?)\Z"""
+)
 # fonts inside a cell, and words that its format adds to its text
-_SHIFTED = re.compile(r"""(?:vertAlign|strike)=(?:'s|True)|@ ?["\\]|" ?@|\\. ?@""")
+_SHIFTED = re.compile(
+    r"""(?:vertAlign|strike)=(?:'s|True)|(?:;[^;@']*){3}\Z|@ ?["\\]|" ?@|\\. ?@"""
+)
 
-
+_UNSHOWN = """*/p:cNvPr[@hidden=1 or @hidden='true']
+    |*/p:nvPr/p:ph[@type='dt' or @type='ftr' or @type='sldNum']"""
+_BULLET = "*[self::a:buNone or self::a:buChar or self::a:buBlip or self::a:buAutoNum]"
 _RUNS = """*[self::a:r or self::a:fld or self::a:br][not(a:rPr/@strike[. != 'noStrike'])]
     |.//*[local-name()='oMath']"""
 
@@ -72,40 +83,45 @@ def read_pptx(raw: bytes) -> Converted:
             Piece("prose", missing("shape with a formula or chart"))
             for _ in slide.element.xpath("p:cSld/p:spTree//*[local-name()='AlternateContent']")
         ]
-        if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame):
-            pieces += _text(notes, False)
+        if slide.has_notes_slide and (notes := slide.notes_slide.notes_placeholder):
+            pieces += _text(notes)
     return write_markdown(pieces)
 
 
-def _shapes(shapes, title=None) -> Iterator[Piece]:
+def _shapes(shapes, title=None):
     for shape in sorted(
         shapes, key=lambda one: (one != title, (one.top or 0) // 300_000, one.left or 0)
     ):
-        kind = shape.placeholder_format.type.name if shape.is_placeholder else ""
-        if kind in ("DATE", "FOOTER", "SLIDE_NUMBER"):
+        if shape._element.xpath(_UNSHOWN):
             continue
         if shape == title:
             yield Piece("heading", _cell(shape))
         elif hasattr(shape, "shapes"):  # a group
             yield from _shapes(shape.shapes)
         elif getattr(shape, "has_table", False):
-            yield table_piece(
+            yield _table(
                 [
-                    [_cell(cell) + missing("merged cell") * cell.is_spanned for cell in row.cells]
+                    [
+                        _cell(cell)
+                        + missing("merged cell, or no header in this table")
+                        * (cell.is_spanned or not shape.table.first_row)
+                        for cell in row.cells
+                    ]
                     for row in shape.table.rows
-                ]
+                ],
+                1,
             )
         elif not shape.has_text_frame:  # a picture, chart or diagram
             yield Piece("prose", missing("picture"))
         else:
-            yield from _text(shape.text_frame, kind in ("BODY", "OBJECT"))
+            yield from _text(shape)
 
 
-def _cell(cell) -> str:
+def _cell(cell):
     return " ".join(map(_words, cell.text_frame.paragraphs))
 
 
-def _words(paragraph) -> str:
+def _words(paragraph):
     words = ""
     for run in paragraph._p.xpath(_RUNS):
         if run.tag.endswith("oMath"):
@@ -117,121 +133,144 @@ def _words(paragraph) -> str:
     return words
 
 
-def _text(frame, bullets: bool) -> Iterator[Piece]:
+def _text(shape):
     counts = []
-    for paragraph in frame.paragraphs:
-        xpath, level = paragraph._p.xpath, paragraph.level
-        numbered = xpath("a:pPr/a:buAutoNum")
-        text = _words(paragraph)
-        if not numbered:  # it ends a numbered list
+    for paragraph in shape.text_frame.paragraphs:
+        text, level, base = _words(paragraph), paragraph.level, shape
+        marks = paragraph._p.xpath(f"a:pPr/{_BULLET}")
+        while base:  # then those of its layout and master
+            marks += base._element.xpath(
+                f"(. | ancestor::p:sldMaster//p:bodyStyle)//a:lvl{level + 1}pPr/{_BULLET}"
+            )
+            base = getattr(base, "_base_placeholder", None)
+        mark = [*marks, shape._element][0]
+        start = mark.tag.endswith("Num") and int(mark.get("startAt", 1))
+        if not start:  # it ends a numbered list
             del counts[level:]
-        if xpath("a:pPr/a:buNone") or not (bullets or xpath("a:pPr[a:buAutoNum or a:buChar]")):
+        if mark.tag.endswith(("sp", "None")):
             yield Piece("prose", text)
         elif text:
-            numbers = [count_item(counts, level, int(one.get("startAt", 1))) for one in numbered]
-            yield Piece("item", text, depth=level, number=max(numbers, default=None))
+            number = start and count_item(counts, level, start)
+            yield Piece("item", text, depth=level, number=number or None)
 
 
 def read_xlsx(raw: bytes) -> Converted:
     """Convert an XLSX file: the values that its visible cells show. Raises BadInput."""
     from openpyxl.reader.excel import ExcelReader
+    from openpyxl.worksheet.cell_range import CellRange
 
     package = open_package(raw, "xl/workbook.xml", "XLSX")
-    for name in filter(re.compile("xl/worksheets/").match, package.namelist()):
-        if far := _FAR_MERGED.search(read_part(package, name)):
-            raise BadInput(f"{name} merges cells to {far[2].decode()}: remove what is far out")
+    n_merged = sum(
+        prod(CellRange(area).size.values())
+        for name in package.namelist()
+        if "xl/worksheets/" in name
+        for area in _AREA.findall(decode(read_part(package, name)))
+    )
+    if n_merged > MAX_MERGED:
+        raise BadInput(f"{n_merged:,} cells are merged or of one link: remove what is far out")
     pieces = []
     reader = ExcelReader(io.BytesIO(raw), data_only=True, keep_links=False, rich_text=True)
     reader.read()
     parts = {sheet.name: relation.target for sheet, relation in reader.parser.find_sheets()}
     for sheet in reader.wb.worksheets:
         if sheet.sheet_state == "visible":
-            part = read_part(package, parts[sheet.title])
-            empty = {one.decode() for one in _UNCALCULATED.findall(part)}
-            pieces.append(Piece("prose", missing("drawing") * (b"<drawing" in part)))
-            if content := [*_pieces(_grid(sheet, empty))]:
+            part = decode(read_part(package, parts[sheet.title]))
+            pieces.append(Piece("prose", missing("drawing") * ("<drawing" in part)))
+            if content := [*_pieces(_grid(sheet, {*_UNCALCULATED.findall(part)}))]:
                 pieces += [Piece("heading", escape(sheet.title), level=2), *content]
     return write_markdown(pieces)
 
 
 def read_csv(raw: bytes) -> Converted:
     """Convert a CSV or TSV file, whose delimiter and header are found. Raises BadInput."""
-    text = re.sub(r'(?i)\A"?sep=."?(?:\r\n?|\n)', "", decode(raw))
-    try:
-        *_, width, delimiter = max(_width(text[:100_000], one) for one in ",|;\t")
-        rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)]
-    except csv.Error as error:
-        raise BadInput(f"not a table ({error})") from error
-    if width < 2:
-        raise BadInput("no delimiter found: separate its cells by commas")
-    head = next((at for at, row in enumerate(rows) if len(row) - row.count("") > 1), 0)
+    given, text = re.fullmatch(r'(?is)(?:"?sep=(.)"?(?:\r\n?|\n))?(.*)', decode(raw)).groups()
+    # in doubt the comma is of decimals or of prose
+    delimiter = max(given or "|;\t,", key=lambda one: _regular(text, one))
+    plain = re.sub("  +", "~", _COMMA.sub("", text[:100_000]))  # as columns of a fixed width
+    for one in given or ",|;\t:~^":
+        if one != delimiter and _regular(plain, one) >= _regular(text, delimiter):
+            raise BadInput("none or several of , | ; and tab part its cells: begin it with sep=,")
+    rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)]
+    width = mode([*map(len, rows), 1])
     for at, row in enumerate(rows):
         row[:] = [escape(cell).strip() for cell in row]
         if any(row) and (
-            len(row) != width or re.match("#.", row[0]) or at > head and not any(rows[at - 1])
+            len(row) != width
+            or re.match("#.", row[0])
+            or at > 1
+            and not any(rows[at - 1])
+            and not _title(rows[at - 2])
         ):
             row[0] += missing("row unlike others, or after an empty one")
     return write_markdown(_pieces(rows))
 
 
-# How many rows are as wide as most rows; in doubt the comma is of decimals or of prose
-def _width(text: str, delimiter: str):
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    [(width, count)] = Counter(map(len, reader)).most_common(1) or [(0, 0)]
-    return count * (width > 1), delimiter != ",", width, delimiter
+# The share of rows that are as wide as most rows; the last one may be cut
+def _regular(text, delimiter):
+    reader = csv.reader(io.StringIO(text[:100_000], newline=""), delimiter=delimiter)
+    widths = [*map(len, reader)][:-1] or [1]
+    width = mode(widths)
+    return widths.count(width) / len(widths) * (width > 1)
 
 
-def _pieces(rows: list[list[str]]) -> Iterator[Piece]:
+def _pieces(rows):
     width = 0
     for block in _blocks(rows):
-        while len(block) > 1 and _is_title(block[0]) and not _is_title(block[1]):
-            yield Piece("prose", next(filter(None, block.pop(0))))
-        if len(block) == 1 or len(block[0]) == 1:
-            for row in block:
-                words = [*filter(None, row)]
-                yield Piece("prose", ", ".join(words[:1] if _is_title(row) else words))
-        else:
+        while block and (
+            len(block) == 1 or len(block[0]) == 1 or _title(block[0]) and not _title(block[1])
+        ):
+            row = block.pop(0)
+            yield Piece("prose", _title(row) or ", ".join(filter(None, row)))
+        if block:
             block[0][0] += missing("table that may go on") * (len(block[0]) == width)
             width = len(block[0])
-            yield table_piece(block, _n_heads(block))
+            yield _table(block, _n_heads(block))
+
+
+def _table(rows, n_heads):
+    piece = table_piece(rows, n_heads)
+    head = piece.rows[0]
+    if "" in rows[0][1:] or any(
+        name and (name in below or head.count(name) > 1) or _QUANTITY.match(name)
+        for name, *below in zip(*piece.rows, strict=True)
+    ):
+        head[0] += missing("header that may be a row")
+    return piece
 
 
 # One text, in one cell or merged over several
-def _is_title(row: list[str]) -> bool:
+def _title(row):
     texts = {*filter(None, row)}
-    return len(texts) == 1 and not _NUMBER.fullmatch(*texts)
+    return len(texts) == 1 and not _NUMBER.fullmatch(*texts) and texts.pop()
 
 
 # Below a cell that is merged over several columns, the header goes on
-def _n_heads(rows: list[list[str]]) -> int:
-    n_heads = 0
-    for above, row in pairwise(rows[:4]):
-        pairs = pairwise(zip(above, row, strict=True))
-        is_split = any(a and a == c and b != d for (a, b), (c, d) in pairs)
-        if not is_split or row[0] != above[0] and any(map(_NUMBER.fullmatch, row)):
-            break
-        n_heads += 1
-    return n_heads + (n_heads > 0 or not any(map(_NUMBER.fullmatch, rows[0])))
+def _n_heads(rows):
+    above, row = rows[:2]
+    pairs = pairwise(zip(above, row, strict=True))
+    is_split = any(a and a == c and b != d for (a, b), (c, d) in pairs)
+    if is_split and (row[0] == above[0] or not any(map(_NUMBER.fullmatch, row))):
+        return 2
+    return not any(map(_NUMBER.fullmatch, above))
 
 
-def _blocks(rows: list[list[str]]):
-    for filled, group in groupby(rows, key=any):
-        columns = list(zip_longest(*group, fillvalue="")) if filled else []
-        shape = _SPACER.sub("-", "".join(" x"[any(column)] for column in columns))
-        columns = compress(columns, map("-".__ne__, shape))
-        for is_used, kept in groupby(columns, key=any):
-            if is_used:
-                yield [list(line) for line in zip(*kept, strict=True) if any(line)]
+def _blocks(rows):
+    for _, group in groupby(rows, key=any):
+        columns = list(zip_longest(*group, fillvalue=""))
+        shape = "".join(" x"[any(column)] for column in columns)
+        for found in _BLOCK.finditer(shape):
+            kept = filter(any, columns[found.start() : found.end()])
+            yield [list(line) for line in zip(*kept, strict=True) if any(line)]
 
 
 # every cell of a merged range has its text
-def _grid(sheet, empty: set[str]):
+def _grid(sheet, empty):
     if sheet.max_row * sheet.max_column > MAX_CELLS:
         raise BadInput(
             f"sheet {sheet.title} spreads over {sheet.max_row * sheet.max_column:,} "
             "cells: remove what is far out"
         )
-    merged = {place: area.start_cell for area in sheet.merged_cells.ranges for place in area.cells}
+    merged = {place: area.start_cell for area in sheet.merged_cells for place in area.cells}
     hidden = {
         column
         for one in sheet.column_dimensions.values()
@@ -249,46 +288,46 @@ def _grid(sheet, empty: set[str]):
     ]
 
 
-def _shown(cell, empty: set[str]) -> str:
+def _shown(cell, empty):
     value, form = cell.value, cell.number_format or "General"
     if cell.font.strike:
         return ""
     if cell.coordinate in empty:
         return missing(f"no value calculated in {cell.parent.title}!{cell.coordinate}")
-    if isinstance(value, _MOMENT):
+    if cell.data_type == "d":
         return _date(value, form.lower())
-    if isinstance(value, bool):
+    if cell.data_type == "b":
         return str(value).upper()
     if isinstance(value, str | list | None):  # a list has several fonts
-        is_unsure = bool(_SHIFTED.search(repr(value) + form))
-        lacks = missing("raised or struck or added words")
-        return escape(str(value or "")).strip() + lacks * is_unsure
+        is_unsure = _SHIFTED.search(repr(value) + form)
+        lacks = missing("raised, struck, added or hidden words") if is_unsure else ""
+        return escape(str(value or "")).strip() + lacks
     shown = _formatted(value, form)
     return escape(shown) if shown else f"{value:.15g}" + missing(f"format {form} left out")
 
 
 # As ISO 8601, no finer than the cell shows it
-def _date(value: _MOMENT, form: str) -> str:
+def _date(value, form):
     if isinstance(value, timedelta):
         hours, rest = divmod(round(value.total_seconds()), 3600)
         return f"{hours}:{rest // 60:02}" + f":{rest % 60:02}" * ("s" in form)
     form = re.sub(r'"[^"]*"|\[[^]]*\]|\\.', "", form)
     end = 16 - 11 * isinstance(value, time) + 3 * ("s" in form)
     text = str(value).removesuffix(" 00:00:00")[:end]
-    if "y" in form and not re.search("[dh]", form):
-        return text[: 7 if "m" in form else 4]
+    if "y" in form and "h" not in form:
+        return text[: 10 if "d" in form else 7 if "m" in form else 4]
     is_day = "-" in text and "y" not in form and form != "general"
-    lacks = "date without a year" * is_day or "part of a second" * (".0" in form)
-    return missing(lacks) * bool(lacks) + text
+    lacks = missing("date without a year") * is_day
+    return lacks + missing("part of a second") * (".0" in form) + text
 
 
 # A number as its format shows it; "" if the format has more than is read here
-def _formatted(value: float, form: str) -> str:
+def _formatted(value, form):
     sections = re.split(r';(?=(?:[^"]*"[^"]*")*[^"]*\Z)', form)
     is_own = value < 0 and len(sections) > 1
     section = sections[is_own or 2 * (value == 0 and len(sections) > 2)]
     marks = list(_FORMAT.finditer(section))
-    if _FORMAT.sub("", section) or sum(bool(one["digits"]) for one in marks) > 1:
+    if _FORMAT.sub("", form).strip(";@") or sum(bool(one["digits"]) for one in marks) > 1:
         return ""
     amount = Decimal(repr(value)) * 100 ** sum(mark["sign"] == "%" for mark in marks)
     text = "-" * (amount < 0 and not is_own)
@@ -300,8 +339,8 @@ def _formatted(value: float, form: str) -> str:
     return text.strip()
 
 
-def _digits(amount: Decimal, form: str) -> str:
-    if form.lower() == "general":
+def _digits(amount, form):
+    if form[0] in "Gg":
         return f"{float(amount):.15g}"
     whole, places, power = re.fullmatch(r"([^.E]*)\.?([^E]*)(E?).*", form).groups()
     if power:
