@@ -50,9 +50,6 @@ _GONE = """//w:tr[w:trPr/w:del]|//w:tc[w:tcPr/w:cellDel]
     |//w:p[w:pPr/w:rPr/w:vanish and w:r and not(.//w:r[not(w:rPr/w:vanish)])]
     |//w:p[contains(' TOC TableofFigures Index Contents Verzeichnis TM TDC Sommario ',
     concat(' ', translate(w:pPr/w:pStyle/@w:val, '0123456789', ''), ' '))]"""
-_GOES_ON = (
-    "self::w:p[w:pPr/w:rPr[w:del or w:moveFrom] or w:pPr/w:framePr]/following-sibling::w:p[1]"
-)
 _OFF = (None, "0", "false", "off")
 _SYMBOLS = re.compile("symbol|dingbats|webdings|wingdings", re.I)  # their letters are signs
 # a table of the page's arrangement has one row, or one column, or tables in it; Word has 63 columns
@@ -62,10 +59,9 @@ _DATA = """self::*[not(.//w:tbl) and (.//w:tr)[2] and count(.//w:tc) > count(.//
 _LABELLED = """boolean(ancestor::w:tc/preceding-sibling::w:tc[normalize-space()
     and string-length(normalize-space()) < 60]
     |self::*[not(.//w:tblHeader)]/preceding-sibling::*[1][self::w:tbl])"""
-_COLUMNS = r"\S(?<!:)\t[^\t]*(?<!:)\t\s*\S"
-# rows of the header; the first one, too, if none of its cells is a number
+# rows of the header; the first one, too, if none of its cells is a number and no year
 _HEADS = """w:tr[w:trPr/w:tblHeader[not(@w:val=0 or @w:val='false' or @w:val='off')]]
-    |w:tr[1][not(w:tc[number()=number()])]"""
+    |w:tr[1][not(w:tc[number() < 1900 or number() > 2100])]"""
 _SIGNS = {
     f"{_W}tab": "\t",
     f"{_W}ptab": "\t",
@@ -88,14 +84,17 @@ def read(raw: bytes) -> Converted:
     package = open_package(raw, "word/document.xml", "DOCX")
     styles, numbering, document, *notes = (
         parse_xml(package, name) if name in package.namelist() else etree.Element("none")
-        for name in map(
-            "word/{}.xml".format, "styles numbering document footnotes endnotes".split()
-        )
+        for name in """word/styles.xml word/numbering.xml word/document.xml word/footnotes.xml
+        word/endnotes.xml""".split()
     )
     reader = _Reader(styles, numbering)
     for part in (document, *notes):
         for gone in reversed(_find(part, _GONE)):
-            for after in _find(gone, _GOES_ON):
+            for after in _find(
+                gone,
+                """self::w:p[w:pPr[w:rPr[w:del or w:moveFrom] or w:framePr]]
+                /following-sibling::w:p[1]""",
+            ):
                 after[:0] = gone[1:]
             gone.tag = _W + "del"
         etree.strip_elements(part, *"{*}del {*}moveFrom {*}Fallback {*}rt".split(), with_tail=False)
@@ -132,7 +131,7 @@ class _Reader:
         if not words:
             return
         text = "".join(text for _, text in runs)
-        if not is_code and re.search(_COLUMNS, text):
+        if not is_code and re.search(r"\S(?<!:)\t[^\t]*(?<!:)\t\s*\S", text):
             runs.append((False, missing("columns made by tabs")))
         if heading and not (heading[1] or self.title):
             self.title = settle(" ".join(text.split()))[0]
@@ -191,13 +190,6 @@ class _Reader:
         level = _find(
             self.numbering, f"w:abstractNum[@w:abstractNumId='{kind}']/w:lvl[@w:ilvl='{depth}']"
         )
-        is_other = _find(  # counted or written in another way than here
-            (level or lists)[0],
-            f"""boolean(self::w:num or w:lvlRestart/@w:val=0 or
-            ../../w:num[@w:numId='{name}']/w:lvlOverride[@w:ilvl='{depth}']/w:lvl or
-            string-length(translate(w:lvlText/@w:val, '%', '')) >
-            string-length(translate(w:lvlText/@w:val, '0123456789', '')))""",
-        )
         # by the indent of a list that stands in an item of another, its base: how much deeper it is
         left = int(_value(styles[:1] + level + styles, "w:pPr/w:ind[@w:left]", "left") or 0)
         numbered = _value(level, "w:numFmt") not in (None, "bullet", "none")
@@ -213,7 +205,16 @@ class _Reader:
             if any(one[2] == base and (one[1] > left or one[4] or numbered) for one in closed):
                 self.pieces[-1].text += (unsure := missing("item whose level is unsure"))
                 runs.append((False, unsure))
-        runs += [(False, missing("number of its own"))] * is_other
+        runs += [
+            (False, missing("number of its own"))
+        ] * _find(  # counted or written in another way than here
+            (level or lists)[0],
+            f"""boolean(self::w:num or w:lvlRestart/@w:val=0 or w:numFmt/@w:val!='bullet' and
+            w:lvlText/@w:val!='' and not(contains(w:lvlText/@w:val, '%')) or
+            ../../w:num[@w:numId='{name}']/w:lvlOverride[@w:ilvl='{depth}']/w:lvl or
+            string-length(translate(w:lvlText/@w:val, '%', '')) >
+            string-length(translate(w:lvlText/@w:val, '0123456789', '')))""",
+        )
         self.open.append((name, left, base, depth, numbered))
         counts = self.counts[kind]
         anew = _value(lists, f"w:lvlOverride[@w:ilvl='{depth}']/w:startOverride")
@@ -228,12 +229,12 @@ class _Reader:
             return self.read(element)
         rows = []
         for line in _find(element, ".//w:tr[not(w:trPr/w:hidden)]"):
-            row = [""] * int(_value([line], "w:trPr/w:gridBefore") or 0)
+            row = [""] * int(_find(line, "sum(w:trPr/w:gridBefore/@w:val)"))
             for cell in line.iter(_W + "tc"):
                 text = "<br>".join(filter(None, map(self.cell_line, cell.iter(_W + "p"))))
-                if _value([cell], "w:tcPr/w:vMerge") in ("", "continue") and rows:
+                if _find(cell, "w:tcPr/w:vMerge[not(@w:val='restart')]") and rows:
                     text = "".join(rows[-1][len(row) : len(row) + 1])
-                row += [text] * int(_value([cell], "w:tcPr/w:gridSpan") or 1)
+                row += [text] * int(_find(cell, "sum(w:tcPr/w:gridSpan/@w:val)") or 1)
             rows.append(row)
         unsure = missing("part of another table") * _find(element, _LABELLED)
         self.pieces.append(table_piece(rows, len(_find(element, _HEADS)), text=unsure))

@@ -62,7 +62,8 @@ _UNSURE_ROWS = {
         r"""^[ \t>]*+\+?+(?:[-=:]{2,}+[ \t+]++)+(?:[-=:]{2,}+|(?<=\+))[ \t]*$|[│┃║]
         |^[^|\n]*[\w)\]%](?:\ {3,}|\t+)[^\s|][^|\n]*[\w)\]%](?:\ {3,}|\t+)[^\s|]
         |\A(?!(?:.*\n)+?[ \t>]*[|:-][-|\ :\t>]*$)
-        (?:.*\n)*?(?:[^|\n`]*\|){2}.*\n(?:[^|\n`]*\|){2}|^[ \t>]*(?:\{\||\|={3})
+        (?:.*\n)*?(?:[^|\n`]*\|){2}.*\n(?:[^|\n`]*\|){2}
+        |^[ \t>]*(?:\{\||\|={3})|\|[ \t]*(?:\^\^|"|''|〃)[ \t]*\|
         |(?:^[^|\n]{20,}?[\w,.]\ {3,}\w[^|\n]{20,}(?:\n|\Z)){3}""",
         re.M | re.X,
     ),
@@ -225,8 +226,9 @@ def _document(result: Converted, name: str):
     for block in blocks:
         source = text[block.start : block.end] * (block.kind in CONTENT)
         found = [what for what, row in _UNSURE_ROWS.items() if row.search(source)]
-        has_more = any(len(row) > len(block.header) for row in block.rows)
-        found += ["cell beyond the header"] * has_more
+        found += ["cell beyond the header"] * any(
+            len(row) > len(block.header) for row in block.rows
+        )
         if name.lower().endswith(TEXT):
             found += settle(marked(source))[1]
         if found:

@@ -63,8 +63,11 @@ _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown 
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _STRUCK = re.compile(
     r"""~~(?=\S)[^~]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])
-    |<(?:del|s|strike)\b(?=[\s>])|<[a-z]++[^<>]*line-through|\{(?:--|~~|>>)(?=\S)|\\sout\{
-    # comments, pictures in a sentence, letters that were lost
+    |<(?:del|s|strike)\b(?=[\s>])|<[a-z]++[^<>]*(?:line-through|display\s*:\s*none|[\s"':;]hidden[\s"';>])
+    |\{(?:--|~~|>>)(?=\S)|\\sout\{
+    # formulas and form fields, comments, pictures in a sentence, letters that were lost
+    |<(?:math\b|(?:svg|input|progress|meter|select|textarea)\s)
+    |(?<=[\w,]\ )<img\b[^<>]*>(?=\ ?[\w,.;])
     |%%|\{/\*|\{\#[^{}\n]*\#\}|(?<=[\w,]\ )!\[\]\([^()\n]*\)(?=\ ?[\w,.;])
     |[\b\ufffd]|(?-i:Â[\xa0-\xbf]|â€|Ã[\x80-\xbf])
     # values of templates
@@ -309,7 +312,7 @@ class _Reader:
         for cell in _CELL.finditer(line):
             first, last = _trim(self.source, begin + cell.start(), begin + cell.end())
             text = self.source[first:last].replace(r"\|", "|")
-            row.append(Span(plain(text, self.references, tag_break), first, max(first, last)))
+            row.append(Span(plain(text, self.references, tag_break), first, last))
         return tuple(row)
 
     # Where the lines of a node begin and end in the source, without whitespace
