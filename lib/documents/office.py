@@ -47,7 +47,7 @@ _BLOCK = re.compile(r"x+(?:(?:(?<=\Ax)|(?<= x)) x+| x(?!x))*")
 # a comma or colon of a number, a time or prose, and blanks before a delimiter
 _COMMA = re.compile(
     r"""(?x)(?<![\w.,])[\d.]*,(?=\d+(?![\d.,])) | (?<![^\WT])\d{1,2}:(?=\d\d) | :(?=//)
-    | \ *[,:]\ + | \ +(?=[,|;\t])"""
+    | (?<!\ )\ *+(?:[,:]\ +|(?=[,|;\t]))"""
 )
 # in a header: a date, a time, or a number with its unit
 _QUANTITY = re.compile(
@@ -59,8 +59,6 @@ _SHIFTED = re.compile(
     r"""(?:vertAlign|strike)=(?:'s|True)|(?:;[^;@']*){3}\Z|@ ?["\\]|" ?@|\\. ?@"""
 )
 
-_UNSHOWN = """*/p:cNvPr[@hidden=1 or @hidden='true']
-    |*/p:nvPr/p:ph[@type='dt' or @type='ftr' or @type='sldNum']"""
 _BULLET = "*[self::a:buNone or self::a:buChar or self::a:buBlip or self::a:buAutoNum]"
 _RUNS = """*[self::a:r or self::a:fld or self::a:br][not(a:rPr/@strike[. != 'noStrike'])]
     |.//*[local-name()='oMath']"""
@@ -92,7 +90,14 @@ def _shapes(shapes, title=None):
     for shape in sorted(
         shapes, key=lambda one: (one != title, (one.top or 0) // 300_000, one.left or 0)
     ):
-        if shape._element.xpath(_UNSHOWN):
+        if shape._element.xpath(  # hidden, beside the slide, or the same on each
+            f"""*/p:cNvPr[@hidden=1 or @hidden='true']
+            |*/p:nvPr/p:ph[@type='dt' or @type='ftr' or @type='sldNum']
+            |self::*[parent::p:spTree]/*/a:xfrm[
+                a:off/@x >= {shape.part.package.presentation_part.presentation.slide_width}
+                or a:off/@y >= {shape.part.package.presentation_part.presentation.slide_height}
+                or a:off/@x + a:ext/@cx <= 0 or a:off/@y + a:ext/@cy <= 0]"""
+        ):
             continue
         if shape == title:
             yield Piece("heading", _cell(shape))
@@ -145,7 +150,7 @@ def _text(shape):
             base = getattr(base, "_base_placeholder", None)
         mark = [*marks, shape._element][0]
         start = mark.tag.endswith("Num") and int(mark.get("startAt", 1))
-        if not start:  # it ends a numbered list
+        if not start or counts[level:] < [start - 1]:  # it ends a numbered list
             del counts[level:]
         if mark.tag.endswith(("sp", "None")):
             yield Piece("prose", text)
@@ -292,16 +297,20 @@ def _shown(cell, empty):
     value, form = cell.value, cell.number_format or "General"
     if cell.font.strike:
         return ""
-    if cell.coordinate in empty:
-        return missing(f"no value calculated in {cell.parent.title}!{cell.coordinate}")
+    if (
+        cell.coordinate in empty
+        or f"{cell.fill.fill_type}{cell.font.color and cell.font.color.value}{value is None}"
+        in "None0False None00FFFFFFFalse NoneFFFFFFFFFalse"  # white on white
+    ):
+        return missing(f"no value calculated or shown in {cell.parent.title}!{cell.coordinate}")
     if cell.data_type == "d":
         return _date(value, form.lower())
     if cell.data_type == "b":
-        return str(value).upper()
-    if isinstance(value, str | list | None):  # a list has several fonts
-        is_unsure = _SHIFTED.search(repr(value) + form)
+        return f"{value}".upper()
+    if not isinstance(value, int | float):  # a list has several fonts
+        is_unsure = _SHIFTED.search(f"{value!r}{form}")
         lacks = missing("raised, struck, added or hidden words") if is_unsure else ""
-        return escape(str(value or "")).strip() + lacks
+        return escape(f"{value or ''}".replace("_x000D_", " ")).strip() + lacks
     shown = _formatted(value, form)
     return escape(shown) if shown else f"{value:.15g}" + missing(f"format {form} left out")
 
@@ -313,7 +322,7 @@ def _date(value, form):
         return f"{hours}:{rest // 60:02}" + f":{rest % 60:02}" * ("s" in form)
     form = re.sub(r'"[^"]*"|\[[^]]*\]|\\.', "", form)
     end = 16 - 11 * isinstance(value, time) + 3 * ("s" in form)
-    text = str(value).removesuffix(" 00:00:00")[:end]
+    text = f"{value}".removesuffix(" 00:00:00")[:end]
     if "y" in form and "h" not in form:
         return text[: 10 if "d" in form else 7 if "m" in form else 4]
     is_day = "-" in text and "y" not in form and form != "general"
@@ -329,7 +338,7 @@ def _formatted(value, form):
     marks = list(_FORMAT.finditer(section))
     if _FORMAT.sub("", form).strip(";@") or sum(bool(one["digits"]) for one in marks) > 1:
         return ""
-    amount = Decimal(repr(value)) * 100 ** sum(mark["sign"] == "%" for mark in marks)
+    amount = Decimal(f"{value!r}") * 100 ** sum(mark["sign"] == "%" for mark in marks)
     text = "-" * (amount < 0 and not is_own)
     for mark in marks:
         if digits := mark["digits"]:
