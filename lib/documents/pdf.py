@@ -8,8 +8,6 @@ import io
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -36,17 +34,11 @@ _UNREAD = re.compile(
     r"\u0590-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc])+"
 )
 _ROW = 0.68  # reaches raised marks, and columns side by side: their blank makes a line doubtful
-_COLUMN_GAP = 7  # points; less is a blank between words
 
-# between words of one word, and of Chinese and Japanese, stands no blank
-_UNSPACED = re.compile(r"\w[-/][^\W_]\Z|[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}\Z")
-_CUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-\u2010\u00ad]$")
 # a dash before a number may be its sign
 _MARK = re.compile(
     r"(?:[\ufdd6•◦▪▫‣●○■□⁃∙·\uf0b7\uf0a7\uf0d8\uf0fc*]|o|\(?(\d{1,3})[.)]|[–—-](?! \d))(?= )"
 )
-_BLANK = 1.2  # of the font size, between cells of a row
-_SENTENCE_END = re.compile(r"[.!?:;。！？][\"')\]]*$")
 
 
 class Word(NamedTuple):
@@ -54,8 +46,8 @@ class Word(NamedTuple):
 
     text: str
     x0: float
-    x1: float
     top: float
+    x1: float
     bottom: float
     size: float
     face: str  # the font's name
@@ -75,42 +67,31 @@ class Line:
 
     def __post_init__(self):
         widest = max(self.words, key=lambda word: word.x1 - word.x0)
-        texts, x0s, _, tops, *_, faces, monos = zip(*self.words, strict=True)
+        texts, x0s, *_, faces, monos = zip(*self.words, strict=True)
         sizes = [word.size for word in self.words if not word.mono] or [widest.size]
         self.text, self.size = " ".join(texts), round(max(sizes), 1)
-        self.x0, self.top = x0s[0], min(tops)
-        self.middle = widest.middle
-        self.is_row = len(segments(self, _BLANK * self.size)) > 1
+        self.x0, self.top, self.middle = x0s[0], widest.top, widest.middle
+        self.is_row = len(segments(self, 1.2 * self.size)) > 1
         self.mono, self.bold = all(monos), all(map(_BOLD.search, faces))
         self.face = faces[0] if len({*faces}) == 1 else ""  # "" of several
 
 
 @dataclass
-class Grid:
-    """A table with rulings."""
-
-    rows: list[list[str]]
-    x0: float
-    top: float
-    x1: float
-
-
-@dataclass
 class Page:
-    """What is on a page: words, also bullets drawn as shapes, and tables with rulings."""
+    """What is on a page: words, also bullets drawn as shapes, and tables with rulings.
+
+    A table is its rows and its box.
+    """
 
     width: float
     height: float
     words: list[Word]
     lacks: str  # marks for what is not read
-    n_dropped: int  # letters that are printed twice or in a margin
-    grids: list[Grid]
+    grids: list[tuple]
 
 
 def read(raw: bytes) -> Converted:
     """Convert a PDF file. Raises BadInput for what is damaged, encrypted or has no text."""
-    import pypdfium2
-
     pages = _pages(raw)
     lacks = "".join(page.lacks for page in pages)
     _drop_furniture(pages)
@@ -121,31 +102,30 @@ def read(raw: bytes) -> Converted:
     for part in flow:
         (reader.line if isinstance(part, Line) else reader.table)(part)
     result = write_markdown([*reader.finished(), Piece("prose", lacks)])
-    n_letters, n_pictures = _n_letters(result.markdown), lacks.count("picture")
-    if n_letters <= 30 * n_pictures:  # fewer letters a page are captions or a stamp
+    # fewer letters a page are captions or a stamp
+    if sum(map(str.isalnum, result.markdown)) <= 30 * lacks.count("picture"):
         raise BadInput(
-            f"no text in it: {n_pictures or 'none'} of {len(pages)} pages are pictures (a scan?); "
+            f"no text in it: {lacks.count('picture') or 'none'} of {len(pages)} pages are pictures "
+            f"(a scan?), {lacks.count('turned') or 'none'} have turned text; "
             "run a text recognition over it, or put its text beside it, as .md of the same name"
         )
-    n_letters += sum(page.n_dropped for page in pages)
-    n_originals = 1  # letters that pypdfium2 reads
-    with suppress(pypdfium2.PdfiumError):
-        for page in pypdfium2.PdfDocument(raw):
-            n_originals += _n_letters(page.get_textpage().get_text_range())
-    if (share := n_letters / n_originals) < 0.7:
-        raise BadInput(f"only {share:.0%} of its letters can be read in order: save it as DOCX")
     return result
-
-
-def _n_letters(text: str):
-    return sum(map(str.isalnum, text))
 
 
 def _pages(raw: bytes):
     import pdfplumber
+    from pdfminer import encodingdb, pdffont
 
+    def letter(name):
+        try:
+            return pdffont.name2unicode(name)
+        except KeyError:  # else it would be a letter of the usual fonts
+            return "\ufffd"
+
+    encodingdb.name2unicode = letter
+    encodingdb.EncodingDB.win2unicode[173] = "-"  # it is shown, not a blank
     try:
-        with pdfplumber.open(io.BytesIO(raw)) as document:
+        with pdfplumber.open(io.BytesIO(raw), raise_unicode_errors=False) as document:
             return [*map(_page, document.pages)]
     except pdfplumber.utils.exceptions.PdfminerException as error:
         raise BadInput(
@@ -153,59 +133,82 @@ def _pages(raw: bytes):
         ) from error
 
 
-def _page(original) -> Page:
-    places, turned = defaultdict(list), []  # the former of a letter, by line
+# Mark what is not to be trusted, and return marks for what is left out
+def _check_letters(original):
+    from pdfplumber.utils import obj_to_bbox
 
-    def is_first(one: dict) -> bool:  # bold type may be a letter printed twice, nearly in place
-        if one["object_type"] != "char" or not one["text"].strip():
-            return True
-        along, across, *_ = one["matrix"]
+    image, printed, lacks = original.to_image(antialias=True), defaultdict(list), ""
+    for one in original.chars:
+        text, (along, across, *_) = one["text"], one["matrix"]
+        if not text.strip():
+            continue
+        row = printed[round(one["top"] / 3)]
+        near = [
+            text for text, x, width in row if -0.75 * one["width"] < one["x0"] - x < 0.75 * width
+        ]
+        row.append((text, one["x0"], one["width"]))
         if abs(across) >= 0.02 * along:
-            turned.append(one)
-            return False
-        text, step = one["text"], max(one["size"], 1) / 3
-        row = int(one["top"] / step)
-        apart = [abs(one["x0"] - x) for y in (row - 1, row, row + 1) for x in places[text, step, y]]
-        places[text, step, row].append(one["x0"])
-        near = min(apart, default=inf) / max(one["width"], 0.1)
-        if 0.4 < near < 0.8:
-            one["text"] += missing("letter printed twice")
-        return near > 0.4
+            lacks, one["text"] = missing(f"turned text on page {original.page_number}"), ""
+        elif text in near:  # bold type may be a letter printed twice, nearly in place
+            one["text"] = ""
+        elif near:
+            one["text"] += missing("letter over a letter")
+        # fonts of signs, whose names are unknown to pdfminer.six
+        elif re.search(r"(?i:symbol|dings|dingb).*[!-¯²-¶¸-ÿ]\Z", one["fontname"] + text):
+            one["text"] = "\ufffd"
+        elif text.isalnum() and image.original.crop(
+            image._reproject_bbox(obj_to_bbox(one))
+        ).getcolors(1):  # of one colour
+            one["text"] += missing("letter that is not shown")
+    original.objects["char"] = [one for one in original.chars if one["text"]]
+    return lacks + missing(f"picture as page {original.page_number}") * (
+        2 * sum(one["width"] * one["height"] for one in original.images)
+        > original.width * original.height
+    )
 
-    page = original.filter(is_first)
+
+def _page(original):
+    from pdfplumber.utils import obj_to_bbox
+
+    lacks = _check_letters(original)
     words = [
         Word(
-            _UNREAD.sub(missing("letter that cannot be read"), one["text"]),
-            *(one[name] for name in ("x0", "x1", "top", "bottom", "size")),
+            _UNREAD.sub(missing("letter that cannot be read"), one["text"].replace("\xad", "-"))
+            + missing("struck word")
+            * any(
+                0.3 < (line["top"] - one["top"]) / one["size"] < 0.7
+                and line["x0"] < one["x1"] - 1 < line["x1"]
+                for line in original.horizontal_edges
+            ),
+            *obj_to_bbox(one),
+            one["size"],
             one["fontname"].split("+")[-1],
             bool(MONOSPACE.search(one["fontname"])),
         )
-        for one in page.extract_words(x_tolerance_ratio=0.15, extra_attrs=["fontname", "size"])
+        for one in original.extract_words(
+            x_tolerance_ratio=0.15, y_tolerance=2, extra_attrs=["fontname", "size"]
+        )
     ]
-    covered = sum(one["width"] * one["height"] for one in page.images)
-    result = Page(
-        page.width,
-        page.height,
-        words,
-        missing(f"picture as page {page.page_number}") * (2 * covered > page.width * page.height)
-        + missing(f"turned text on page {page.page_number}") * bool(turned),
-        len(original.chars) - len(page.chars) - len(turned),
-        [],
-    )
-    _take_grids(page, result)
-    for one in [*page.curves, *page.rects]:  # a mark of a list may be drawn
+    words += [
+        Word(missing("note or field of a form"), *obj_to_bbox(one), 6, "", False)
+        for one in original.annots
+        if one["data"]["Subtype"].name not in "Link Popup"
+    ]
+    result = Page(original.width, original.height, words, lacks, [])
+    _take_grids(original, result)
+    for one in [*original.curves, *original.rects]:  # a mark of a list may be drawn
         if 1 < one["width"] < 7 and 1 < one["height"] < 7:
-            place, y = {"x0": one["x0"], "x1": one["x1"]}, one["top"] + one["bottom"]
-            result.words += [
-                word._replace(text="\ufdd6", **place)  # `settle` drops one inside a line
+            result.words += [  # `settle` drops one inside a line
+                word._replace(text="\ufdd6", x0=one["x0"], x1=one["x1"])
                 for word in result.words
-                if 0 < word.x0 - place["x1"] < 30 and abs(2 * word.middle - y) < word.size
+                if 0 < word.x0 - one["x1"] < 30
+                and abs(2 * word.middle - one["top"] - one["bottom"]) < word.size
             ][:1]
     original.close()
     return result
 
 
-def _take_grids(page, into: Page) -> None:
+def _take_grids(page, into: Page):
     for table in page.find_tables():
         columns, tops = (sorted({cell[at] for cell in table.cells}) for at in (0, 1))
         if len(columns) < 2 or len(tops) < 2:
@@ -217,24 +220,27 @@ def _take_grids(page, into: Page) -> None:
                 for one in into.words
                 if x0 <= (one.x0 + one.x1) / 2 <= x1 and top <= one.middle <= bottom
             ]
-            _remove(into, words)
+            into.words = [one for one in into.words if one not in words]
             lines = lines_of(words, _ROW)
             text = words_text(lines)
-            text += missing("cell of several columns") * any(line.is_row for line in lines)
+            text += missing("cell of several values") * (
+                any(line.is_row for line in lines)
+                or len(lines) > 1
+                and all(re.match(r"\W?\d", line.text) for line in lines)
+            )
             for row, y in zip(rows, tops, strict=True):
                 for at, x in enumerate(columns):  # a merged cell is in each
                     if x0 - 1 <= x < x1 - 1 and top - 1 <= y < bottom - 1:
                         row[at] += text
-        into.grids.append(Grid(rows, *table.bbox[:3]))
-
-
-def _remove(page: Page, words: Sequence[Word]):
-    page.words = [word for word in page.words if word not in words]
+        rows[0][0] += missing("column without a name") * ("" in rows[0][1:]) + missing(
+            "words beside a table"
+        ) * any(table.bbox[1] < word.middle < table.bbox[3] for word in into.words)
+        into.grids.append((rows, table.bbox))
 
 
 # What stands in the same place of a margin on many pages: page numbers, titles, print dates; but
 # "Chapter 1" and "Chapter 2" in large type are headings
-def _drop_furniture(pages: Sequence[Page]) -> None:
+def _drop_furniture(pages: list[Page]):
     lines = [(page, line) for page in pages for line in lines_of(page.words)]
     large = 1.2 * median([line.size for _, line in lines] or [0])
     places = defaultdict(list)
@@ -245,16 +251,15 @@ def _drop_furniture(pages: Sequence[Page]) -> None:
     for repeated in places.values():
         if len(repeated) >= max(2, len(pages) * 0.4):
             for page, line in repeated:
-                page.n_dropped += _n_letters(line.text)
-                _remove(page, line.words)
+                page.words = [word for word in page.words if word not in line.words]
 
 
 # The ends of the left and the beginnings of the right column. A table has a blank strip too; but
 # text in columns is as wide as its column on most lines
-def _gutter(pages: Sequence[Page]):
+def _gutter(pages: list[Page]):
     middle = max((page.width for page in pages), default=0) / 2
     lines = [line for page in pages for line in lines_of(page.words)]
-    parts = [part for line in lines for part in segments(line, _COLUMN_GAP)]
+    parts = [part for line in lines for part in segments(line)]
     ends = [x1 for _, x1 in parts if x1 <= middle]
     starts = Counter(round(x0) for x0, _ in parts if x0 >= middle)
     n_across = sum(x0 < middle < x1 for x0, x1 in parts)
@@ -272,27 +277,27 @@ def _ordered(page: Page, gutter, margin: float):
     across = [
         line
         for line in lines_of(page.words)
-        if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in segments(line, _COLUMN_GAP))
+        if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in segments(line))
     ]
     for line in across:
-        _remove(page, line.words)
-    parts = [(0, line) for line in across]
+        page.words = [word for word in page.words if word not in line.words]
+    parts = [(0, line.top, line) for line in across]
     for is_right, by in ((False, 0), (True, right - margin)):
         words = [
             word._replace(x0=word.x0 - by, x1=word.x1 - by)
             for word in page.words
             if (word.x0 + word.x1 >= left + right) is is_right
         ]
-        parts += [(1 + is_right, line) for line in lines_of(words, _ROW)]
-    for grid in page.grids:
-        side = 1 + (grid.x0 + grid.x1 > left + right)
-        parts.append((side * (grid.x0 >= left - 5 or grid.x1 <= right + 5), grid))
+        parts += [(1 + is_right, line.top, line) for line in lines_of(words, _ROW)]
+    for rows, (x0, top, x1, _) in page.grids:
+        side = 1 + (x0 + x1 > left + right)
+        parts.append((side * (x0 >= left - 5 or x1 <= right + 5), top, rows))
     tops = [line.top for line in across]
-    parts.sort(key=lambda part: (bisect_right(tops, part[1].top), part[0], part[1].top))
-    return [one for _, one in parts]
+    parts.sort(key=lambda part: (bisect_right(tops, part[1]), *part[:2]))
+    return [one for *_, one in parts]
 
 
-def lines_of(words: Sequence[Word], reach: float = 0.4) -> list[Line]:
+def lines_of(words: list[Word], reach: float = 0.4) -> list[Line]:
     """Group words by their baseline, from top to bottom; `reach` is a share of the font size."""
     rows = []
     for word in sorted(words, key=lambda one: one.middle):
@@ -307,17 +312,23 @@ def lines_of(words: Sequence[Word], reach: float = 0.4) -> list[Line]:
     return sorted(lines, key=lambda one: one.top)
 
 
-def segments(line: Line, least: float) -> list[list[float]]:
-    """Return the ends [x0, x1] of the parts of a line between blanks of at least `least`."""
+def segments(line: Line, least: float = 7) -> list[list[float]]:
+    """Return the ends [x0, x1] of the parts of a line between blanks of `least` points.
+
+    Before a number, little more than half of it is enough.
+    """
     parts = [[line.x0, line.x0]]
     for before, word in pairwise(line.words[:1] + line.words):
-        if word.x0 - before.x1 >= least and before.text not in "\ufdd6•◦▪‣●○■":
+        if (
+            word.x0 - before.x1 >= least / (1 + 0.9 * word.text[0].isdigit())
+            and before.text not in "\ufdd6•◦▪‣●○■"
+        ):
             parts.append([word.x0, inf])
         parts[-1][1] = word.x1
     return parts
 
 
-def words_text(lines: Sequence[Line], known: frozenset[str] = frozenset()) -> str:
+def words_text(lines: list[Line], known: frozenset[str] = frozenset()) -> str:
     """Return lines as one paragraph of inline Markdown.
 
     A hyphen at the end of a line is removed, unless the word with it is among the `known`;
@@ -330,7 +341,11 @@ def words_text(lines: Sequence[Line], known: frozenset[str] = frozenset()) -> st
             if before:  # a word in several fonts has no gap
                 glue = " " * (word.x0 - before.x1 >= 0.12 * word.size)
                 rise = (before.bottom - word.bottom) / before.size
-                if word.size < 0.8 * before.size and not -0.03 < rise < 0.2:
+                if before.x1 - word.x0 > 0.4 * word.size:
+                    form += missing("word over a word")
+                elif (
+                    word.size < 0.8 * before.size or word[5:7] == before[5:7]
+                ) and not -0.03 < rise < 0.2:
                     form = f"{{}}{AT_NUMBER}" if glue else RAISED if rise > 0 else LOWERED
             elif runs:
                 mono, text = runs[-1]
@@ -340,17 +355,19 @@ def words_text(lines: Sequence[Line], known: frozenset[str] = frozenset()) -> st
 
 
 # The text of a line as the next one goes on: without its hyphen, or with a blank
-def _cut(text: str, following: str, known: frozenset[str]) -> str:
-    if _CUT_WORD.search(text) and following[:1].islower():
-        is_whole = text.strip().lower() + re.match(r"[\w-]*", following)[0].lower() in known
+def _cut(text: str, following: str, known: frozenset[str]):
+    if re.search(r"(?<![^\W\d_])[^\W\d_]++[-\u2010]$", text) and following[:1].islower():
+        is_whole = (text.strip() + re.match(r"[\w-]*", following)[0]).lower() in known
         return text if is_whole else text[:-1]
-    return text + " " * (not _UNSPACED.search(text[-2:] + following[:1]))
+    # between words of one word, and of Chinese and Japanese, stands no blank
+    unspaced = r"\w[-/][^\W_]\Z|[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]{2}\Z"
+    return text + " " * (not re.search(unspaced, text[-2:] + following[:1]))
 
 
 # Lines that look like rows of a table without rulings are doubtful.
 # `stack` holds where the texts of the open list items begin
 class _Reader:
-    def __init__(self, lines: Sequence[Line]):
+    def __init__(self, lines: list[Line]):
         text = Counter()
         for line in lines:
             if not line.mono and line.face:
@@ -365,11 +382,11 @@ class _Reader:
             ]
             or [1.3]
         )
-        words = " ".join(line.text for line in lines).lower()
-        self.known = frozenset(re.findall(r"[\w-]+", words))
-        self.levels = []  # the font sizes of headings, largest first
+        words = re.findall(r"[\w-]+", " ".join(line.text for line in lines).lower())
+        self.known = frozenset(words)
+        self.levels = [inf]  # the font sizes of headings, largest first
         for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
-            if size > 1.08 * self.body and (not self.levels or self.levels[-1] - size > 0.4):
+            if size > 1.08 * self.body and self.levels[-1] - size > 0.4:
                 self.levels.append(size)
         self.stack = []
         self.pieces = [(Piece("heading"), [])]  # none yet
@@ -383,15 +400,17 @@ class _Reader:
                 piece.text = words_text(lines, self.known)
         return [piece for piece, _ in self.pieces[1:]]
 
-    def line(self, line: Line) -> None:
+    def line(self, line: Line):
         goes_on, mark = self._goes_on(line), _MARK.match(line.text)
         if mark and (not goes_on or mark[0] in "\ufdd6•◦▪‣●○■"):
             item = Line(line.words[1:])
             item.size = line.size  # of the mark too: what follows may be code in a smaller font
-            piece = Piece("item", depth=self._depth(line.x0 + 1))
-            if mark[1]:
-                piece.number = int(mark[1])
-            self.pieces.append((piece, [item]))
+            self.pieces.append(
+                (
+                    Piece("item", depth=self._depth(line.x0 + 1), number=mark[1] and int(mark[1])),
+                    [item],
+                )
+            )
             self.stack.append(item.x0)
             return
         level = self._level(line)
@@ -405,37 +424,39 @@ class _Reader:
             self.stack = []
         self.pieces.append((Piece(kind, level=level, depth=self._depth(line.x0)), [line]))
 
-    def table(self, grid: Grid) -> None:
+    def table(self, rows: list[list[str]]):
         before, _ = self.pieces[-1]
-        if before.kind == "table" and before.rows[0] == grid.rows[0]:  # on the next page
-            rows = grid.rows[1:]
+        if before.kind == "table" and before.rows[0] == rows[0]:  # on the next page
+            rows = rows[1:]
             if rows and not rows[0][0]:  # the rest of a row that the page cut
                 pairs = zip(before.rows[-1], rows.pop(0), strict=True)
-                before.rows[-1] = [" ".join(filter(None, pair)) for pair in pairs]
+                before.rows[-1] = [f"{start} {rest}".strip() for start, rest in pairs]
             before.rows += rows
         else:
-            if before.kind == "table" and len(before.rows[0]) == len(grid.rows[0]):
-                grid.rows[0][0] += missing("row that may be no header")
-            self.pieces.append((Piece("table", rows=grid.rows), []))
+            if before.kind == "table" and not {*before.rows[0]} & {*rows[0]} - {""}:
+                rows[0][0] += missing("row that may be no header")
+            self.pieces.append((Piece("table", rows=rows), []))
         self.stack = []
 
     # True if the line is the next of a paragraph or an item
-    def _goes_on(self, line: Line) -> bool:
+    def _goes_on(self, line: Line):
         piece, lines = self.pieces[-1]
         if piece.kind not in ("prose", "item"):
             return False
         before = lines[-1]
-        is_indented = len(lines) == 1 and piece.kind == "prose" and 0 < before.x0 - line.x0 < 30
-        if not (abs(line.x0 - before.x0) < 4 or is_indented) or (
-            abs(line.size - before.size) > 0.6 and not line.mono
-        ):
+        if not (
+            abs(line.x0 - before.x0) < 4
+            or len(lines) == 1
+            and piece.kind == "prose"
+            and 0 < before.x0 - line.x0 < 30  # an indented first line
+        ) or (abs(line.size - before.size) > 0.6 and not line.mono):
             return False
         if line.top < before.top:  # a new page or column
-            return not _SENTENCE_END.search(before.text) or line.text[0].islower()
+            return not re.search(r"[.!?:;。！？][\"')\]]*$", before.text) or line.text[0].islower()
         return line.middle - before.middle < (self.pitch + 0.35) * max(line.size, before.size)
 
     # True if the line is the next of a heading, of code or of a doubtful table
-    def _continues(self, line: Line, kind: str) -> bool:
+    def _continues(self, line: Line, kind: str):
         piece, lines = self.pieces[-1]
         if not lines:
             return False
@@ -447,17 +468,19 @@ class _Reader:
             return abs(line.size - before.size) <= 0.3 and 0 < gap < 1.6
         return kind == piece.kind == "code"
 
-    def _level(self, line: Line) -> int:
-        for level, size in enumerate(self.levels, 1):
+    def _level(self, line: Line):
+        for level, size in enumerate(self.levels):
             if line.size > size - 0.4:
                 return level
-        families = {re.split("[-,]", face)[0] for face in (line.face, self.face)}
-        is_set_off = line.bold or line.face and len(families) == 2
-        if not is_set_off or line.size < self.body - 0.1 or line.text[-1] in ".:;,":
+        if (
+            not line.bold
+            and re.split("[-,]", line.face)[0] in self.face
+            or line.size < self.body - 0.1
+            or line.text[-1] in ".:;,"
+        ):
             return 0
-        return len(self.levels) + 1 + (not line.bold)
+        return len(self.levels) + (not line.bold)
 
-    def _depth(self, x: float) -> int:
-        while self.stack and x < self.stack[-1] - 4:
-            self.stack.pop()
+    def _depth(self, x: float):
+        self.stack = [start for start in self.stack if start - 4 <= x]
         return len(self.stack)
