@@ -62,7 +62,7 @@ _BOUNDARY = re.compile(
 _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown is plain text
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _STRUCK = re.compile(
-    r"""~~(?=\S)[^~]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])
+    r"""(?=[~<>{\\%!\b\ufffdÂâÃ$[*\ufdd4])(?:~~(?=\S)[^~]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])
     |<(?:del|s|strike)\b(?=[\s>])|<[a-z]++[^<>]*(?:line-through|display\s*:\s*none|[\s"':;]hidden[\s"';>])
     |\{(?:--|~~|>>)(?=\S)|\\sout\{
     # formulas and form fields, comments, pictures in a sentence, letters that were lost
@@ -74,9 +74,9 @@ _STRUCK = re.compile(
     |\{\{(?![<%])[^{}\n]*\}\}|\$\{[\w.]+\}|(?<![\w%])%[A-Z_]{3}\w*%
     |(?:(?<=[\w.,;:)]\ )|(?<=\w))\{(?:%|\{[<%])|[%>]\}++[ \t]*+(?=[^\s{<])
     # 5*3 and 6*2, a<b and c>d; the mark of a note after a unit
-    |(?<=\d)\*{1,2}\d[^*\n]*\d\*{1,2}\d|\w<[a-z]++\ [^<>=/\n]*>
+    |(?<=\d)\*{1,2}\d[^*\n]*\d\*{1,2}\d|(?<=\w)<[a-z]++\ [^<>=/\n]*>
     |(?:(?<=\d[a-zµ])|(?<=\d[a-z]{2})|(?<=\d\ [a-zµ])|(?<=\d\ [a-z]{2})|(?<=\d\ [a-z]{3}))
-    (?:\[\d{1,3}\]|\ufdd4\s*(?:<a\b|\[))""",
+    (?:\[\d{1,3}\]|\ufdd4\s*(?:<a\b|\[)))""",
     re.I | re.X,
 )
 _BREAK_TAG = re.compile(r"</?(?:br|li|ul|ol|p|tr|td|th|div|h[1-6])\b", re.I)
