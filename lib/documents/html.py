@@ -34,10 +34,13 @@ _AT_NUMBER = r"""(?x:(?!<[^<>]*(?:role=.?doc-noteref|footnote-ref|vertical-align
     |(?<=\d)(?=<(?=[^<>]*+>)[^<>]*(?:sr-?only|visually-?hidden)[^<>]*+>
     [^<>]{0,99}</[^<>]*+>(?:<[^<>]*+>)*+\d)
     )"""
-_INLINE = frozenset(
-    """a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark nobr
-    q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr""".split()
+# begin a line; all others do not, unless one of these is inside
+_BLOCK = frozenset(
+    """address article aside blockquote body caption center dd details dir div dl dt fieldset
+    figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu ol option
+    p pre search section summary table tbody td tfoot th thead tr ul""".split()
 )
+_SHIFTS = SHIFTS | {"gap": " {}"}
 _CONTAINER = "META-INF/container.xml"
 _LOCKED = "META-INF/encryption.xml"
 _NO_TEXT = """//@*[contains(name(), ':type')][contains(concat(' ', ., ' '), ' titlepage ')
@@ -51,11 +54,58 @@ _LOST = {
     "img": "picture with text",
     "input": "form field",
 }
-# classes that a style sheet hides, strikes or raises
+# a selector that is understood, of a rule that hides, strikes, raises or adds words
 _STYLED = re.compile(
-    r"""(?xi)\.([\w-]++)(?=[^{}.,]*+(?:,[^{}]{0,999})?\{[^{}]{0,999}
-    (?:line-through|display\s*:\s*none|visibility\s*:\s*hidden|vertical-align\s*:\s*(?:su[bp]|text-top)))"""
+    r"""(?xi)(?:^|(?<=[{},;/>])|(?<=!--))\s*+((?:
+        [.#]?-?[a-z_][\w-]*+
+        |\*
+        |\[[a-z_][\w-]*+(?:[~|^$*]?=["']?[\w-]*+["']?)?\]
+        |::?[a-z-]++(?:\([\w\s.+-]*\))?(?<!:hover)(?<!:focus)(?<!:active)(?<!:visited)
+        |\s*+[>+~]\s*+
+        |\s++(?=[\w.#*:\[])
+    )++)\s*+(?=(?:,[^{}]{0,999})?\{[^{}]{0,999}(?:
+        line-through|display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|:\s*-\d{4}
+        |vertical-align\s*:\s*(?:su[bp]|text-top)
+        |(?<![\w-])content\s*:\s*+(?:    # only signs, or as Google writes its lists
+            "(?:\\[\da-f]{1,6}+|[^\w"\\{}%°±≈≤≥−])*+"\s*+
+            |'(?:\\[\da-f]{1,6}+|[^\w'\\{}%°±≈≤≥−])*+'\s*+
+            |(?:none|normal|initial|inherit|unset|(?:no-)?(?:open|close)-quote)\b\s*+
+            |(?:attr\((?:href|title)|counter\(lst-|url\(|var\()[^()]*\)\s*+
+        )*+[^;}!\s]
+    ))"""
 )
+# what it says, as XPath
+_STEPS = {
+    r"::?[\w-]+(?:\([^()]*\))?|\*": "",
+    r"(?<![\w.#\[=\"'-])([a-zA-Z_][\w-]*)": r"[self::\1]",
+    r"\[([\w-]+)(?:\W?=\W?([\w-]*)\W?)?\]": r"[@\1[contains(.,'\2')]]",
+    r"\s*[+~]\s*": "/following-sibling::*",
+    r"[\s>]+": "//*",
+    r"#([\w-]+)": r"[@id='\1']",
+    r"\.([\w-]+)": r"[@class[contains(concat(' ',.,' '),' \1 ')]]",
+}
+# What may be shown otherwise: by the usual name of its class, where the style sheet is elsewhere;
+# one of several panels; turned around; a table with a header, a table, a hidden column or only a
+# picture inside; raised letters and terms; numbers that are drawn besides being read aloud
+_UNSURE = r"""//@class[re:test(., '(?x)(?:^|[ ])(?:
+    (?:is-|u-|uk-|ng-)?(?:hide|hidden|invisible)|d-none|(?:no-?|none|display-?none)
+    |collapse|d-print-[a-z-]+|visible-print[a-z-]*|sort-?key|tool-?tip-?text|checked|tabbed-block
+    |ltx_note_outer|side-?note|margin-?note
+    |(?:text-|is-)?(?:line-through|strike|strike-?through|struck|stricken|crossed(?:-out)?)
+    |text-decoration-line-through|deleted|diff-html-removed
+    )(?:[ ]|$)')]/..
+    |//*[@role='tabpanel']|//bdo|//*[@style[contains(., 'bidi-override')]]
+    |//tr[th[2] and not(td)][preceding-sibling::tr/td or parent::tbody/preceding-sibling::*/tr/td]
+    |//tr[.//table][ancestor::table[1]//tr[th[2] and not(td or .//table)]]
+    |//table[.//col[@style[re:test(., 'none|collapse', 'i')]]]
+    |//*[@class and not(normalize-space())][ancestor::td[not(normalize-space())]/ancestor::table[1][
+    .//th and not(.//table)]][re:test(@class, 'icon|glyph|\bfa|check|tick|star|emoji', 'i')]
+    |//pre[.//sup or .//sub]
+    |//sup[re:test(., '^[abcdf-np-zA-Z]$|\w *[+*/=−-]')]/..
+    |//li[not(parent::ol or parent::ul or parent::menu or parent::dir)][ancestor::ol]
+    |//span[@aria-hidden]"""
+_INSIDE = """/descendant-or-self::*[not(ancestor-or-self::sup or ancestor-or-self::sub)][
+    normalize-space() or ancestor::p or ancestor::td or ancestor::th or ancestor::li]"""
 # elements that stand for others: raised by their style, as the mark of a note; drawn as a formula,
 # a field or a table; what is hidden or struck
 _SAME = {
@@ -64,32 +114,41 @@ _SAME = {
         or @class='superscript' or contains(translate(@style, ' ', ''), 'vertical-align:sup'))
         and not(ancestor::sup or descendant::sup)]""",
     "math": "//mjx-container|//script[starts-with(@type, 'math/')]",
-    "input": "//progress|//meter|//select|//textarea",
+    "input": """//progress|//meter|//select|//textarea
+        |//button[preceding-sibling::node()[1][self::text() and normalize-space()]
+        and following-sibling::node()[1][self::text() and normalize-space()]]""",
     "table": "//div[@role='table' or @role='grid']",
     "tr": "//div[@role='row']",
     "th": "//div[@role='columnheader']",
     "td": "//div[@role='cell' or @role='gridcell' or @role='rowheader']",
     "code": "//kbd|//samp|//tt",
     "span": "//code[.//sup or .//sub]",
-    "del": """//script|//style|//template|//noscript|//iframe|//object|//embed|//canvas|//audio
-    |//video|//button|//nav|//footer|//dialog|//head|//map|//s|//strike
-    |//body/descendant::*[@hidden or @aria-hidden='true' or @type='hidden' or @style[
-    contains(., 'one') or contains(., 'ONE') or contains(., 'idden') or contains(., 'IDDEN') or
-    contains(., 'ixed') or contains(., 'IXED') or contains(., 'hrou') or contains(., 'HROU')][
-    contains(translate(., 'ABDEFGHILNOPRSTUVXY \n\t', 'abdefghilnoprstuvxy'), 'display:none')
-    or contains(translate(., 'ABDEFGHILNOPRSTUVXY \n\t', 'abdefghilnoprstuvxy'), 'visibility:h')
-    or contains(translate(., 'ABDEFGHILNOPRSTUVXY \n\t', 'abdefghilnoprstuvxy'), 'position:f')
-    or contains(translate(., 'ABDEFGHILNOPRSTUVXY \n\t', 'abdefghilnoprstuvxy'), 'line-th')]]""",
+    "gap": r"//span[@style[re:test(., '(?:padding|margin)-left\s*:\s*(?!0\D|-)', 'i')]]",
+    "del": r"""//script|//style|//template|//noscript|//iframe|//object|//embed|//canvas|//audio
+    |//video|//nav|//footer|//dialog|//map|//s|//strike
+    |//button[not(ancestor::h2|ancestor::h3|ancestor::h4|ancestor::h5|ancestor::h6)]
+    |//*[@role='doc-pagebreak' or @*[name()='epub:type']='pagebreak'
+    or @class[re:test(., '^page-?(?:num|no|number)$', 'i')]]
+    |//body/descendant::*[not(self::col)][@hidden or @type='hidden'
+    or @aria-hidden='true' and not(self::span[re:test(., '\d')][not(ancestor::pre)])
+    or @style[re:test(.,
+    'display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|position\s*:\s*fixed|line-through',
+    'i')]]""",
 }
 # words are left out with it; a picture without them, inside a sentence, may be a formula
 _HAS_WORDS = """self::math or normalize-space(concat(@alt, @value, .))
-    or self::input[@type='checkbox' and @checked]
+    or self::input[@checked]
+    or self::img[parent::td[not(normalize-space())]/ancestor::table[1][.//th and not(.//table)]]
     or self::img[(.|parent::span[not(normalize-space())])[
     preceding-sibling::node()[1][self::text() and normalize-space()]
     and following-sibling::node()[1][self::text() and normalize-space()]]]"""
 # a number by another rule; Google Docs writes a list inside an item behind it
-_OWN_NUMBER = """boolean(@value|../@reversed|../@style[contains(., 'counter-re')]
+_OWN_NUMBER = """boolean(@value|../@reversed|../@start[contains(., '-')]
+    |../@style[contains(., 'counter-re') or contains(., 'none')]
     |../@class[contains(., 'lst-kix') and not(contains(concat(., ' '), '-0 '))])"""
+# a row of nothing but a title is a header only on top
+_IS_HEAD = """boolean(parent::thead or th and not(td or ancestor::table[1]/thead)
+    and (th[2] or not(preceding-sibling::tr)))"""
 _DATA = """self::*[not(@role='presentation' or @role='none' or .//table or .//h1 or .//h2
     or .//h3 or .//h4 or .//h5 or .//h6)]//tr[th or count(td) > 1]"""  # others arrange the page
 # What is around the document, but never most of its words: by parts of class names and ids that
@@ -98,7 +157,7 @@ _FURNITURE = """//body/descendant::*[@class or @id or @role or self::a][
     not(self::main or self::article or .//main or .//article)][
     re:test(concat(
         @class, ' ',
-        @id[not((..|../*[1])[
+        @id[not((..|../*[not(self::span)][1])[
             self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6])],
         ' role-', @role, ' ',
         self::a[text()[1]='#' or text()[1]='¶' or text()[1]='§']
@@ -108,7 +167,8 @@ _FURNITURE = """//body/descendant::*[@class or @id or @role or self::a][
     |menu(?:[-_]?bar)?|pagination|pager|shar(?:e|ing)|social|feedback|related|newsletter
     |adver(?:t|ts)|ads|promo|footer|banner|skip(?:[-_]?link|[-_]?to[-_]?content)?
     |copy[-_]?b(?:tn|utton)|clipboard|tool[-_]?bar|search(?:[-_]?box)?|versions
-    |line[-_]?(?:nos?|numbers)|print[-_]?only|comments|masthead
+    |line[-_]?(?:nos?|numbers)|edit-?section|cite-?back-?link|footnote-?back(?:link|ref)?
+    |reverse-?footnote|print[-_]?only|comments|masthead
     |(?:header|hash|anchor|perma)[-_]?link|sr[-_]?only|visually[-_]?hidden
     |screen[-_]?reader[-_]?text|role-(?:navigation|banner|contentinfo|search|dialog|alertdialog
     |complementary|menu|menubar|toolbar))
@@ -117,7 +177,7 @@ _FURNITURE = """//body/descendant::*[@class or @id or @role or self::a][
 _MAIN = """(
     (//main|//*[@role='main'])[last()=1]|(//*[@itemprop='articleBody'])[last()=1]
     |(//article)[last()=1]
-    )[string-length(normalize-space())*3 > string-length(normalize-space(/))]"""
+    )[string-length(normalize-space())*4 > string-length(normalize-space(//body))]"""
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 
 
@@ -130,7 +190,8 @@ def read(raw: bytes) -> Converted:
     main, titles = [*root.xpath(_MAIN), root][0], root.findall(".//h1")
     if len(titles) == 1 and main.find(".//h1") is None:
         main.insert(0, titles[0])
-    return write_markdown(_Walker(main).pieces)
+    title = root.xpath("normalize-space(//head/title[not(//h1|//h2|//h3|//h4|//h5|//h6)])")
+    return write_markdown(_Walker(main).pieces, title)
 
 
 # What is never shown is removed; libxml2 closes the empty elements of XHTML, too
@@ -144,12 +205,13 @@ def _parse_html(text: str):
     )
     text = re.sub(PARTED + _AT_NUMBER, AT_NUMBER, text)
     root = etree.fromstring(text.encode() + b"<p>", parser)  # None without a tag
-    sheets = """.line-through{line-through}.strikethrough{line-through}.strike{line-through}
-        .strike-through{line-through}.text-decoration-line-through{line-through}
-        .struck{line-through}.deleted{line-through}.diff-html-removed{line-through}"""
-    classes = {*_STYLED.findall("".join([sheets, *root.xpath("//style/text()")]))}
+    paths = [_UNSURE]
+    for selector in _STYLED.findall("".join(root.xpath("//style/text()"))):
+        for pattern, step in _STEPS.items():
+            selector = re.sub(pattern, step, selector)
+        paths.append("//*" + selector)
     for tag, path in _SAME.items():
-        for one in root.xpath(path):
+        for one in root.xpath(path, namespaces=_REGEX):
             one.tag = tag
     if root.xpath("*" + "/*" * MAX_NESTED):
         raise BadInput(f"elements nested more than {MAX_NESTED} deep")
@@ -162,10 +224,9 @@ def _parse_html(text: str):
             has_text = element.xpath(_HAS_WORDS)
             element.clear(keep_tail=True)
             element.tag, element.text = "span", missing(what) * has_text
-        elif not classes.isdisjoint(element.get("class", "").split()):
-            for one in element.xpath("descendant-or-self::*[not(self::sup or self::sub)]"):
-                one.text = f"{one.text or ''}{missing('text styled by its class')}"
-    return root
+    for one in root.xpath(f"({'|'.join(paths)}){_INSIDE}", namespaces=_REGEX):
+        one.text = f"{one.text or ''}{missing('text that may be shown otherwise')}"
+    return root.find("body")
 
 
 def decode(raw: bytes) -> str:
@@ -230,7 +291,7 @@ class _Walker:
 
     def block(self, element) -> None:
         tag = element.tag
-        if tag in _INLINE:
+        if _BLOCK.isdisjoint(one.tag for one in element.iter()):
             self.words.append(_inlined(element))
             return
         self.flush()
@@ -278,25 +339,32 @@ def _grid(table):
             begun.add(column)
             text = _cell(cell)
             wide, high = _integer(cell, "colspan") or 1, _integer(cell, "rowspan") or len(lines)
-            for place in product(range(at, at + high), range(column, column + wide)):
+            for place in product(
+                range(at, min(at + high, len(lines))), range(column, column + min(wide, 1000))
+            ):
                 cells.setdefault(place, text)
     rows = [[cells.get((at, column), "") for column in sorted(begun)] for at in range(len(lines))]
-    is_head = [line.xpath("boolean(parent::thead or * and not(td))") for line in lines]
+    is_head = [line.xpath(_IS_HEAD) for line in lines]
     n_heads = [*is_head, False].index(False)
     # without others, each row names itself
     return rows, n_heads or table.xpath(
-        "boolean(.//tr[not(*[1][self::th]/following-sibling::*[1][self::td])])"
+        """boolean(.//tr[not(*[1][self::th or b or strong or contains(., ':')]
+        /following-sibling::*[1][self::td and not(b or strong)])])"""
     )
 
 
 def _integer(element, name: str) -> int:
-    return int(re.match("[0-9]{0,4}", element.get(name, ""))[0] or 1)
+    return int(re.match(r"(?:\s*\d{1,9})?", element.get(name, ""))[0] or 1)
 
 
 # Blocks inside it are separated by <br>
 def _cell(cell) -> str:
     pieces = _Walker(cell).pieces
-    parts = [code_span(one.text) if one.kind == "code" else one.text for one in pieces]
+    parts = [
+        f"{one.number}. " * bool(one.number)
+        + (code_span(one.text) if one.kind == "code" else one.text)
+        for one in pieces
+    ]
     return "<br>".join(re.sub(r"\s*\n\s*", "<br>", part) for part in parts if part)
 
 
@@ -307,4 +375,4 @@ def _inlined(element) -> str:
     if element.tag == "code":
         return code_span(element.text_content())
     inner = (_inlined(child) + escape(child.tail or "") for child in element)
-    return SHIFTS.get(element.tag, "{}").format(escape(element.text or "") + "".join(inner))
+    return _SHIFTS.get(element.tag, "{}").format(escape(element.text or "") + "".join(inner))
