@@ -46,13 +46,14 @@ _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 _BLOCK = re.compile(r"x+(?:(?:(?<=\Ax)|(?<= x)) x+| x(?!x))*")
 # a comma or colon of a number, a time or prose, and blanks before a delimiter
 _COMMA = re.compile(
-    r"""(?x)(?<![\w.,])[\d.]*,(?=\d+(?![\d.,])) | (?<![^\WT])\d{1,2}:(?=\d\d) | :(?=//)
+    r"""(?x)(?<![\w.,])[\d.]*,(?=\d+(?![\d.,])) | (?<![^\WT])\d{1,2}:(?=\d\d) | :(?=//|[,;|\t])
     | (?<!\ )\ *+(?:[,:]\ +|(?=[,|;\t]))"""
 )
-# in a header: a date, a time, or a number with its unit
-_QUANTITY = re.compile(
-    r"""(?x)[-+]?(?!\d{4}\ )\d[\d.,]{,9}
-    (?:(?<=\d)[-./]\d{1,2}[-./]\d.*|:\d\d.*|\ ?[^\w\s]?[^\W\d_]{1,3}[²³]?)\Z"""
+# in a header: a date, a time, a number with its unit, a label, an address, a truth
+_VALUE = re.compile(
+    r"""(?xi)[-+]?(?!\d{4}\ )\d[\d.,]{,9}
+    (?:(?<=\d)[-./]\d{1,2}[-./]\d.*|:\d\d.*|\ ?[^\w\s]?[^\W\d_]{1,3}[²³]?)\Z
+    |.*:\Z|https?:|(?:true|false|yes)\Z"""
 )
 # fonts inside a cell, and words that its format adds to its text
 _SHIFTED = re.compile(
@@ -236,7 +237,7 @@ def _table(rows, n_heads):
     piece = table_piece(rows, n_heads)
     head = piece.rows[0]
     if "" in rows[0][1:] or any(
-        name and (name in below or head.count(name) > 1) or _QUANTITY.match(name)
+        name and (name in below or head.count(name) > 1) or _VALUE.match(name)
         for name, *below in zip(*piece.rows, strict=True)
     ):
         head[0] += missing("header that may be a row")
