@@ -33,13 +33,13 @@ _RUNS = """descendant::w:r|descendant::m:oMath|.//w:sym
     |(preceding-sibling::*[1]|following-sibling::*[1])[self::w:altChunk]
     |(.//w:r//w:drawing|.//w:r/w:object|.//w:r/w:pict|.//w:fldChar[w:ffData])
     [not(.//*[local-name()='txbx' or local-name()='textbox'])]
-    |(descendant::w:sdt|ancestor::w:sdt)[w:sdtPr/w:showingPlcHdr]
+    |(descendant::w:sdt|ancestor::w:sdt)[w:sdtPr/w:showingPlcHdr[not(@w:val=0 or @w:val='false')]]
     |(.//w:instrText|.//w:fldSimple)[starts-with(normalize-space(concat(@w:instr, text())), '=')
     or contains(
     ' EQ SYMBOL LISTNUM AUTONUM AUTONUMLGL AUTONUMOUT IF DATE TIME MERGEFIELD MACROBUTTON ',
     concat(' ', substring-before(normalize-space(concat(@w:instr, text(), ' .')), ' '), ' '))]
     |.//w:r[preceding-sibling::w:r[1]/w:fldChar or parent::w:fldSimple]/w:t[contains(., '!')
-    or starts-with(., 'Error')]
+    or starts-with(., 'Error:')]
     |.//w:r[w:footnoteReference or w:endnoteReference or preceding-sibling::w:r[1]/w:fldChar or
     not(preceding-sibling::w:r) and (parent::w:hyperlink or parent::w:fldSimple)]
     [w:t and not(translate(w:t, '0123456789', ''))]/w:rPr[w:vertAlign
@@ -47,7 +47,7 @@ _RUNS = """descendant::w:r|descendant::m:oMath|.//w:sym
 # rows, cells and paragraphs that were deleted, or whose text goes on in the next one; contents
 _GONE = """//w:tr[w:trPr/w:del]|//w:tc[w:tcPr/w:cellDel]
     |//w:p[w:pPr[w:rPr[w:del or w:moveFrom] or w:framePr/@w:dropCap]][following-sibling::w:p]
-    |//w:p[w:pPr/w:rPr/w:vanish and w:r and not(.//w:r[not(w:rPr/w:vanish)])]
+    |//w:p[w:pPr/w:rPr/w:vanish and w:r and not(.//w:r[not(w:rPr/w:vanish[not(@w:val)])])]
     |//w:p[contains(' TOC TableofFigures Index Contents Verzeichnis TM TDC Sommario ',
     concat(' ', translate(w:pPr/w:pStyle/@w:val, '0123456789', ''), ' '))]"""
 _OFF = (None, "0", "false", "off")
@@ -60,8 +60,8 @@ _LABELLED = """boolean(ancestor::w:tc/preceding-sibling::w:tc[normalize-space()
     and string-length(normalize-space()) < 60]
     |self::*[not(.//w:tblHeader)]/preceding-sibling::*[1][self::w:tbl])"""
 # rows of the header; the first one, too, if none of its cells is a number and no year
-_HEADS = """w:tr[w:trPr/w:tblHeader[not(@w:val=0 or @w:val='false' or @w:val='off')]]
-    |w:tr[1][not(w:tc[number() < 1900 or number() > 2100])]"""
+_HEADS = """.//w:tr[w:trPr/w:tblHeader[not(@w:val=0 or @w:val='false' or @w:val='off')]]
+    |(.//w:tr)[1][not(w:tc[number() < 1900 or number() > 2100])]"""
 _SIGNS = {
     f"{_W}tab": "\t",
     f"{_W}ptab": "\t",
