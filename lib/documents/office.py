@@ -97,14 +97,14 @@ def _shapes(shapes, title=None):
             |self::*[parent::p:spTree]/*/a:xfrm[
                 a:off/@x >= {shape.part.package.presentation_part.presentation.slide_width}
                 or a:off/@y >= {shape.part.package.presentation_part.presentation.slide_height}
-                or a:off/@x + a:ext/@cx <= 0 or a:off/@y + a:ext/@cy <= 0]"""
+                or a:off/@x + a:ext/@cx < 0 or a:off/@y + a:ext/@cy < 0]"""
         ):
             continue
         if shape == title:
             yield Piece("heading", _cell(shape))
         elif hasattr(shape, "shapes"):  # a group
             yield from _shapes(shape.shapes)
-        elif getattr(shape, "has_table", False):
+        elif shape.has_table:
             yield _table(
                 [
                     [
@@ -324,10 +324,9 @@ def _date(value, form):
     form = re.sub(r'"[^"]*"|\[[^]]*\]|\\.', "", form)
     end = 16 - 11 * isinstance(value, time) + 3 * ("s" in form)
     text = f"{value}".removesuffix(" 00:00:00")[:end]
+    lacks = missing("date without a year") * (("-" in text) != ("y" in form) and form != "general")
     if "y" in form and "h" not in form:
-        return text[: 10 if "d" in form else 7 if "m" in form else 4]
-    is_day = "-" in text and "y" not in form and form != "general"
-    lacks = missing("date without a year") * is_day
+        text = text[: 10 if "d" in form else 7 if "m" in form else 4]
     return lacks + missing("part of a second") * (".0" in form) + text
 
 
