@@ -120,6 +120,8 @@ def _pages(raw: bytes):
         try:
             return pdffont.name2unicode(name)
         except KeyError:  # else it would be a letter of the usual fonts
+            if re.match(r"a\d", name):  # as it is in bitmaps of TeX
+                raise
             return "\ufffd"
 
     encodingdb.name2unicode = letter
@@ -143,9 +145,7 @@ def _check_letters(original):
         if not text.strip():
             continue
         row = printed[round(one["top"] / 3)]
-        near = [
-            text for text, x, width in row if -0.75 * one["width"] < one["x0"] - x < 0.75 * width
-        ]
+        near = [text for text, x, width in row if abs(one["x0"] - x) < 0.6 * width]
         row.append((text, one["x0"], one["width"]))
         if abs(across) >= 0.02 * along:
             lacks, one["text"] = missing(f"turned text on page {original.page_number}"), ""
@@ -196,7 +196,7 @@ def _page(original):
     ]
     result = Page(original.width, original.height, words, lacks, [])
     _take_grids(original, result)
-    for one in [*original.curves, *original.rects]:  # a mark of a list may be drawn
+    for one in original.curves + original.rects:  # a mark of a list may be drawn
         if 1 < one["width"] < 7 and 1 < one["height"] < 7:
             result.words += [  # `settle` drops one inside a line
                 word._replace(text="\ufdd6", x0=one["x0"], x1=one["x1"])
@@ -308,8 +308,9 @@ def lines_of(words: list[Word], reach: float = 0.4) -> list[Line]:
                 break
         else:
             rows.append([word])
-    lines = (Line(sorted(row, key=lambda one: one.x0)) for row in rows)
-    return sorted(lines, key=lambda one: one.top)
+    return sorted(
+        (Line(sorted(row, key=lambda one: one.x0)) for row in rows), key=lambda one: one.top
+    )
 
 
 def segments(line: Line, least: float = 7) -> list[list[float]]:
@@ -344,7 +345,9 @@ def words_text(lines: list[Line], known: frozenset[str] = frozenset()) -> str:
                 if before.x1 - word.x0 > 0.4 * word.size:
                     form += missing("word over a word")
                 elif (
-                    word.size < 0.8 * before.size or word[5:7] == before[5:7]
+                    word.size < 0.8 * before.size
+                    or word.text[0].isdigit()
+                    and word[5:7] == before[5:7]
                 ) and not -0.03 < rise < 0.2:
                     form = f"{{}}{AT_NUMBER}" if glue else RAISED if rise > 0 else LOWERED
             elif runs:
@@ -382,8 +385,7 @@ class _Reader:
             ]
             or [1.3]
         )
-        words = re.findall(r"[\w-]+", " ".join(line.text for line in lines).lower())
-        self.known = frozenset(words)
+        self.known = frozenset(re.findall(r"[\w-]+", " ".join(line.text for line in lines).lower()))
         self.levels = [inf]  # the font sizes of headings, largest first
         for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
             if size > 1.08 * self.body and self.levels[-1] - size > 0.4:
@@ -429,8 +431,10 @@ class _Reader:
         if before.kind == "table" and before.rows[0] == rows[0]:  # on the next page
             rows = rows[1:]
             if rows and not rows[0][0]:  # the rest of a row that the page cut
-                pairs = zip(before.rows[-1], rows.pop(0), strict=True)
-                before.rows[-1] = [f"{start} {rest}".strip() for start, rest in pairs]
+                before.rows[-1] = [
+                    f"{start} {rest}".strip()
+                    for start, rest in zip(before.rows[-1], rows.pop(0), strict=True)
+                ]
             before.rows += rows
         else:
             if before.kind == "table" and not {*before.rows[0]} & {*rows[0]} - {""}:
