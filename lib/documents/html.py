@@ -86,7 +86,8 @@ _STEPS = {
 }
 # What may be shown otherwise: by the usual name of its class, where the style sheet is elsewhere;
 # one of several panels; turned around; a table with a header, a table, a hidden column or only a
-# picture inside; raised letters and terms; numbers that are drawn besides being read aloud
+# picture inside; raised letters and terms; numbers that are drawn besides being read aloud; a label
+# without a blank after it
 _UNSURE = r"""//@class[re:test(., '(?x)(?:^|[ ])(?:
     (?:is-|u-|uk-|ng-)?(?:hide|hidden|invisible)|d-none|(?:no-?|none|display-?none)
     |collapse|d-print-[a-z-]+|visible-print[a-z-]*|sort-?key|tool-?tip-?text|checked|tabbed-block
@@ -103,7 +104,9 @@ _UNSURE = r"""//@class[re:test(., '(?x)(?:^|[ ])(?:
     |//pre[.//sup or .//sub]
     |//sup[re:test(., '^[abcdf-np-zA-Z]$|\w *[+*/=−-]')]/..
     |//li[not(parent::ol or parent::ul or parent::menu or parent::dir)][ancestor::ol]
-    |//span[@aria-hidden]"""
+    |//span[@aria-hidden]
+    |//span[following-sibling::node()[1][self::span[re:test(., '^\w')]]][
+    re:test(@class, '(?:^|[-_ ])(?:label|key|name|term|title)(?:[-_ ]|$)', 'i')]/.."""
 _INSIDE = """/descendant-or-self::*[not(ancestor-or-self::sup or ancestor-or-self::sub)][
     normalize-space() or ancestor::p or ancestor::td or ancestor::th or ancestor::li]"""
 # elements that stand for others: raised by their style, as the mark of a note; drawn as a formula,
@@ -118,14 +121,16 @@ _SAME = {
         |//button[preceding-sibling::node()[1][self::text() and normalize-space()]
         and following-sibling::node()[1][self::text() and normalize-space()]]""",
     "table": "//div[@role='table' or @role='grid']",
-    "tr": "//div[@role='row']",
-    "th": "//div[@role='columnheader']",
-    "td": "//div[@role='cell' or @role='gridcell' or @role='rowheader']",
+    "tr": "//*[self::div or self::span][@role='row']",
+    "th": "//*[self::div or self::span][@role='columnheader']",
+    "td": """//*[self::div or self::span][
+        @role='cell' or @role='gridcell' or @role='rowheader']""",
+    "div": r"//span[@style[re:test(., 'display\s*:\s*(?:block|flex|grid|table|list)', 'i')]]",
     "code": "//kbd|//samp|//tt",
     "span": "//code[.//sup or .//sub]",
     "gap": r"//span[@style[re:test(., '(?:padding|margin)-left\s*:\s*(?!0\D|-)', 'i')]]",
     "del": r"""//script|//style|//template|//noscript|//iframe|//object|//embed|//canvas|//audio
-    |//video|//nav|//footer|//dialog|//map|//s|//strike
+    |//video|//nav|//footer|//dialog[not(@open)]|//map|//s|//strike
     |//button[not(ancestor::h2|ancestor::h3|ancestor::h4|ancestor::h5|ancestor::h6)]
     |//*[@role='doc-pagebreak' or @*[name()='epub:type']='pagebreak'
     or @class[re:test(., '^page-?(?:num|no|number)$', 'i')]]
