@@ -141,13 +141,13 @@ def _check_letters(original):
 
     image, printed, lacks = original.to_image(antialias=True), defaultdict(list), ""
     for one in original.chars:
-        text, (along, across, *_) = one["text"], one["matrix"]
+        text, matrix = one["text"], one["matrix"]
         if not text.strip():
             continue
         row = printed[round(one["top"] / 3)]
-        near = [text for text, x, width in row if abs(one["x0"] - x) < 0.6 * width]
+        near = [text for text, x, width in row if -0.6 * one["width"] < one["x0"] - x < 0.6 * width]
         row.append((text, one["x0"], one["width"]))
-        if abs(across) >= 0.02 * along:
+        if abs(matrix[1]) >= 0.02 * matrix[0]:
             lacks, one["text"] = missing(f"turned text on page {original.page_number}"), ""
         elif text in near:  # bold type may be a letter printed twice, nearly in place
             one["text"] = ""
@@ -445,7 +445,7 @@ class _Reader:
     # True if the line is the next of a paragraph or an item
     def _goes_on(self, line: Line):
         piece, lines = self.pieces[-1]
-        if piece.kind not in ("prose", "item"):
+        if piece.kind not in "prose item":
             return False
         before = lines[-1]
         if not (
