@@ -125,7 +125,7 @@ class Worker:
             ) from error
 
 
-def _within(raw: bytes, read, seconds: float) -> Converted:
+def _within(raw, read, seconds):
     if not raw.strip():
         raise BadInput("empty")
     signal.setitimer(signal.ITIMER_REAL, seconds)  # then the system ends the process
@@ -155,7 +155,7 @@ def confine() -> None:
     sys.addaudithook(_refuse_event)
 
 
-def _refuse_event(event: str, arguments: tuple) -> None:
+def _refuse_event(event, arguments):
     flags = arguments[2] if event == "open" and isinstance(arguments[2], int) else 0
     if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) or _REFUSED_EVENTS.match(event):
         raise PermissionError(f"a converter may not do this: {event}")
@@ -252,7 +252,7 @@ def settle(text: str) -> tuple[str, list[str]]:
     return _MARKS.sub("", text), [*filter(None, _MARKS.findall(text))]
 
 
-def _settle(piece: Piece) -> list[str]:
+def _settle(piece):
     piece.text, lacks = settle(piece.text)
     lacks += ["table whose cells are unsure"] * (piece.kind == "doubtful")
     for row in piece.rows:
@@ -262,14 +262,14 @@ def _settle(piece: Piece) -> list[str]:
     return lacks
 
 
-def _fraction(match: re.Match) -> str:
+def _fraction(match):
     over, under = match.groups()
     plain = f"{over}⁄{under}"
     return _FRACTIONS.get(plain) or f"{over.translate(_UP)}⁄{under.translate(_DOWN)}"
 
 
 # A raised number is a power after 10, a unit or with a sign, else the mark of a note
-def _shifted(match: re.Match) -> str:
+def _shifted(match):
     way, text, following = match.groups()
     before = match.string[max(match.start() - 8, 0) : match.start()]
     is_at_number = before[-1:].isdigit()
@@ -337,7 +337,7 @@ def table_piece(rows: Iterable[Sequence[str]], n_heads: int = 1, **fields) -> Pi
     return Piece("table", rows=[head or [""] * len(rows[0]), *rows[n_heads:]], **fields)
 
 
-def _lines(piece: Piece) -> list[str]:
+def _lines(piece):
     if piece.kind == "table":
         cells = [[" ".join(cell.replace("|", r"\|").split()) for cell in row] for row in piece.rows]
         head, *body = [f"| {' | '.join(row)} |" for row in cells]

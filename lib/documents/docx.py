@@ -62,13 +62,7 @@ _LABELLED = """boolean(ancestor::w:tc/preceding-sibling::w:tc[normalize-space()
 # rows of the header; the first one, too, if none of its cells is a number and no year
 _HEADS = """.//w:tr[w:trPr/w:tblHeader[not(@w:val=0 or @w:val='false' or @w:val='off')]]
     |(.//w:tr)[1][not(w:tc[number() < 1900 or number() > 2100])]"""
-_SIGNS = {
-    f"{_W}tab": "\t",
-    f"{_W}ptab": "\t",
-    f"{_W}br": "\n",
-    f"{_W}cr": "\n",
-    f"{_W}noBreakHyphen": "-",
-}
+_SIGNS = dict(zip("tab ptab br cr noBreakHyphen".split(), "\t\t\n\n-", strict=True))
 _CODE_STYLE = re.compile(
     r"""source\ ?code|preformatted|verbatim|^code\b|code\ ?(?:block|listing)
     |html\ (?:code|preformatted)|plain\ text""",
@@ -115,12 +109,12 @@ class _Reader:
         self.title = ""
         self.pieces = []
 
-    def read(self, element) -> None:
+    def read(self, element):
         readers = {_W + "p": self.paragraph, _W + "tbl": self.table}
         for child in element:
             readers.get(child.tag, self.read)(child)
 
-    def paragraph(self, paragraph) -> None:
+    def paragraph(self, paragraph):
         runs, styles = self.runs(paragraph), self.chain(paragraph)
         names = "\n".join(_value([style], "w:name") or "" for style in styles)
         heading, outline = _HEADING_STYLE.search(names), _value(styles, "w:pPr/w:outlineLvl")
@@ -160,7 +154,9 @@ class _Reader:
                 for one in "vanish strike dstrike".split()
             ):
                 text = "".join(
-                    one.text or "" if one.tag == _W + "t" else _SIGNS.get(one.tag, "")
+                    one.text or ""
+                    if one.tag == _W + "t"
+                    else _SIGNS.get(one.tag.removeprefix(_W), "")
                     for one in run
                 )
                 # how far a position moves text does not say whether it raises it
@@ -224,7 +220,7 @@ class _Reader:
         number = count_item(counts, depth, int(anew or _value(level, "w:start") or 1))
         return {"depth": base + depth, "number": number if numbered else None}
 
-    def table(self, element) -> None:
+    def table(self, element):
         if not _find(element, _DATA):
             return self.read(element)
         rows = []
@@ -246,11 +242,11 @@ class _Reader:
         return f"{number}. " * bool(number) + inline_runs(runs)
 
 
-def _find(element, path: str):
+def _find(element, path):
     return element.xpath(path, namespaces=_NAMES)
 
 
 # The first of the elements that has it decides
-def _value(elements: list, path: str, attribute: str = "val") -> str | None:
+def _value(elements, path, attribute="val"):
     found = (element.find(path, _NAMES) for element in elements)
     return next((one.get(_W + attribute, "") for one in found if one is not None), None)

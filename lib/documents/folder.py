@@ -170,7 +170,7 @@ def read_bytes(path: Path, limit: float = MAX_DOCUMENT_BYTES) -> bytes:
         raise BadInput(f"cannot be read ({error.strerror})") from error
 
 
-def _reason_to_skip(path: Path, folder: Path, endings: tuple[str, ...]) -> str:
+def _reason_to_skip(path, folder, endings):
     if path.name.startswith("."):
         return "hidden"
     if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
@@ -185,21 +185,21 @@ def _reason_to_skip(path: Path, folder: Path, endings: tuple[str, ...]) -> str:
     return f"save it as {newer}" if newer in endings else f"not {listed(endings, 'or')}"
 
 
-def _rejected(name: str, reason: str) -> Rejected:
+def _rejected(name, reason):
     return Rejected(document_id=name, rejected_text=name, reason=reason)
 
 
 # bytes that are not UTF-8 become escapes
-def _name(path: Path, folder: Path) -> str:
+def _name(path, folder):
     return os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
 
 
-def _summary(rows: list[Rejected]) -> str:
+def _summary(rows):
     parts = [f"{row.rejected_text}: {row.reason}" for row in rows[:5]] + ["…"] * (len(rows) > 5)
     return f"{len(rows)} found ({'; '.join(parts)})" if rows else "it is empty"
 
 
-def _markdown(path: Path, worker: Worker) -> Converted:
+def _markdown(path, worker):
     ending = path.suffix.lower()
     if ending in TEXT:
         return Converted(re.sub("\r\n?", "\n", html.decode(read_bytes(path))), Counter())
@@ -208,14 +208,14 @@ def _markdown(path: Path, worker: Worker) -> Converted:
     return result
 
 
-def _check_size(n_bytes: int, limit: float, what: str = "") -> None:
+def _check_size(n_bytes, limit, what=""):
     if n_bytes > limit:
         raise BadInput(
             f"{n_bytes / 1e6:.1f} MB{what}, over the limit of {limit / 1e6:.0f}: split it"
         )
 
 
-def _document(result: Converted, name: str):
+def _document(result, name):
     text = result.markdown
     blocks, tokens = parse(text), Counter()
     lacking, doubted = result.lacking, [*result.doubted]

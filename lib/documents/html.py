@@ -56,7 +56,7 @@ _LOST = {
 }
 # a selector that is understood, of a rule that hides, strikes, raises or adds words
 _STYLED = re.compile(
-    r"""(?xi)(?:^|(?<=[{},;/>])|(?<=!--))\s*+((?:
+    r"""(?xi)(?:^|(?<=[{},;/])|(?<=!--))\s*+((?:
         [.#]?-?[a-z_][\w-]*+
         |\*
         |\[[a-z_][\w-]*+(?:[~|^$*]?=["']?[\w-]*+["']?)?\]
@@ -195,12 +195,11 @@ def read(raw: bytes) -> Converted:
     main, titles = [*root.xpath(_MAIN), root][0], root.findall(".//h1")
     if len(titles) == 1 and main.find(".//h1") is None:
         main.insert(0, titles[0])
-    title = root.xpath("normalize-space(//head/title[not(//h1|//h2|//h3|//h4|//h5|//h6)])")
-    return write_markdown(_Walker(main).pieces, title)
+    return write_markdown(_Walker(main).pieces)
 
 
 # What is never shown is removed; libxml2 closes the empty elements of XHTML, too
-def _parse_html(text: str):
+def _parse_html(text):
     from lxml import etree, html
 
     if re.search(r"<!DOCTYPE[^<>]*\[", text):
@@ -282,10 +281,10 @@ class _Walker:
         self.depth = 0
         self.content(element)
 
-    def add(self, kind: str, **fields) -> None:
+    def add(self, kind: str, **fields):
         self.pieces.append(Piece(kind, depth=self.depth, **fields))
 
-    def flush(self) -> None:
+    def flush(self):
         lines = (" ".join(line.split()) for line in "".join(self.words).split("\n"))
         text, self.words = "\n".join(filter(None, lines)), []
         last = self.pieces[-1] if self.pieces else Piece("prose")
@@ -294,7 +293,7 @@ class _Walker:
         elif text:
             self.add("prose", text=text)
 
-    def block(self, element) -> None:
+    def block(self, element):
         tag = element.tag
         if _BLOCK.isdisjoint(one.tag for one in element.iter()):
             self.words.append(_inlined(element))
@@ -323,7 +322,7 @@ class _Walker:
             self.content(element)
             self.depth -= is_deeper
 
-    def content(self, element) -> None:
+    def content(self, element):
         is_list = element.tag in ("ul", "ol", "menu")  # what stands between its items is no text
         self.words.append(escape(element.text or "") * (not is_list))
         for child in element:
@@ -358,12 +357,12 @@ def _grid(table):
     )
 
 
-def _integer(element, name: str) -> int:
+def _integer(element, name):
     return int(re.match(r"(?:\s*\d{1,9})?", element.get(name, ""))[0] or 1)
 
 
 # Blocks inside it are separated by <br>
-def _cell(cell) -> str:
+def _cell(cell):
     pieces = _Walker(cell).pieces
     parts = [
         f"{one.number}. " * bool(one.number)
@@ -374,7 +373,7 @@ def _cell(cell) -> str:
 
 
 # Only code keeps its markup
-def _inlined(element) -> str:
+def _inlined(element):
     if element.tag == "br":
         return "\n"
     if element.tag == "code":

@@ -7,7 +7,6 @@ from functools import lru_cache
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from lib.documents.convert import AT_NUMBER, PARTED, SHIFTS, missing
@@ -190,7 +189,7 @@ def plain(markdown: str, references: dict | None = None, tag_break: str = "; ") 
     return re.sub(r"\s*;(?:\s*;)+", ";", text).strip("; ")
 
 
-def _visible(token: Token, tag_break: str) -> str:
+def _visible(token, tag_break):
     if token.type not in ("text", "html_inline"):
         return token.content
     if token.type == "text" or not _TAG.match(token.content):
@@ -215,7 +214,7 @@ def untagged(html: str) -> str:
 
 
 # The bounds of source[start:end] without the whitespace around it
-def _trim(source: str, start: int, end: int) -> tuple[int, int]:
+def _trim(source, start, end):
     bare = source[start:end].lstrip()
     return end - len(bare), end - len(bare) + len(bare.rstrip())
 

@@ -88,10 +88,13 @@ class Page:
     words: list[Word]
     lacks: str  # marks for what is not read
     grids: list[tuple]
+    n_letters: int  # in lines that are not turned
 
 
 def read(raw: bytes) -> Converted:
     """Convert a PDF file. Raises BadInput for what is damaged, encrypted or has no text."""
+    import pypdfium2
+
     pages = _pages(raw)
     lacks = "".join(page.lacks for page in pages)
     _drop_furniture(pages)
@@ -109,6 +112,10 @@ def read(raw: bytes) -> Converted:
             f"(a scan?), {lacks.count('turned') or 'none'} have turned text; "
             "run a text recognition over it, or put its text beside it, as .md of the same name"
         )
+    texts = (page.get_textpage().get_text_range() for page in pypdfium2.PdfDocument(raw))
+    n_letters = sum(map(str.isalnum, "".join(texts)))
+    if sum(page.n_letters for page in pages) < 0.7 * n_letters:
+        raise BadInput("less than 70% of its letters can be read in order: save it as DOCX")
     return result
 
 
@@ -170,6 +177,7 @@ def _check_letters(original):
 def _page(original):
     from pdfplumber.utils import obj_to_bbox
 
+    n_letters = sum(one["upright"] and one["text"].isalnum() for one in original.chars)
     lacks = _check_letters(original)
     words = [
         Word(
@@ -194,7 +202,7 @@ def _page(original):
         for one in original.annots
         if one["data"]["Subtype"].name not in "Link Popup"
     ]
-    result = Page(original.width, original.height, words, lacks, [])
+    result = Page(original.width, original.height, words, lacks, [], n_letters)
     _take_grids(original, result)
     for one in original.curves + original.rects:  # a mark of a list may be drawn
         if 1 < one["width"] < 7 and 1 < one["height"] < 7:
@@ -400,6 +408,8 @@ class _Reader:
             elif lines:
                 piece.kind = piece.kind.replace("doubtful", "prose")
                 piece.text = words_text(lines, self.known)
+                if piece.kind == "item" and any(line.is_row for line in lines):
+                    piece.text += missing("columns in a list")
         return [piece for piece, _ in self.pieces[1:]]
 
     def line(self, line: Line):
@@ -407,12 +417,8 @@ class _Reader:
         if mark and (not goes_on or mark[0] in "\ufdd6•◦▪‣●○■"):
             item = Line(line.words[1:])
             item.size = line.size  # of the mark too: what follows may be code in a smaller font
-            self.pieces.append(
-                (
-                    Piece("item", depth=self._depth(line.x0 + 1), number=mark[1] and int(mark[1])),
-                    [item],
-                )
-            )
+            piece = Piece("item", depth=self._depth(line.x0 + 1), number=mark[1] and int(mark[1]))
+            self.pieces.append((piece, [item]))
             self.stack.append(item.x0)
             return
         level = self._level(line)
