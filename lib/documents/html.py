@@ -107,7 +107,7 @@ _UNSURE = r"""//@class[re:test(., '(?x)(?:^|[ ])(?:
     |//span[@aria-hidden]
     |//span[following-sibling::node()[1][self::span[re:test(., '^\w')]]][
     re:test(@class, '(?:^|[-_ ])(?:label|key|name|term|title)(?:[-_ ]|$)', 'i')]/.."""
-_INSIDE = """/descendant-or-self::*[not(ancestor-or-self::sup or ancestor-or-self::sub)][
+_INSIDE = """[not(ancestor-or-self::sup or ancestor-or-self::sub)][
     normalize-space() or ancestor::p or ancestor::td or ancestor::th or ancestor::li]"""
 # elements that stand for others: raised by their style, as the mark of a note; drawn as a formula,
 # a field or a table; what is hidden or struck
@@ -228,7 +228,9 @@ def _parse_html(text):
             has_text = element.xpath(_HAS_WORDS)
             element.clear(keep_tail=True)
             element.tag, element.text = "span", missing(what) * has_text
-    for one in root.xpath(f"({'|'.join(paths)}){_INSIDE}", namespaces=_REGEX):
+    for one in root.xpath(
+        f"(({'|'.join(paths)})/descendant-or-self::*){_INSIDE}", namespaces=_REGEX
+    ):
         one.text = f"{one.text or ''}{missing('text that may be shown otherwise')}"
     return root.find("body")
 

@@ -366,7 +366,7 @@ def words_text(lines: list[Line], known: frozenset[str] = frozenset()) -> str:
 
 
 # The text of a line as the next one goes on: without its hyphen, or with a blank
-def _cut(text: str, following: str, known: frozenset[str]):
+def _cut(text, following, known):
     if re.search(r"(?<![^\W\d_])[^\W\d_]++[-\u2010]$", text) and following[:1].islower():
         is_whole = (text.strip() + re.match(r"[\w-]*", following)[0]).lower() in known
         return text if is_whole else text[:-1]
@@ -408,7 +408,9 @@ class _Reader:
             elif lines:
                 piece.kind = piece.kind.replace("doubtful", "prose")
                 piece.text = words_text(lines, self.known)
-                if piece.kind == "item" and any(line.is_row for line in lines):
+                if piece.kind == "item" and any(
+                    len(segments(line, 2 * line.size)) > 1 for line in lines
+                ):
                     piece.text += missing("columns in a list")
         return [piece for piece, _ in self.pieces[1:]]
 
