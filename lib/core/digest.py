@@ -41,21 +41,18 @@ def _parts(path: Path) -> tuple[str, frozenset[str]]:
     names: set[str] = set()
     tree, content = ast.parse(_code(path)), hashlib.sha256()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in _FILES
-        ):
-            if not isinstance(name := getattr(node.args[0], "value", None), str):
+        match node:
+            case ast.Import(aliases):
+                names |= {alias.name for alias in aliases}
+            case ast.ImportFrom(module, aliases):
+                names |= {str(module), *(f"{module}.{alias.name}" for alias in aliases)}
+            case ast.Call(ast.Name(called), [ast.Constant(str(name))]) if called in _FILES:
+                content.update(_FILES[called](name).read_bytes())
+            case ast.Call(ast.Name(called)) if called in _FILES:
                 raise BadInput(
                     f"{path}, line {node.lineno}: `{ast.unparse(node)}` names its file by an "
                     "expression: write the name as a literal"
                 )
-            content.update(_FILES[node.func.id](name).read_bytes())
         if isinstance(body := getattr(node, "body", None), list):
             body[:] = [line for line in body if not _is_text(line)]
     content.update(ast.dump(tree).encode())
@@ -79,4 +76,4 @@ def _module_file(name: str) -> Path:
 
 
 def _is_text(line: ast.stmt) -> bool:
-    return isinstance(line, ast.Expr) and isinstance(getattr(line.value, "value", None), str)
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)

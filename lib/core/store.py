@@ -216,8 +216,11 @@ def load(
     counts as empty. Raises BadInput as `read_records` does.
     """
     if isinstance(arms := keys.get("arm"), Iterable) and not isinstance(arms, str):
-        parts = [load(study, name, kind, optional=optional, **keys | {"arm": arm}) for arm in arms]
-        return [row for part in parts for row in part]
+        return [
+            row
+            for arm in arms
+            for row in load(study, name, kind, optional=optional, **keys | {"arm": arm})
+        ]
     path = artifact_path(study, name, **keys)
     if optional and not path.exists():
         return []

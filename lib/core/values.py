@@ -160,11 +160,6 @@ class Token:
         """Whether it has content, unlike punctuation."""
         return self.kind in ("word", "number", "date")
 
-    @property
-    def word(self) -> str:
-        """Its value as text: a word in lower case."""
-        return str(self.value)
-
 
 # Case is ignored if only one unit can be meant
 def _unit_of(spelling: str) -> Unit | None:
