@@ -7,6 +7,7 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, cycle, groupby, islice
+from operator import add
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,8 +48,7 @@ class PackedBlocks:
         return {name: getattr(self, name)[index] for name in _COLUMNS}
 
     def __add__(self, other: "PackedBlocks") -> "PackedBlocks":
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return PackedBlocks(*(own + more for own, more in pairs))
+        return PackedBlocks(*map(add, vars(self).values(), vars(other).values()))
 
     def padded_to(self, multiple: int) -> "PackedBlocks":
         """The blocks, and blocks without loss up to a multiple of `multiple`."""
@@ -126,7 +126,9 @@ def for_arm(
     pairs = _pairs(tokenizer, texts.pairs, block_size)
     if texts.pairs:
         training += _packed_pairs(pairs, block_size, tokenizer)
-    validation = texts.validation and pack(texts.validation, tokenizer, block_size, packing)
+    validation = None
+    if texts.validation:
+        validation = pack(texts.validation, tokenizer, block_size, packing)
     summary = (
         f"{kind}: {len(segments)} segments, {len(held_out)} held out for validation, "
         f"{len(texts.dropped)} dropped by the normalizer; {len(texts.training)} texts to train "
@@ -134,7 +136,7 @@ def for_arm(
         f"than a block; {len(texts.validation)} to validate with"
     )
     said = tokenizer.batch_decode([one.tokens for one in pairs])
-    return TrainingTexts(training, validation or None, summary, texts.training + said, facts)
+    return TrainingTexts(training, validation, summary, texts.training + said, facts)
 
 
 def with_replay(
@@ -153,7 +155,7 @@ def with_replay(
     path, wanted = REPOSITORY / source, learned.training.n_tokens * own / (1 - own)
     if path.is_dir():
         texts = [
-            one.read_text(encoding="utf-8")
+            one.read_text("utf-8")
             for one in sorted(path.rglob("*"))
             if one.suffix in (".md", ".txt")
         ]
@@ -281,16 +283,15 @@ def _joined(
     training, validation, places = [], [], {}
     for (_, is_held), run in groupby(segments, key=run_of):
         members = [segment.segment_id for segment in run if own[segment.segment_id].strip()]
-        text = gap.join(own[member] for member in members)
-        if not text.strip():
+        if not members:
             continue
+        text = gap.join(own[member] for member in members)
         opening = openings.get(members[0], "")
-        begin = len(text.lstrip()) - len(text)  # whitespace before the text is removed
-        begin, text = len(opening) + begin, opening + text.lstrip()
+        begin = len(opening) + len(text.lstrip()) - len(text)  # whitespace before it is removed
         for member in members if not is_held else []:
             places[member] = (len(training), begin)
             begin += len(own[member]) + len(gap)
-        (validation if is_held else training).append(text.strip())
+        (validation if is_held else training).append(opening + text.strip())
     return training, validation, places
 
 
@@ -364,9 +365,7 @@ def pack(
     n_tokens = sum(map(len, streams))
     if packing == "concat":
         streams = [list(chain.from_iterable(streams))]
-    pieces = _pieces(streams, block_size)
-    groups = [[piece] for piece in pieces] if packing == "concat" else _best_fit(pieces, block_size)
-    return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
+    return _blocks(_pieces(streams, block_size), block_size, tokenizer, n_tokens)
 
 
 def _pieces(streams: list[list[int]], block_size: int) -> list[_Piece]:
@@ -398,8 +397,7 @@ def _packed_pairs(
             "there is nothing to train on: no text, and no prompt with its reply that fits a "
             f"block of {block_size} tokens; raise block_size"
         )
-    groups, n_tokens = _best_fit(pairs, block_size), sum(len(pair.tokens) for pair in pairs)
-    return _blocks(groups, block_size, tokenizer.eos_token_id, n_tokens)
+    return _blocks(pairs, block_size, tokenizer, sum(len(pair.tokens) for pair in pairs))
 
 
 def _streams(texts: list[str], tokenizer: "PreTrainedTokenizerBase") -> list[list[int]]:
@@ -423,17 +421,18 @@ def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
 
 
 def _blocks(
-    groups: list[list[_Piece]], block_size: int, filler: int, n_tokens: int
+    pieces: list[_Piece], block_size: int, tokenizer: "PreTrainedTokenizerBase", n_tokens: int
 ) -> PackedBlocks:
     rows = []
-    for group in groups:
+    for group in _best_fit(pieces, block_size):
         padding = block_size - sum(len(piece.tokens) for piece in group)
-        ids = [token for piece in group for token in piece.tokens] + [filler] * padding
-        labels = sum(
-            ([IGNORED] * piece.n_given + piece.tokens[piece.n_given :] for piece in group), []
-        )
-        positions = [place for piece in group for place in range(len(piece.tokens))]
-        rows.append((ids, labels + [IGNORED] * padding, positions + list(range(padding))))
+        group.append(_Piece([tokenizer.eos_token_id] * padding, padding))
+        ids, labels, positions = [], [], []
+        for tokens, n_given, _ in group:
+            ids += tokens
+            labels += [IGNORED] * n_given + tokens[n_given:]
+            positions += range(len(tokens))
+        rows.append((ids, labels, positions))
     input_ids, labels, position_ids = map(list, zip(*rows, strict=True))
     n_targets = sum(label != IGNORED for row in labels for label in row)
     return PackedBlocks(input_ids, labels, position_ids, n_tokens, n_targets)

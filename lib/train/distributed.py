@@ -73,7 +73,7 @@ def launch(work: Path, job: dict[str, object], processes: int) -> dict[str, obje
             "a training process failed; the same command resumes from the last complete "
             f"checkpoint; the end of its log:\n{''.join(last)}"
         )
-    return json.loads((work / HISTORY).read_text(encoding="utf-8"))
+    return json.loads((work / HISTORY).read_bytes())
 
 
 def environment(processes: int) -> dict[str, str]:

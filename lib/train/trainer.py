@@ -149,17 +149,16 @@ def fit(
     trainer.schedule_updates = length.schedule_updates
     # Trainer would also resume from a shorter run's end, in the middle of an epoch, or beyond it.
     whole = range(0, length.updates + 1, length.updates_an_epoch)
-    ends = [path for path in _checkpoints(work) if _step(path) in whole]
-    last = str(ends[-1]) if ends else None
+    last = next((path for path in reversed(_checkpoints(work)) if _step(path) in whole), None)
     if last and trainer.is_world_process_zero():
-        tell(f"resuming from {ends[-1].name} of an earlier run")
+        tell(f"resuming from {last.name} of an earlier run")
     with fastest_attention(model, len(blocks.input_ids[0])):
-        result = trainer.train(resume_from_checkpoint=last)
+        result = trainer.train(resume_from_checkpoint=last and str(last))
     model.config.use_cache = True
     if arguments.should_save:
         _save_model(trainer.model, work / "final")
     epochs, seconds = _per_epoch(trainer.state.log_history), result.metrics["train_runtime"]
-    resumed_at = _step(ends[-1]) if ends else 0
+    resumed_at = _step(last) if last else 0
     return History(epochs, trainer.state.global_step, length.tokens, seconds, resumed_at)
 
 
@@ -405,7 +404,7 @@ def _prepare(work: Path, fields: dict[str, object], logs: str) -> None:
             shutil.rmtree(old, ignore_errors=True)
         write_json(path, fields)
         return
-    there = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    there = json.loads(path.read_bytes()) if path.exists() else {}
     now = json.loads(json.dumps(fields))
     differences = [
         f"  {name}: {there.get(name)} there, {now.get(name)} now"
