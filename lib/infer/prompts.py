@@ -155,12 +155,13 @@ def tokenizer_of(source: str | Path) -> Tokenizer:
 
 def lengths_of(prompts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
     """The number of tokens of each prompt as `encoded`; a counter's result gets MARGIN."""
-    if not hasattr(tokenizer, "decode"):
-        return [length + MARGIN for length in token_counts(prompts, tokenizer)]
-    begin = beginning(tokenizer)
-    if is_chat(tokenizer):  # one at a time, because a template copies each
-        return [len(_chat_tokens(tokenizer, prompt, begin)) for prompt in prompts]
-    return [len(begin) + length for length in token_counts(prompts, tokenizer)]
+    more = MARGIN
+    if hasattr(tokenizer, "decode"):
+        begin = beginning(tokenizer)
+        if is_chat(tokenizer):  # one at a time, because a template copies each
+            return [len(_chat_tokens(tokenizer, prompt, begin)) for prompt in prompts]
+        more = len(begin)
+    return [more + length for length in token_counts(prompts, tokenizer)]
 
 
 def token_counts(texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:

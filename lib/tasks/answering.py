@@ -69,15 +69,15 @@ def sources_of(
             raise ValueError(f"n_blocks is {n_blocks}: mode retrieved needs 1 or more")
         if own == GIVEN and not answers_file:
             raise ValueError("mode given: answers_file must name the file of answers")
-        if own in (GIVEN, *BASELINES):
-            found[arm] = Source(GIVEN, answers_file) if own == GIVEN else Source("baseline", own)
-            continue
-        kind, name = "endpoint", endpoint_model
-        if not name:
-            kind = "local"
-            name = source_of(study, BASE if own in READING else arm, base_model)
-        retrieved = n_blocks if own == RETRIEVED else 0
-        found[arm] = Source(kind, name, own in READING, retrieved)
+        if own == GIVEN:
+            found[arm] = Source(GIVEN, answers_file)
+        elif own in BASELINES:
+            found[arm] = Source("baseline", own)
+        else:
+            kind = "endpoint" if endpoint_model else "local"
+            is_open, retrieved = own in READING, n_blocks if own == RETRIEVED else 0
+            name = endpoint_model or source_of(study, BASE if is_open else arm, base_model)
+            found[arm] = Source(kind, name, is_open, retrieved)
     return found
 
 
@@ -124,13 +124,15 @@ def opened(queries: list[Query], rows: Rows, n_blocks: int = 0) -> list[Query]:
     """
     if any(query.context for query in queries) or "documents" not in rows:
         raise BadInput("this task's prompts have their text: set mode to model")
-    documents = {document.document_id: document for document in rows["documents"]}
     if n_blocks:
         found = best_blocks(queries, rows["documents"], n_blocks)
     else:
-        own = [documents[query.document_id] for query in queries]
-        pairs = zip(own, queries, strict=True)
-        found = [[(one, block_at(parse(one.text), query.start, query.end))] for one, query in pairs]
+        documents = {document.document_id: document for document in rows["documents"]}
+        found = [
+            [(one, block_at(parse(one.text), query.start, query.end))]
+            for query in queries
+            for one in [documents[query.document_id]]
+        ]
     return [
         query.model_copy(update={"context": prompt_for(query.question, _text(blocks))})
         for query, blocks in zip(queries, found, strict=True)
@@ -148,8 +150,9 @@ def best_blocks(queries: list[Query], documents: list[Document], n_blocks: int) 
     """
     import bm25s
 
-    blocks = [(one, block) for one in documents for block in parse(one.text)]
-    blocks = [(one, block) for one, block in blocks if block.kind in CONTENT]
+    blocks = [
+        (one, block) for one in documents for block in parse(one.text) if block.kind in CONTENT
+    ]
     index = bm25s.BM25()
     index.index([words(_text([block])) for block in blocks], show_progress=False)
     found = []
@@ -202,9 +205,11 @@ def answers_of(
     if source.kind == "endpoint":
         answers, lost = answer_over_endpoint(source.name, queries, arm, config, calls)
         return answers, [*failed, *lost]
-    replies, own = task.replies(queries, rows), {"arm": arm, "n_tokens": 0, "truncated": False}
-    ids = [query.query_id for query in queries]
-    return [Answer(query_id=name, answer=replies[name], **own) for name in ids], []
+    replies = task.replies(queries, rows)
+    return [
+        Answer(query_id=name, arm=arm, answer=replies[name], n_tokens=0, truncated=False)
+        for name in (query.query_id for query in queries)
+    ], []
 
 
 def given_answers(file: str, queries: list[Query], arm: str) -> list[Answer]:
@@ -214,14 +219,16 @@ def given_answers(file: str, queries: list[Query], arm: str) -> list[Answer]:
     """
     rows = read_records(REPOSITORY / file, GivenAnswer, "what wrote it")
     found = {(row.query_id, row.question): row for row in rows if row.arm == arm}
+    answers = []
     for query in queries:
-        if (query.query_id, query.question) not in found:
+        row = found.get((query.query_id, query.question))
+        if not row:
             raise BadInput(
                 f"{file} has no answer of {arm} to {query.query_id}, {query.question!r}: add it, "
                 "or ask the questions that the file answers"
             )
-    own = (found[query.query_id, query.question] for query in queries)
-    return [Answer(**row.model_dump(exclude={"question"})) for row in own]
+        answers.append(Answer(**row.model_dump(exclude={"question"})))
+    return answers
 
 
 def answer_over_endpoint(
@@ -231,26 +238,25 @@ def answer_over_endpoint(
 
     An incomplete reply has its kind as `incomplete_reason`. Raises as lib.llm.complete does.
     """
-    stops = [() if query.context else _NEXT_TURN for query in queries]
     requests = [
         Request.ask(
             prompt_of(query, chat_prompt_for),
             max_tokens=config.budget(query),
             temperature=config.temperature,
-            stop=own,
+            stop=() if query.context else _NEXT_TURN,
         )
-        for query, own in zip(queries, stops, strict=True)
+        for query in queries
     ]
     replies, count = complete(requests, model, calls), counter(model)[0]
     answers, failed = [], []
-    for query, reply, own in zip(queries, replies, stops, strict=True):
+    for query, request, reply in zip(queries, requests, replies, strict=True):
         name = query.query_id
         if not reply.text and reply.reason and reply.kind not in ("cut", "empty"):
             failed.append(
                 Rejected(document_id=query.document_id, rejected_text=name, reason=reply.reason)
             )
             continue
-        text = before_stop(reply.text, own)
+        text = before_stop(reply.text, request.stop)
         is_ended = len(text) < len(reply.text.strip())  # a server that does not know `stop`
         incomplete_reason = "" if reply.kind == "cut" and is_ended else reply.kind
         answers.append(
@@ -258,7 +264,7 @@ def answer_over_endpoint(
                 query_id=name,
                 arm=arm,
                 answer=text,
-                n_tokens=min(count(reply.text), config.budget(query)),
+                n_tokens=min(count(reply.text), request.max_tokens),
                 truncated=incomplete_reason == "cut",
                 incomplete_reason=incomplete_reason or ("" if text else "empty"),
             )

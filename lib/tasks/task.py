@@ -120,8 +120,7 @@ def final_answers(task: Task, queries: list[Query], replies: list[Answer]) -> Fi
     """
     check_single_arm(queries, replies)
     asked = {query.query_id: query for query in queries}
-    finals = [task.final(asked[reply.query_id], reply.answer) for reply in replies]
-    pairs = [*zip(replies, finals, strict=True)]
+    pairs = [(reply, task.final(asked[reply.query_id], reply.answer)) for reply in replies]
     return Finals(
         [reply.model_copy(update={"answer": final.text}) for reply, final in pairs],
         {reply.query_id: final.missing for reply, final in pairs if final.missing},
