@@ -128,15 +128,13 @@ def annotate(
         name = document.document_id
         chosen, refused = _choose(document, candidates, answers, max_queries, balance)
         queries += [_query(document, number, one) for number, one in enumerate(chosen, 1)]
-        rejected += unread + [
-            Rejected(
-                document_id=name, rejected_text=one.question, reason=reason, structure=one.structure
-            )
-            for one, reason in refused
-        ]
+        left_out = [(one.question, reason, one.structure) for one, reason in refused]
         if not candidates and not unread:
-            reason = "no question was proposed"
-            rejected.append(Rejected(document_id=name, rejected_text=document.title, reason=reason))
+            left_out = [(document.title, "no question was proposed", "")]
+        rejected += unread + [
+            Rejected(document_id=name, rejected_text=text, reason=reason, structure=structure)
+            for text, reason, structure in left_out
+        ]
     return queries, rejected
 
 
@@ -185,9 +183,8 @@ def _choose(
 
 
 def _balance(fit: list[Candidate], count: int) -> list[Candidate]:
-    pools: dict[str, list[Candidate]] = {structure: [] for structure in STRUCTURES}
-    for one in sorted(fit, key=lambda one: one.start):
-        pools[one.structure].append(one)
+    fit = sorted(fit, key=lambda one: one.start)
+    pools = {name: [one for one in fit if one.structure == name] for name in STRUCTURES}
     shares = dict.fromkeys(STRUCTURES, 0)
     for _ in range(min(count, len(fit))):
         not_empty = [name for name in STRUCTURES if shares[name] < len(pools[name])]

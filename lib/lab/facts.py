@@ -3,13 +3,12 @@
 import random
 from collections import defaultdict
 
-from lib.annotate.questions import Candidate, Propose
+from lib.annotate.questions import Candidate, Proposals, Propose
 from lib.core.records import (
     STRUCTURES,
     Document,
     Fact,
     Normalized,
-    Rejected,
     Segment,
     listed,
     prose,
@@ -24,9 +23,7 @@ def ask_facts(facts: list[Fact]) -> Propose:
     """An engine that asks for each of `facts` in the words that it was generated from."""
     known = _by_document(facts)
 
-    def propose(
-        documents: list[Document], max_queries: int
-    ) -> list[tuple[list[Candidate], list[Rejected]]]:
+    def propose(documents: list[Document], max_queries: int) -> list[Proposals]:
         return [
             ([_candidate(fact, document.text) for fact in known[document.document_id]], [])
             for document in documents
@@ -44,11 +41,18 @@ def rewrite_facts(
     """
     known, by_id, rows = _by_document(facts), {one.document_id: one for one in documents}, []
     for one in segments:
-        own, within = known[one.document_id], range(one.start, one.end)
-        text = rewritten(by_id[one.document_id], own, within)
-        row = {"segment_id": one.segment_id, "document_id": one.document_id, "text": text}
-        dropped = "" if text else ELSEWHERE
-        rows.append(Normalized(**row, rating=None, remark="", dropped=dropped))
+        name, within = one.document_id, range(one.start, one.end)
+        text = rewritten(by_id[name], known[name], within)
+        rows.append(
+            Normalized(
+                segment_id=one.segment_id,
+                document_id=name,
+                rating=None,
+                remark="",
+                text=text,
+                dropped="" if text else ELSEWHERE,
+            )
+        )
     return rows
 
 

@@ -318,16 +318,10 @@ def coverage(queries: Iterable[Query], rows: Iterable[Augmented]) -> pd.DataFram
     Of 100 labels that were read, 65 of 68 *asked* were right; most of the others were asked, too.
     """
     asked = [row for row in rows if row.answer and not row.dropped]
-    nearest = [
-        max(
-            (_nearness(query, row) for row in asked if row.document_id == query.document_id),
-            default=0,
-        )
-        for query in queries
-    ]
-    labels = [
-        (query.query_id, COVERAGE[level]) for query, level in zip(queries, nearest, strict=True)
-    ]
+    labels = []
+    for query in queries:
+        own = (_nearness(query, row) for row in asked if row.document_id == query.document_id)
+        labels.append((query.query_id, COVERAGE[max(own, default=0)]))
     return pd.DataFrame(labels, columns=["query_id", "coverage"])
 
 
