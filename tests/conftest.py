@@ -3,9 +3,7 @@
 import csv
 import json
 import os
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -137,6 +135,12 @@ arms:
   dapt-n: {03_train: {epochs: 3}}
 """
 IMPORTS = "from lib.core.store import *"
+# A background job ignores interrupts. Between fork and exec Python may hang, if it has threads.
+_BEGIN = """import os, resource, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+if limit := int(sys.argv[1]):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"""
 OUTER = ("STUDY_ROOT", "STUDY_PARENT")  # of a run that has started the tests
 
 
@@ -173,18 +177,12 @@ class House:
         """
         own = {key: value for key, value in os.environ.items() if key not in OUTER}
 
-        def prepare() -> None:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a background job ignores
-            if limit:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
         return subprocess.Popen(
-            [sys.executable, "-m", f"lib.run.{module}", *arguments],
+            [sys.executable, "-Sc", _BEGIN, f"{limit}", "-m", f"lib.run.{module}", *arguments],
             cwd=self.root,
             env={**own, "PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1", **environment},
             text=True,
             start_new_session=True,
-            preexec_fn=prepare,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )

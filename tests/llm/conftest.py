@@ -18,7 +18,8 @@ from tests.llm_server import Server, digest_of
 
 KEY = "sk-proj-Zx81QmfT0rN5vKbW"
 PROGRAM = """
-import json, sys
+import json, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 import lib.llm.client, lib.llm.complete
 from lib.core.store import Stopped
 from lib.llm.cache import Cache
