@@ -70,9 +70,7 @@ def _code(path: Path) -> str:
 
 
 def _module_file(name: str) -> Path:
-    path = REPOSITORY.joinpath(*name.split("."))
-    package = path / "__init__.py"
-    return package if package.exists() else path.with_suffix(".py")
+    return REPOSITORY.joinpath(*name.split(".")).with_suffix(".py")
 
 
 def _is_text(line: ast.stmt) -> bool:

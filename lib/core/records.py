@@ -190,15 +190,31 @@ class Structure:
     has_entities: bool = False  # an answer can be several entities, one per line
 
 
-_PROSE_NAMES = ("natural language", "natural text", "text", "paragraph", "sentence", "narrative")
-_LIST_NAMES = ("entity list", "entities", "bullet list", "enumeration")
-
 # By name, in the order of tables; the first is the one that the others are compared with.
 STRUCTURES = {
     one.name: one
     for one in (
-        Structure("natural", "prose", "prose", ("natural", *_PROSE_NAMES)),
-        Structure("entity-list", "list", "list", _LIST_NAMES, has_entities=True),
+        Structure(
+            "natural",
+            "prose",
+            "prose",
+            (
+                "natural",
+                "natural language",
+                "natural text",
+                "text",
+                "paragraph",
+                "sentence",
+                "narrative",
+            ),
+        ),
+        Structure(
+            "entity-list",
+            "list",
+            "list",
+            ("entity list", "entities", "bullet list", "enumeration"),
+            has_entities=True,
+        ),
         Structure("tabular", "table", "table", ("tabular", "table row", "row", "cell")),
     )
 }

@@ -68,35 +68,33 @@ class Artifact:
     """A file between two stages; `lib.core.store` replaces `{arm}` and similar slots in `path`."""
 
     path: str  # below data/<study>
-    kind: type[Record] | None = None  # of its rows; None: as its system says
+    kind: type[Record] | None  # of its rows; None: as its system says, or it has none
 
 
-# Kind of rows -> artifacts: name, or name=path, without .jsonl.
-_ROWS: dict[type[Record] | None, str] = {
+# Kind of rows -> artifacts: name, or name=path where that is not name.jsonl.
+_FILES: dict[type[Record] | None, str] = {
     Document: "documents documents_public",
-    Rejected: "documents_rejected queries_rejected unanswered=failed_calls/{arm} "
-    "left_out=skipped_prompts/{arm}",
+    Rejected: "documents_rejected queries_rejected unanswered=failed_calls/{arm}.jsonl "
+    "left_out=skipped_prompts/{arm}.jsonl",
     Fact: "facts",
-    Query: "queries training=training/{arm} cut=truncated_prompts/{arm}",
+    Query: "queries training=training/{arm}.jsonl cut=truncated_prompts/{arm}.jsonl",
     Segment: "segments",
     Normalized: "normalized",
     Augmented: "augmented",
-    Answer: "answers=answers/{arm} replies=curve/{arm}-{epoch}-replies",
-    Score: "scores=scores/{arm} curve=curve/{arm}-{epoch}",
-    Verdict: "verdicts=verdicts/{judge}/{arm}",
+    Answer: "answers=answers/{arm}.jsonl replies=curve/{arm}-{epoch}-replies.jsonl",
+    Score: "scores=scores/{arm}.jsonl curve=curve/{arm}-{epoch}.jsonl",
+    Verdict: "verdicts=verdicts/{judge}/{arm}.jsonl",
     None: "samples asked training_samples questions ledger filings grids passages not_understood "
-    "retention=retention/{arm} matches=matches/{judge} grades=grades/{grader} "
-    "preferences=preferences/{judge}/{first}-{second}",
+    "retention=retention/{arm}.jsonl matches=matches/{judge}.jsonl grades=grades/{grader}.jsonl "
+    "preferences=preferences/{judge}/{first}-{second}.jsonl outcomes=outcomes/{seed}.csv.gz "
+    "retained=retained/{seed}.csv.gz base=models/base exposures_base=models/base-{seed} "
+    "model=models/{arm} sheet=labels/answers.csv",
 }
-_PLACES = (  # that are no JSON lines
-    "outcomes=outcomes/{seed}.csv.gz retained=retained/{seed}.csv.gz base=models/base "
-    "exposures_base=models/base-{seed} model=models/{arm} sheet=labels/answers.csv"
-)
 ARTIFACTS = {
-    name: Artifact(f"{path or name}.jsonl", kind)
-    for kind, files in _ROWS.items()
+    name: Artifact(path or f"{name}.jsonl", kind)
+    for kind, files in _FILES.items()
     for name, _, path in (one.partition("=") for one in files.split())
-} | {name: Artifact(path) for name, path in (one.split("=") for one in _PLACES.split())}
+}
 
 
 def writers_of(artifact: str) -> list[str]:

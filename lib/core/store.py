@@ -141,14 +141,14 @@ def _below(*parts: str) -> Path:
 
 def require_path(path: Path, made_by: str) -> Path:
     """Return `path`. Raises BadInput naming `made_by`, its notebook, if it does not exist."""
-    if not Path(path).exists():
+    if not path.exists():
         raise BadInput(f"{shown(path)} is missing: run {made_by} first (or `make study`)")
     return path
 
 
 def shown(path: Path) -> str:
     """Return `path` for display, relative to output_root() if it is below that folder."""
-    path, root = Path(path), output_root()
+    root = output_root()
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
@@ -249,7 +249,6 @@ def replacing(path: Path):
 
     The file is therefore complete or absent, whatever stops the process.
     """
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:

@@ -174,8 +174,8 @@ def _unit_of(spelling: str) -> Unit | None:
         if over and under and over[0] and under[0]:  # mg/L, km/h; not and/or
             return f"{over[0]}/{under[0]}", over[1] / under[1]
         return None
-    meant = _FOLDED.get(spelling.casefold(), set()) if len(spelling) > 1 else set()
-    return next(iter(meant)) if len(meant) == 1 else None
+    meant = [*_FOLDED.get(spelling.casefold(), ())]
+    return meant[0] if len(spelling) > 1 and len(meant) == 1 else None
 
 
 def normalize_text(text: str) -> str:
