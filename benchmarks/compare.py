@@ -23,7 +23,7 @@ from lib.core.store import (
     tell,
     write_text,
 )
-from lib.report import usd, write_table
+from lib.report import PAGES, usd
 from lib.run.config import AnyStudy, load_study
 
 _OWN = ("study", "arm", "arms", "first_arm")  # parameters that say which row it is
@@ -100,7 +100,8 @@ def main(names: list[str]) -> int:
         tell(f"make compare: {error}", file=sys.stderr)
         return 2
     html = table.to_html(index=False, na_rep="", float_format="{:.3g}".format)
-    page = write_table(figures_path("compare", "compare.html"), ", ".join(names), html)
+    page = PAGES.get_template("table.html.j2").render(title=", ".join(names), table=html)
+    page = write_text(figures_path("compare", "compare.html"), page)
     write_text(page.with_suffix(".csv"), as_csv(table))
     tell(f"{table.to_string(index=False, na_rep='')}\n{shown(page)}, and .csv")
     return 0

@@ -21,7 +21,7 @@ from lib.llm.cache import Cache
 
 _SHOWN = (".csv", ".md", ".pdf", ".png", ".svg", ".tex")
 _TEMPLATE = REPOSITORY / "lib" / "report_template"  # code folded, light and dark, printable
-_PAGES = jinja2.Environment(
+PAGES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(_TEMPLATE), autoescape=jinja2.select_autoescape(["html.j2"])
 )
 
@@ -65,15 +65,10 @@ def write_index(folder: Path) -> Path:
         csv.reader(package_file("analyze/captions.csv").read_text("utf-8").splitlines())
     )
     captions |= {path.stem: path.read_text("utf-8") for path in folder.glob("*/*.txt")}
-    page = _PAGES.get_template("files.html.j2").render(
+    page = PAGES.get_template("files.html.j2").render(
         study=folder.name, paths=paths, captions=captions
     )
     return write_text(folder / "index.html", page)
-
-
-def write_table(page: Path, title: str, table: str) -> Path:
-    """Write `table`, HTML, as a page."""
-    return write_text(page, _PAGES.get_template("table.html.j2").render(title=title, table=table))
 
 
 def ending(study: str, disclaimer: str, analysis: str, table: str) -> str:
@@ -84,10 +79,13 @@ def ending(study: str, disclaimer: str, analysis: str, table: str) -> str:
 
         told = found_in(study)
     else:
-        written = [figures_path(study, f"{name}.md") for name in (analysis, "report")]
-        answers = (*written, result_path(study, f"{table}.md"))
+        answers = (
+            figures_path(study, f"{analysis}.md"),
+            figures_path(study, "report.md"),
+            result_path(study, f"{table}.md"),
+        )
         told = "\n\n".join(path.read_text("utf-8") for path in answers if path.exists())
-    screen = _PAGES.get_template("screen.md.j2").render(
+    screen = PAGES.get_template("screen.md.j2").render(
         study=study,
         told=told,
         run=json.loads(data_path(study, "run.json").read_text("utf-8")),
