@@ -323,7 +323,7 @@ def _replies(
     kind: str,
 ) -> TrainingTexts:
     # Split over texts (document_id), so that no text is on both sides.
-    queries: list[Query] = load(study, "training", arm=arms.split_arm(arm)[0])
+    queries = load(study, "training", arm=arms.split_arm(arm)[0])
     pairs = _pairs(tokenizer, queries, block_size, END)
     n_left_out = len(queries) - len(pairs)
     general = _pairs(tokenizer, _asked(arms.corpus_inputs(kind)[1]), block_size)
@@ -406,8 +406,7 @@ def _streams(texts: list[str], tokenizer: "PreTrainedTokenizerBase") -> list[lis
 
 
 def _best_fit(pieces: list[_Piece], block_size: int) -> list[list[_Piece]]:
-    groups: list[list[_Piece]] = []
-    room: list[tuple[int, int]] = []  # (free tokens, group), ascending
+    groups, room = [], []  # room: (free tokens, group), ascending
     for piece in sorted(pieces, key=lambda piece: len(piece.tokens), reverse=True):
         size = len(piece.tokens)
         place = bisect_left(room, (size, -1))

@@ -59,7 +59,7 @@ def launch(work: Path, job: dict[str, object], processes: int) -> dict[str, obje
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    last: deque[str] = deque(maxlen=20)  # shown in an error
+    last = deque(maxlen=20)  # shown in an error
     with child:
         for line in child.stdout:  # a progress bar's \r also ends a line
             if line.startswith("updates:"):

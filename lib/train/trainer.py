@@ -32,9 +32,8 @@ from transformers.utils.logging import disable_progress_bar
 
 from lib.core.arms import split_arm
 from lib.core.digest import module_digest
-from lib.core.store import BadInput, note_written, save, shown, tell, write_json
-from lib.core.store import load as load_rows
-from lib.infer.generate import answer, load
+from lib.core.store import BadInput, load, note_written, save, shown, tell, write_json
+from lib.infer import generate
 from lib.infer.loglik import score
 from lib.infer.prompts import GenerationConfig
 from lib.train.config import (
@@ -95,18 +94,22 @@ def train(
     if config.processes > 1:
         if callbacks:
             raise ValueError("eval_epochs are scored in one process: set eval_epochs: []")
-        texts = {"blocks": vars(blocks), "validation": validation and vars(validation)}
-        job = {"source": base, "config": asdict(config), **texts}
+        job = {
+            "source": base,
+            "config": asdict(config),
+            "blocks": vars(blocks),
+            "validation": validation and vars(validation),
+        }
         history = History(**launch(work, job, config.processes))
         write_json(final / "deepspeed.json", deepspeed_config(config))
     else:
         # on a GPU, what LoRA freezes has the type of bf16 arithmetic
         is_float = not config.lora_rank or config.arithmetic() == "fp32"
-        model = load(base, training=is_float)[0] if isinstance(base, str) else base
+        model = generate.load(base, training=is_float)[0] if isinstance(base, str) else base
         history = fit(model, blocks, validation, config, work, callbacks)
     tokenizer.save_pretrained(final)
-    manifest = {"history": asdict(history), "fingerprint": fields}
-    write_json(final / "training.json", {**manifest, **facts})
+    manifest = {"history": asdict(history), "fingerprint": fields, **facts}
+    write_json(final / "training.json", manifest)
     shutil.rmtree(output, ignore_errors=True)
     final.rename(output)
     note_written(output)
@@ -262,9 +265,9 @@ def curve_of(
     """
     if not epochs:
         return []
-    queries = load_rows(study, "queries")
+    queries = load(study, "queries")
     if is_ready := bool(queries[0].context):
-        learned = load_rows(study, "training", arm=split_arm(arm)[0])
+        learned = load(study, "training", arm=split_arm(arm)[0])
         kinds = tuple({row.query_id[row.query_id.rindex(":") :] for row in learned})
         queries = [query for query in queries if query.query_id.endswith(kinds)]
         if not queries:
@@ -275,7 +278,7 @@ def curve_of(
 
     def score_answers(model: PreTrainedModel, epoch: int) -> None:
         if is_ready:
-            rows = answer((model.eval(), tokenizer), queries, arm, REPLY)
+            rows = generate.answer((model.eval(), tokenizer), queries, arm, REPLY)
         else:
             rows = score(model, tokenizer, queries, {}, arm, batch_size=16, cloze_context_tokens=0)
         save(study, "replies" if is_ready else "curve", rows, arm=arm, epoch=epoch)
@@ -412,13 +415,12 @@ def _prepare(work: Path, fields: dict[str, object], logs: str) -> None:
         if there.get(name) != now.get(name)
     ]
     if differences:
-        lines = [
+        told = "\n".join(differences)
+        raise BadInput(
             f"{shown(work)} has {len(done)} checkpoint(s) from a different training run, the last "
-            f"after update {_step(done[-1])}. Differences:",
-            *differences,
-            f"Undo the change to resume, or remove the folder to start over: rm -r {shown(work)}",
-        ]
-        raise BadInput("\n".join(lines))
+            f"after update {_step(done[-1])}. Differences:\n{told}\n"
+            f"Undo the change to resume, or remove the folder to start over: rm -r {shown(work)}"
+        )
 
 
 # The complete checkpoints in `work`, oldest first; the others are removed
