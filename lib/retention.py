@@ -218,8 +218,9 @@ def evaluated(
         task.set_config(key="num_fewshot", value=0)
     if setting.limit:  # at least two of each subtask: one alone has no standard error
         limit = max(2, math.ceil(setting.limit / len(tasks)))
-    how = {"bootstrap_iters": _RESAMPLES, "log_samples": True, "limit": limit}
-    results = lm_eval.evaluate(wrapped, loaded, **how)
+    results = lm_eval.evaluate(
+        wrapped, loaded, bootstrap_iters=_RESAMPLES, log_samples=True, limit=limit
+    )
     items, chances, hashed = _items_of(results["samples"])
     total = results["results"][name]
     return {
@@ -241,8 +242,13 @@ def _items_of(samples: dict[str, list[dict]]) -> tuple[list[dict], list[float], 
             right = int(sample["target"]) if len(logs) > 1 else 0
             chances.append(1 / len(logs))
             hashed.update(sample["doc_hash"].encode())  # the hub's data may change
-            item = {"item": f"{subtask}/{sample['doc_id']}", "is_correct": bool(sample["acc"])}
-            items.append(item | {"loglik": round(logs[right], 6)})
+            items.append(
+                {
+                    "item": f"{subtask}/{sample['doc_id']}",
+                    "is_correct": bool(sample["acc"]),
+                    "loglik": round(logs[right], 6),
+                }
+            )
     return items, chances, hashed.hexdigest()[:16]
 
 
@@ -260,9 +266,11 @@ def one_bos(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", batc
         n_cut = 0
 
         def tok_encode(self, string, add_special_tokens=None, **_):
-            plain = {"split_special_tokens": True}  # a control token spelled out (<s>) is text
-            is_begun = add_special_tokens is not False
-            return tokenizer.encode(string, add_special_tokens=is_begun, **plain)
+            return tokenizer.encode(
+                string,
+                add_special_tokens=add_special_tokens is not False,
+                split_special_tokens=True,  # a control token spelled out (<s>) is text
+            )
 
         def _loglikelihood_tokens(self, requests, disable_tqdm=False, **kwargs):
             checked = []
@@ -280,8 +288,9 @@ def one_bos(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", batc
                 checked.append((texts, context, continuation))
             return super()._loglikelihood_tokens(checked, disable_tqdm=disable_tqdm, **kwargs)
 
-    how = {"batch_size": batch_size, "softmax_dtype": "float32"}
-    return OneBos(pretrained=model, tokenizer=tokenizer, **how)
+    return OneBos(
+        pretrained=model, tokenizer=tokenizer, batch_size=batch_size, softmax_dtype="float32"
+    )
 
 
 @cache  # it reads thousands of files

@@ -179,7 +179,7 @@ def continuations(
         over = [len(own) >= budgets[at // beams] or is_stopped(own) for at, own in enumerate(rows)]
         return torch.tensor(over, device=input_ids.device)
 
-    more: dict[str, object] = {"do_sample": config.temperature > 0, "num_beams": config.num_beams}
+    more = {"do_sample": config.temperature > 0, "num_beams": config.num_beams}
     if config.temperature:
         more |= {name: getattr(config, name) for name in ("temperature", "top_p", "top_k")}
     # The default copies all keys and values for every token, this one computes with unused places.

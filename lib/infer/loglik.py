@@ -41,7 +41,7 @@ def token_scores(
     was_training = model.training
     model.eval()
     order = sorted(range(len(sequences)), key=lambda index: sequences[index].scored[0])
-    rows: dict[int, list[tuple[float, bool]]] = {}
+    rows = {}
     for start in tqdm(range(0, len(order), batch_size), title, mininterval=2, disable=not title):
         indices = order[start : start + batch_size]
         batch = [sequences[index] for index in indices]

@@ -50,9 +50,9 @@ def prompt_for(question: str, context: str = "") -> str:
     return prompt_template("answer").render(question=question, context=context).rstrip()
 
 
-def chat_prompt_for(question: str, context: str = "") -> str:
+def chat_prompt_for(question: str) -> str:
     """The text of an instruct model's user turn."""
-    return prompt_template("answer_chat").render(question=question, context=context).rstrip()
+    return prompt_template("answer_chat").render(question=question, context="").rstrip()
 
 
 def prompt_of(query: Query, write: Callable[[str], str] = prompt_for) -> str:
@@ -65,12 +65,9 @@ def is_chat(tokenizer: "PreTrainedTokenizerBase") -> bool:
     # A template that only passes a message on, as the laboratory's, is no instruct model's.
     if not tokenizer.chat_template:
         return False
-    turn = tokenizer.apply_chat_template(_turn("?"), add_generation_prompt=True, tokenize=False)
+    asked = [{"role": "user", "content": "?"}]
+    turn = tokenizer.apply_chat_template(asked, add_generation_prompt=True, tokenize=False)
     return turn.removeprefix(tokenizer.bos_token or "") != "?"
-
-
-def _turn(text: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": text}]
 
 
 def beginning(tokenizer: "PreTrainedTokenizerBase") -> list[int]:
@@ -115,7 +112,10 @@ def encoded(tokenizer: "PreTrainedTokenizerBase", queries: list[Query]) -> list[
 
 def _chat_tokens(tokenizer: "PreTrainedTokenizerBase", text: str, begin: list[int]) -> list[int]:
     ids = tokenizer.apply_chat_template(
-        _turn(text), add_generation_prompt=True, sanitize_control_tokens=True, return_dict=False
+        [{"role": "user", "content": text}],
+        add_generation_prompt=True,
+        sanitize_control_tokens=True,
+        return_dict=False,
     )
     return ids if ids[:1] == begin else begin + ids
 

@@ -121,9 +121,15 @@ def prefer(
     cases = [(query, criterion) for query in queries for criterion in CRITERIA]
     pairs = [(given.get(one.query_id), given_other.get(one.query_id)) for one, _ in cases]
     found = compare_pairs(pairs, lambda places: decide([cases[at] + pairs[at] for at in places]))
-    names = {"first_arm": arm, "second_arm": other, "judge": judge}
     return [
-        Preference(query_id=query.query_id, criterion=criterion, **names, **one)
+        Preference(
+            query_id=query.query_id,
+            criterion=criterion,
+            first_arm=arm,
+            second_arm=other,
+            judge=judge,
+            **one,
+        )
         for (query, criterion), one in zip(cases, found, strict=True)
     ]
 

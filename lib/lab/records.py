@@ -163,7 +163,7 @@ def public_records(
     """
     others = (1 - table_share) / (len(STRUCTURES) - 1)
     shares = dict.fromkeys(STRUCTURES, others) | {structure_of("table").name: table_share}
-    read = Counter(dict.fromkeys(STRUCTURES, 0))
+    read = Counter()
     documents, facts = [], []
     for rendering in range(renderings):
         rng = random.Random(f"public {seed} {rendering}")
@@ -218,7 +218,7 @@ def _record(
             )
         text += body + "\n"
     document = Document(document_id=document_id, title=product.name, path="", text=text)
-    return document, [facts[index] for index in range(len(ATTRIBUTES))]
+    return document, [facts[index] for index in sorted(facts)]
 
 
 def _statement(

@@ -286,8 +286,14 @@ def score(
     from lib.infer import generate, loglik
 
     texts = {document.document_id: document.text for document in documents}
-    more = {"batch_size": config.batch_size, "cloze_context_tokens": cloze_context_tokens}
-    return loglik.score(*generate.load(source.name), queries, texts, arm, **more)
+    return loglik.score(
+        *generate.load(source.name),
+        queries,
+        texts,
+        arm,
+        batch_size=config.batch_size,
+        cloze_context_tokens=cloze_context_tokens,
+    )
 
 
 def remove_partial(folder: Path, arm: str) -> None:

@@ -34,12 +34,10 @@ class Spark(Task):
         `annotator` is a model, or "facts", which asks for `texts["facts"]` of a laboratory.
         Raises what `lib.annotate.questions.annotate` and the model's calls do.
         """
-        is_known = annotator == "facts"
-        engine = (
-            ask_facts(texts["facts"])
-            if is_known
-            else llm_annotator(annotator, calls, queries_per_call)
-        )
+        if annotator == "facts":
+            engine = ask_facts(texts["facts"])
+        else:
+            engine = llm_annotator(annotator, calls, queries_per_call)
         drawn = draw(texts["documents"], max_documents, seed, diverse)
         return Asked(*annotate(drawn, engine, max_queries, balance))
 
