@@ -41,6 +41,7 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 
 # of a Markdown link
 _TARGET = re.compile(r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
+_MARKS = re.compile(rf"(?:{_TARGET.pattern}|[^\w\s]|_)*+")  # after a quotation
 _WORD = re.compile(  # 1.2.3 and -20 are one word each
     r"(?:(?<![\w)\]])[-−–](?=\d))?[^\W\d_]*\d+(?:[.,:]\d+)*[^\W_]*|[^\W_]+"
 )
@@ -68,7 +69,7 @@ def llm_annotator(model: str, calls: Calls, per_call: int | None = None) -> Prop
             for request in _requests(document, own, max_queries, per_call, budget.reply)
         ]
         replies = iter(complete(requests, model, calls))
-        proposals: list[Proposals] = []
+        proposals = []
         for document, own in zip(documents, spans, strict=True):
             blocks = parse(document.text)
             read = [read_reply(next(replies), document, blocks, *span) for span in own]
@@ -306,7 +307,4 @@ def _words(text: str) -> list[tuple[str, int, int]]:
 def _with_marks(text: str, start: int, end: int) -> tuple[int, int]:
     while start and not (text[start - 1].isspace() or text[start - 1].isalnum()):
         start -= 1
-    while end < len(text) and not (text[end].isspace() or text[end].isalnum()):
-        target = _TARGET.match(text, end)
-        end = target.end() if target else end + 1
-    return start, end
+    return start, _MARKS.match(text, end).end()

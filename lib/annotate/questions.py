@@ -106,7 +106,7 @@ def draw(
         alike, chosen = (vectors @ vectors.T).toarray(), chosen[:1]
         while len(chosen) < count:
             chosen.append(alike[chosen].max(axis=0).argmin())
-    return [document for at, document in enumerate(documents) if at in chosen]
+    return [documents[at] for at in sorted(chosen)]
 
 
 def annotate(
@@ -157,8 +157,7 @@ def _choose(
     max_queries: int,
     balance: bool,
 ) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
-    fit: dict[str, Candidate] = {}
-    refused, same = [], Counter()
+    fit, refused, same = {}, [], Counter()
     for one in candidates:
         question, answer = casefold_words(one.question), _answer_key(one)
         reason = violation(one, document.text)

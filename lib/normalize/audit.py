@@ -5,6 +5,7 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from html import unescape
 from itertools import pairwise, product
@@ -110,7 +111,7 @@ def audit(
     Raises KeyError for a segment without a row in `normalized` or without its document.
     """
     rewrites = {row.segment_id: row for row in normalized}
-    near: dict[str, list[str]] = defaultdict(list)
+    near = defaultdict(list)
     for before, after in pairwise(segments):
         if before.document_id == after.document_id:
             near[before.segment_id].append(rewrites[after.segment_id].text)
@@ -156,8 +157,13 @@ def segments_table(rows: list[SegmentAudit]) -> pd.DataFrame:
     """The worst 30 changed segments: counts, the words that are lost or invented, and why."""
     changed = [row for row in rows if row.dropped or row.number("lost", "invented")][:30]
     cells = [
-        [row.segment_id, *map(row.number, _CHANGES)]
-        + [_shortened(row.lost), _shortened(row.invented), row.dropped]
+        (
+            row.segment_id,
+            *map(row.number, _CHANGES),
+            _shortened(row.lost),
+            _shortened(row.invented),
+            row.dropped,
+        )
         for row in changed
     ]
     columns = ["segment", *_CHANGES, "words lost", "words invented", "dropped"]
@@ -209,9 +215,10 @@ class _Negation(NamedTuple):
 
 # Markdown, compared without case, markup and surrounding punctuation. `items` are its short items
 # and cells, where its document is parsed already.
+@dataclass
 class _Text:
-    def __init__(self, text: str, items: Sequence[str] | None = None) -> None:
-        self.text, self.items = text, items
+    text: str
+    items: Sequence[str] | None = None
 
     # The words that carry facts, in order: folded -> as first written. These are numbers, versions,
     # paths, code names and capitals anywhere, and every word of short items and cells. What a

@@ -83,8 +83,8 @@ def normalize(
         for name, row in rows.items()
         if name in faults or row.dropped in AGAIN
     }
-    second = dict(zip(again, complete([*again.values()], model, calls), strict=True))
-    rows |= {name: parse_rewrite(named[name], reply) for name, reply in second.items()}
+    second = zip(again, complete([*again.values()], model, calls), strict=True)
+    rows |= {name: parse_rewrite(named[name], reply) for name, reply in second}
     tell(
         f"{len(again)} replies were asked for once more: {len(again) - len(faults)} were cut "
         f"or repeated, {len(faults)} lost a fact or added one"
@@ -92,8 +92,9 @@ def normalize(
     left = _faults(segments, documents, rows)
     for name in again:
         if reason := left.get(name) or name in faults and rows[name].dropped:
-            kept = {"text": named[name].text.strip(), "remark": f"{KEPT}: {reason}"}
-            rows[name] = rows[name].model_copy(update=kept | {"dropped": ""})
+            text, remark = named[name].text.strip(), f"{KEPT}: {reason}"
+            kept = {"text": text, "remark": remark, "dropped": ""}
+            rows[name] = rows[name].model_copy(update=kept)
     return [*rows.values()]
 
 
@@ -189,8 +190,8 @@ def _echoes(text: str, source: str) -> bool:
 
 
 def _rating(text: str) -> int | None:
-    text = re.sub(r"[*_`#]", "", unicodedata.normalize("NFKC", text))
-    return next((int(found) for found in reversed(_RATING.findall(text))), None)
+    found = _RATING.findall(re.sub(r"[*_`#]", "", unicodedata.normalize("NFKC", text)))
+    return int(found[-1]) if found else None
 
 
 def _rewrite(marked: str) -> str:
@@ -248,9 +249,10 @@ def augment(
 def _reason(row: Augmented, asked: list[str], withheld: Container[str], audit: SegmentAudit) -> str:
     is_asked = any(question in casefold_words(row.text) for question in asked)
     left_out = TESTED * is_asked or WITHHELD * (row.text in withheld)
+    if row.dropped or left_out or row.answer:  # a question may say what is not so
+        return row.dropped or left_out
     invented = [word for kind in KINDS for word in audit.invented[kind]]
-    is_invented = invented and not row.answer  # a question may say what is not so
-    return row.dropped or left_out or f"invents {', '.join(invented[:5])}" * bool(is_invented)
+    return f"invents {', '.join(invented[:5])}" if invented else ""
 
 
 def augmented_table(
