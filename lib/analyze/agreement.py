@@ -136,14 +136,18 @@ def _complete(path: Path, sample: list[Item], choices: tuple) -> None:
     if not read_sheet(path, choices).labels:
         sheet = sheet[["item"]].head(0)
     there = set(sheet["item"])
-    rows = [{"item": one.item} | one.texts | {"label": ""} for one in sample]
     added = [
-        {name: _UNPRINTABLE.sub("\ufffd", text)[:LONGEST_CELL] for name, text in row.items()}
-        for row in rows
-        if row["item"] not in there
+        {"item": one.item}
+        | {
+            name: _UNPRINTABLE.sub("\ufffd", text)[:LONGEST_CELL]
+            for name, text in one.texts.items()
+        }
+        | {"label": "", **dict.fromkeys(readers, "")}
+        for one in sample
+        if one.item not in there
     ]
     if added:
-        sheet = pd.concat([sheet, pd.DataFrame(added).assign(**dict.fromkeys(readers, ""))])
+        sheet = pd.concat([sheet, pd.DataFrame(added)])
         text = as_csv(sheet, quoting=csv.QUOTE_ALL)
         write_text(path, "\ufeff" + text)  # Excel needs the byte order mark
 

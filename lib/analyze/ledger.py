@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib.analyze.tables import COUNTS, fraction, table2, table5
+from lib.analyze.tables import COUNTS, fraction, table2
 from lib.core.arms import corpus_of, is_rewritten
 from lib.core.records import Document, Normalized, Query, Record, Segment
 from lib.core.store import BadInput, artifact_path, made_by, require_path, shown
@@ -235,9 +235,9 @@ def ledger_table(ledger: list[LedgerRow], verdicts: pd.DataFrame) -> pd.DataFram
     table = last[["arm", "structure", "n"]].rename(columns={"arm": "trained arm"})
     table = table.assign(**{stage: one.correct for stage, one in arrived.items()})
     table = table.assign(share=last.accuracy, low=last.low, high=last.high)
-    split = table5(rows.assign(kind=np.where(rows.lost_at == "", *sides)), sides)
+    split = table2(rows.assign(side=np.where(rows.lost_at == "", *sides)), side=sides)
     for side in sides:
-        counts = split.loc[split.kind == side, COUNTS].reset_index(drop=True)
+        counts = split.loc[split.side == side, COUNTS].reset_index(drop=True)
         table = table.join(counts.add_suffix(f"_{side}"))
     return table
 

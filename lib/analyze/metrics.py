@@ -10,7 +10,7 @@ computation revisited"), one integer per row: 10,000 by 10,000 words take 13 MB.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 
 from sacrebleu.metrics import BLEU
 
@@ -77,10 +77,7 @@ def rouge_l_with_steps(answer: str, response: str) -> tuple[float, int]:
             words, steps = (set(), len(y)) if known.isdisjoint(y) else common_words(x, y)
             union |= words
             longest = max(longest, steps)
-    recall, precision = (
-        len(union) / len({word for words in part for word in words})
-        for part in (reference, evaluated)
-    )
+    recall, precision = (len(union) / len(set().union(*part)) for part in (reference, evaluated))
     return 2.0 * (precision * recall / (precision + recall + 1e-8)), longest
 
 
@@ -107,13 +104,13 @@ def common_words(x: list[str], y: list[str]) -> tuple[set[str], int]:
 
 
 def _rows(x: list[str], y: list[str]) -> list[int]:
-    matches: dict[str, int] = {}
+    matches: dict[str, int] = defaultdict(int)
     for place, word in enumerate(y):
-        matches[word] = matches.get(word, 0) | 1 << place
+        matches[word] |= 1 << place
     full = (1 << len(y)) - 1
     rows = [full]  # row 0: nothing grows
     for word in x:
-        matched = rows[-1] & matches.get(word, 0)
+        matched = rows[-1] & matches[word]
         rows.append(((rows[-1] + matched) | (rows[-1] - matched)) & full)
     return rows
 

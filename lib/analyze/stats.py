@@ -114,7 +114,7 @@ def share_interval(
     if np.ptp(values) > 1e-6:  # ROUGE's F of equal texts is 1 - 5e-9
         each = max(error**2, np.var(values, ddof=1) / n) / spread
     rarer = max(1.0, min(mean, 1 - mean) / each)
-    alike = float((np.unique(np.asarray(clusters), return_counts=True)[1] ** 2).sum()) / n**2
+    alike = float((pd.Index(clusters).value_counts() ** 2).sum()) / n**2
     parts = [((rarer * each + alike) / (rarer + 1), freedom)]
     parts += [(variance / spread, degrees) for variance, degrees in others if spread > 1e-6]
     variance, freedom = satterthwaite(parts)

@@ -141,14 +141,14 @@ def table1(queries: list[Query]) -> pd.DataFrame:
     return table.astype(dict.fromkeys(("entities_min", "entities_max"), "Int64"))
 
 
-def table2(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return accuracy by arm and structure, "all" last: arm, structure, COUNTS."""
-    return crossed(rows, {"arm": sorted_arms(rows.arm), "structure": ()})
+def table2(rows: pd.DataFrame, **more: Iterable[str]) -> pd.DataFrame:
+    """Return accuracy by arm and structure, "all" last, and columns `more` with these values."""
+    return crossed(rows, {"arm": sorted_arms(rows.arm), "structure": (), **more})
 
 
-def table5(rows: pd.DataFrame, kinds: Iterable[str] = KINDS) -> pd.DataFrame:
+def table5(rows: pd.DataFrame) -> pd.DataFrame:
     """Return Table 2 split by the column kind: arm, structure, kind, COUNTS."""
-    return crossed(rows, {"arm": sorted_arms(rows.arm), "structure": (), "kind": kinds})
+    return table2(rows, kind=KINDS)
 
 
 def _coverage(rows: pd.DataFrame, labels: pd.DataFrame) -> pd.Series:
@@ -171,7 +171,7 @@ def by_coverage(rows: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     levels = [one for one in reversed(COVERAGE) if (named.coverage == one).any()]
     if levels in ([], list(COVERAGE[:1])):
         return pd.DataFrame(columns=["arm", "structure", "coverage"])
-    return crossed(named, {"arm": sorted_arms(rows.arm), "structure": (), "coverage": levels})
+    return table2(named, coverage=levels)
 
 
 def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFrame:

@@ -14,8 +14,13 @@ from lib.core.store import artifact_path, package_file, result_path
 def found_in(study: str) -> str:
     """The `verdict` on a finished study, from its tables and its measures of retention."""
     used = ["arm", "query_id", "structure", "cluster", "verdict", "memorized"]
-    read = {"usecols": used, "dtype": dict.fromkeys(used[:-1], str), "keep_default_na": False}
-    rows = pd.read_csv(result_path(study, "each.csv"), **read, na_values={"memorized": ""})
+    rows = pd.read_csv(
+        result_path(study, "each.csv"),
+        usecols=used,
+        dtype=dict.fromkeys(used[:-1], str),
+        keep_default_na=False,
+        na_values={"memorized": ""},
+    )
     rows = rows[rows.verdict != ""]  # the others are log-likelihoods after an epoch
     arms, ledger = rows.arm.unique(), result_path(study, "ledger.csv")
     measured = [arm for arm in arms if artifact_path(study, "retention", arm=arm).exists()]

@@ -82,13 +82,12 @@ def arm_effects(rows: pd.DataFrame) -> pd.DataFrame:
     """
     keys = ["base", "rotation", "product", "attribute", "exposures"]
     arms = {name: own.set_index(keys) for name, own in _trained(rows).groupby("arm", sort=False)}
-    raw, found = arms.pop(RAW), []
+    raw, found = arms.pop(RAW), {}
     for arm, own in arms.items():
         gained = (own[list(MEASURES)] - raw[list(MEASURES)]).dropna()  # in the arm's rotations
         both = raw[["is_named", "structure"]].join(gained, how="inner").reset_index()
-        means = _means(both, ["base", "is_named", "structure"])
-        found.append(_long(means.assign(contrast=f"{arm} - {RAW}")))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+        found[f"{arm} - {RAW}"] = _means(both, ["base", "is_named", "structure"])
+    return _long(found)
 
 
 def gains_by_exposures(rows: pd.DataFrame) -> pd.DataFrame:
@@ -127,7 +126,7 @@ def ceiling_effects(rows: pd.DataFrame) -> pd.DataFrame:
     Values are doublings (log2 of a ratio); columns as structure_effects.
     """
     fitted = ceilings(rows).set_index(["base", "is_named", "structure"])
-    return _to_prose(np.log2(fitted), ("ceiling", "half"))
+    return _to_prose(np.log2(fitted))
 
 
 def _fitted(
@@ -242,20 +241,20 @@ def _trained(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _raw(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[(rows.exposures > 0) & (rows.arm == RAW)]
+    return _trained(rows[rows.arm == RAW])
 
 
 def _others(present: Iterable[str]) -> list[str]:
     return [name for name in STRUCTURES if name != prose() and name in set(present)]
 
 
-def _to_prose(values: pd.DataFrame, measures: Iterable[str] = MEASURES) -> pd.DataFrame:
+def _to_prose(values: pd.DataFrame) -> pd.DataFrame:
     first = values.xs(prose(), level="structure")
-    found = [
-        (values.xs(name, level="structure") - first).assign(contrast=f"{name} - {prose()}")
+    found = {
+        f"{name} - {prose()}": values.xs(name, level="structure") - first
         for name in _others(values.index.unique("structure"))
-    ]
-    return _long(pd.concat(found), measures) if found else pd.DataFrame()
+    }
+    return _long(found)
 
 
 def _means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -264,10 +263,11 @@ def _means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return means
 
 
-def _long(means: pd.DataFrame, measures: Iterable[str] = MEASURES) -> pd.DataFrame:
-    table = means.reset_index()
-    keys = [name for name in table if name not in measures]
-    return table.melt(keys, list(measures), "measure", "value")
+def _long(found: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    if not found:
+        return pd.DataFrame()
+    table = pd.concat(found, names=["contrast"])
+    return table.melt(var_name="measure", ignore_index=False).reset_index()
 
 
 @plots.styled
