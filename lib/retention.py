@@ -9,6 +9,7 @@ import importlib.metadata
 import json
 import logging
 import math
+import os
 import random
 import warnings
 from collections import defaultdict
@@ -218,6 +219,7 @@ def evaluated(
         task.set_config(key="num_fewshot", value=0)
     if setting.limit:  # at least two of each subtask: one alone has no standard error
         limit = max(2, math.ceil(setting.limit / len(tasks)))
+    os.environ["DISABLE_MULTIPROC"] = "1"  # processes forked beside torch's threads may hang
     results = lm_eval.evaluate(
         wrapped, loaded, bootstrap_iters=_RESAMPLES, log_samples=True, limit=limit
     )
