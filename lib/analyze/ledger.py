@@ -6,7 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from lib.judge.scorer import split_items
 from lib.train.corpus import Corpus, pack, read_corpus
 
 Stage = Literal["source", "segment", "extraction", "rewrite", "split"]
-STAGES: tuple[Stage, ...] = ("source", "segment", "extraction", "rewrite", "split")
+STAGES: tuple[Stage, ...] = get_args(Stage)
 Span = tuple[int, int]
 _PART = re.compile(r"(?:(?<![\w)\]])[-−–])?\d+(?:[.,:]\d+)*|[^\W\d_]+|[+#%°=≥≤±$€£¥]")
 _GAP = r"(?:\]\([^()\s]*\)|</?\w[^>\n]*>|[\W_])"  # markup, targets of links, punctuation

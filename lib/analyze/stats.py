@@ -64,16 +64,13 @@ def cluster_mean(
     return float(mean), float(np.sqrt((scores**2).sum())), float(freedom)
 
 
-def cluster_interval(
-    values: pd.Series, clusters: pd.Series, bound: float = np.inf
-) -> tuple[float, float]:
-    """Return the 95% t interval over clusters of a mean, clipped to -bound ... bound.
+def cluster_interval(values: pd.Series, clusters: pd.Series) -> tuple[float, float]:
+    """Return the 95% t interval over clusters of a mean.
 
     (NaN, NaN) with one cluster, or if all have equal means.
     """
     mean, error, freedom = cluster_mean(values, clusters)
-    low, high, _ = t_test(mean, [(error**2, freedom)])
-    return max(low, -bound), min(high, bound)
+    return t_test(mean, [(error**2, freedom)])[:2]
 
 
 def over_units(values: Sequence[float]) -> dict[str, float]:

@@ -186,7 +186,7 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
         f"{row.correct}/{row.n}, {row.unscored} unscored"
         if only_counts
         else fraction(row.correct, row.n, row.low, row.high)
-        + f"; {TOO_FEW}" * _is_small(row)
+        + f"; {TOO_FEW}" * (row.n > 0 and getattr(row, "clusters", LEAST_CLUSTERS) < LEAST_CLUSTERS)
         + (
             f"; {row.unscored} unscored ({row.unscored_share:.1%}): at most {row.upper_bound:.1%}"
             if row.unscored
@@ -198,10 +198,6 @@ def formatted_table(table: pd.DataFrame, only_counts: object = "") -> pd.DataFra
     wide = table.assign(text=texts).pivot(index=keys, columns="arm", values="text").fillna("")
     wide = wide[sorted_arms(table.arm)].rename_axis(columns=None)
     return table[keys].drop_duplicates(ignore_index=True).join(wide, on=keys)
-
-
-def _is_small(row) -> bool:
-    return row.n > 0 and getattr(row, "clusters", LEAST_CLUSTERS) < LEAST_CLUSTERS
 
 
 def with_texts(

@@ -58,7 +58,7 @@ _OWN = ("base_model", "endpoint_model", _MODE)  # each makes an arm that is not 
 _WORLD = ("seed", "n_private", "n_public", "renderings")  # of 00_lab, which draw its records
 _TOGETHER = ("runs", "arms", "pairs")  # run once for all arms if the study has them together
 _NO_MODELS = (None, "", "facts", "scorer")
-_WRITERS = {"annotator": "01_annotate", "normalizer": "02_normalize", "augmenter": "02_normalize"}
+WRITERS = {"annotator": "01_annotate", "normalizer": "02_normalize", "augmenter": "02_normalize"}
 _Files = Annotated[list[str], BeforeValidator(lambda one: [one] if isinstance(one, str) else one)]
 # Names of studies and arms become file names and parts of commands.
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -127,8 +127,8 @@ class StudyFile(BaseModel):
     @property
     def look(self) -> dict[str, object]:
         """How tables and figures show it (lib.core.arms.LOOK)."""
-        own = self.model_dump(include={"column", "font", "labels", "colors"})
-        return own | {"arms": [*self.arms]}
+        own = {"column", "font", "labels", "colors"}
+        return self.model_dump(include=own) | {"arms": [*self.arms]}
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ class Study(StudyFile):
                     )
             self._check_arm(arm, own.get("04_infer", {}))
         unused = {"augmenter": not self.written, "normalizer": not self.trained}
-        for key, stage in _WRITERS.items():
+        for key, stage in WRITERS.items():
             model = getattr(self, key)  # without a base, there is only a look
             if stage in self.stages and not unused.get(key) and (self.base_model or model):
                 model_named(key, model)
@@ -237,16 +237,16 @@ class Study(StudyFile):
 
     def _check_arm(self, arm: str, infer: dict) -> None:
         trains = self.pipeline.trains
-        if not is_trained(arm) and arm != BASE and not {*_OWN} & {*infer}:
+        if is_trained(arm):
+            if not arm.startswith(trains):
+                raise ValueError(f"arms: {arm!r} cannot be trained here; name it {trains}-…")
+            self.corpus_of(arm)
+        elif arm != BASE and not {*_OWN} & {*infer}:
             raise ValueError(
                 f"arms: {arm!r} is neither {BASE}, nor trained ({trains}-…), nor an arm with a "
                 f"model of its own: {arm}: {{04_infer: {{endpoint_model: …}}}}, or "
                 f"{', '.join(_OWN)}; {choices(arm, self.pipeline.arms)}"
             )
-        if is_trained(arm) and not arm.startswith(trains):
-            raise ValueError(f"arms: {arm!r} cannot be trained here; name it {trains}-…")
-        if is_trained(arm):
-            self.corpus_of(arm)
 
     def corpus_of(self, arm: str) -> str:
         """The corpus that a trained arm learns. Raises ValueError if none is named."""
@@ -271,9 +271,7 @@ class Study(StudyFile):
         An arm with a seed of its own is trained once.
         """
         more = [f"@{number}" for number in range(2, len(self.seeds) + 1)]
-        return [
-            arm + run for arm in self.arms for run in ("", *more[: self._is_repeated(arm) * 99])
-        ]
+        return [arm + run for arm in self.arms for run in ("", *more * self._is_repeated(arm))]
 
     def _is_repeated(self, arm: str) -> bool:
         return is_trained(arm) and "seed" not in self.arms[arm].get("03_train", {})
@@ -281,8 +279,11 @@ class Study(StudyFile):
     @property
     def trained(self) -> list[str]:
         """Return the runs that 03_train trains: none whose answers are given."""
-        modes = {name: self.own("04_infer", name).get("mode") for name in self.runs}
-        return [name for name in self.runs if is_trained(name) and modes[name] != GIVEN]
+        return [
+            run
+            for run in filter(is_trained, self.runs)
+            if self.own("04_infer", run).get(_MODE) != GIVEN
+        ]
 
     @property
     def made_by(self) -> str:
@@ -318,8 +319,9 @@ class Study(StudyFile):
         arm = self.arms.get(run.partition("@")[0], {})
         own |= super().own(stage) | arm.get(stage, {})
         if not run and any(_MODE in arm.get(stage, {}) for arm in self.arms.values()):
-            each = {arm: self.defaults(stage) | self.own(stage, arm) for arm in self.runs}
-            own[_MODE] = {arm: each[arm][_MODE] for arm in self.runs}
+            own[_MODE] = {
+                arm: (self.defaults(stage) | self.own(stage, arm))[_MODE] for arm in self.runs
+            }
         return own
 
     def wired(self, stage: str, run: str = "") -> dict[str, object]:

@@ -107,11 +107,11 @@ class _Live(io.StringIO):
         Thread(target=self._tell, daemon=True).start()
 
     def write(self, text: str) -> int:
-        lines = [line for line in text.splitlines() if " to send (" in line]
         for what, share, left in _BAR.findall(text)[-1:]:
             self._bar = f", {what} {share}%, {left} left"
-        for line in lines:
-            tell(line)
+        for line in text.splitlines():
+            if " to send (" in line:
+                tell(line)
         return len(text)
 
     def _tell(self) -> None:

@@ -4,7 +4,6 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -19,11 +18,10 @@ from lib.documents.folder import Reading, read_folder
 from lib.documents.markdown import parse
 from lib.llm.calls import cost_usd, price_of
 from lib.llm.request import counter
-from lib.run.config import Study, load_study
+from lib.run.config import WRITERS, Study, load_study
 
 RECORDS = REPOSITORY / "data" / "records"
 MODEL = "gpt-4.1"
-_WRITERS = ("annotator", "normalizer", "augmenter")
 _PROMPTS = {  # by what is written, or by the parameter that names the model
     WORDINGS: "augment_paraphrase",
     QUESTIONS: "augment_questions",
@@ -67,8 +65,8 @@ def look_at(study: Study, model: str = "") -> str:
     With `model`, as if that wrote and judged everything, and nothing were trained. Raises BadInput
     if no file is usable, or if the base model cannot be found or read.
     """
-    own = {"base_model": "", **dict.fromkeys((*_WRITERS, "judge"), model)}
-    missing = {key: MODEL for key in _WRITERS if not getattr(study, key)}
+    own = {"base_model": "", **dict.fromkeys((*WRITERS, "judge"), model)}
+    missing = {key: MODEL for key in WRITERS if not getattr(study, key)}
     study = study.model_copy(update=own if model else missing)
     os.environ[PROMPTS] = study.prompts
     folder = REPOSITORY / study.folder
@@ -101,8 +99,7 @@ def _first(lines: list[str], n: int) -> list[str]:
 
 def _files(reading: Reading) -> list[str]:
     labels = {one.kind: one.label for one in STRUCTURES.values()}
-    counts = {one.document_id: reading.tokens[one.document_id] for one in reading.documents}
-    files = pd.DataFrame(counts, [*labels]).T.rename(columns=labels).fillna(0).astype(int)
+    files = pd.DataFrame(reading.tokens, [*labels]).T.rename(columns=labels).fillna(0).astype(int)
     files["language"] = [one.language or "unclear" for one in reading.documents]
     files["pages"] = [-(-len(one.text) // _PAGE) for one in reading.documents]
     tokens = files[[*labels.values()]]
@@ -135,35 +132,30 @@ def _passages(reading: Reading) -> list[str]:
     return lines
 
 
-def _calls(study: Study) -> Iterator[tuple[str, str, str, int]]:
-    # stage, prompt, model, number of arms
+def costs(reading: Reading, study: Study) -> pd.DataFrame:
+    """Estimate calls, tokens sent and written, and dollars, by stage, prompt and model."""
+    annotated, texts = study.defaults("01_annotate"), [one.text for one in reading.documents]
+    asked, count = texts[: annotated["max_documents"]], counter("")[0]
+    room = Budget(count, study.defaults("02_normalize")["max_segment_tokens"] * 7 // 8, 0)
+    n_segments, n_tokens = sum(len(chunk(text, room)) for text in texts), sum(map(count, texts))
+    n_questions, rows = annotated["max_queries"] * len(asked), []
+    sizes = {one: (n_segments, n_tokens, n_tokens * more) for one, more in _WRITTEN.items()}
     for stage, key, model, given in study.calls():
+        n, price = len(given.get("arms", "1")) * n_questions, price_of(model)
         names = study.written if key == "augmenter" else [_PROMPTS[key]]
         if stage == "pairs":
             names = ["judge_pairwise"] * 4  # two criteria in both orders
         for prompt in names:
-            yield stage, prompt, model, len(given.get("arms", "1"))
-
-
-def costs(reading: Reading, study: Study) -> pd.DataFrame:
-    """Estimate calls, tokens sent and written, and dollars, by stage, prompt and model."""
-    given, texts = study.defaults("01_annotate"), [one.text for one in reading.documents]
-    asked, count = texts[: given["max_documents"]], counter("")[0]
-    room = Budget(count, study.defaults("02_normalize")["max_segment_tokens"] * 7 // 8, 0)
-    n_segments, n_tokens = sum(len(chunk(text, room)) for text in texts), sum(map(count, texts))
-    n_questions, rows = given["max_queries"] * len(asked), []
-    sizes = {one: (n_segments, n_tokens, n_tokens * more) for one, more in _WRITTEN.items()}
-    for stage, prompt, model, n_arms in _calls(study):
-        n, price = n_arms * n_questions, price_of(model)
-        calls, read, written = sizes.get(prompt, (n, n * _ANSWER, n * _VERDICT))
-        if prompt == "annotate":
-            room = token_budget(model, given["max_queries"], given["queries_per_call"])
-            calls = sum(len(chunk(text, room)) for text in asked)
-            read, written = sum(map(count, asked)), n_questions * _PAIR
-        template = prompts.prompt_template(_PROMPTS.get(prompt, prompt))
-        sent = calls * count(template.render(_SLOTS)) + read
-        dollars = cost_usd(price, sent, round(written))
-        rows.append((stage, prompt, model, calls, sent, written, dollars))
+            calls, read, written = sizes.get(prompt, (n, n * _ANSWER, n * _VERDICT))
+            if prompt == "annotate":
+                limits = annotated["max_queries"], annotated["queries_per_call"]
+                room = token_budget(model, *limits)
+                calls = sum(len(chunk(text, room)) for text in asked)
+                read, written = sum(map(count, asked)), n_questions * _PAIR
+            template = prompts.prompt_template(_PROMPTS.get(prompt, prompt))
+            sent = calls * count(template.render(_SLOTS)) + read
+            dollars = cost_usd(price, sent, round(written))
+            rows.append((stage, prompt, model, calls, sent, written, dollars))
     table = pd.DataFrame(rows, columns="stage prompt model calls sent written dollars".split())
     table = table.groupby(["stage", "prompt", "model"], sort=False).sum(skipna=False)
     table.loc["total", "", ""] = table.sum(skipna=False)
@@ -191,7 +183,7 @@ def trainings(reading: Reading, study: Study) -> pd.DataFrame:
         length = sum(_WRITTEN.get(part, 1) for part in study.corpus_of(run).split("+"))
         rows[run] = _training(model, given, n_tokens * length * (1 - given["validation_fraction"]))
     columns = ["memory per GPU", "hours here", "H100 hours", "tokens", "processes"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return pd.DataFrame(rows, columns).T
 
 
 def _training(model, given: dict[str, Any], n_tokens: float) -> list[object]:

@@ -60,8 +60,7 @@ def announce(study: AnyStudy) -> None:
     Raises Stopped for a file of replies that is missing, for a model without a price, and, if no
     reply is cached yet, for a missing key and for an endpoint that cannot be used.
     """
-    if study.replies:
-        _import_replies(study)
+    _import_replies(study)
     stages = models_of(study)
     for stage, model in stages:
         calls = calls_for(study.name, stage)

@@ -324,7 +324,7 @@ def differences(
         pairs = cell[~(cell.left_out | cell.left_out_first)]
         scores = pairs[["rouge_score_first", "rouge_score"]]
         change = pairs.rouge_score - pairs.rouge_score_first
-        points = 100 * np.array([change.mean(), *cluster_interval(change, pairs.text, 1)])
+        points = 100 * np.clip([change.mean(), *cluster_interval(change, pairs.text)], -1, 1)
         table.append((*key, len(pairs), pairs.text.nunique(), *scores.mean(), *points))
     return pd.DataFrame(
         table,
