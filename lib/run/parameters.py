@@ -10,7 +10,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from lib.core.store import REPOSITORY, BadStudy, choices
 
-_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 
@@ -68,7 +67,7 @@ def check(notebook: Path, given: dict[str, object]) -> None:
             raise BadStudy(f"{where}: unknown; {choices(name, declared)}")
         annotation = declared[name].annotation
         try:
-            kind = TypeAdapter(eval(annotation, {"__builtins__": {}}, _TYPES), config=_STRICT)
+            kind = TypeAdapter(eval(annotation, {}), config=_STRICT)
             kind.validate_python(value)
         except ValidationError as error:
             is_text = isinstance(value, str) and "float" in annotation
