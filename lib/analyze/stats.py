@@ -1,6 +1,5 @@
 """Intervals and tests over clusters, seeds and bases: CR2, Wilson, t, sign flips, Holm."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
@@ -9,7 +8,7 @@ import pandas as pd
 from scipy.special import ndtri, stdtr, stdtrit  # scipy.stats takes five times as long to import
 
 from lib.core.arms import ALL, is_trained, sorted_arms, split_arm
-from lib.core.records import STRUCTURES, Fact, Query, prose
+from lib.core.records import STRUCTURES, Fact, Query, by_document, prose
 
 ALPHA = 0.05  # two-sided
 ROUNDING = 1e-9  # a smaller standard error or sum counts as 0
@@ -170,12 +169,9 @@ def clusters_of(queries: Iterable[Query], facts: Iterable[Fact] = ()) -> dict[st
     its document. A query belongs to the entity of the facts that its span overlaps, or to the only
     entity of its document.
     """
-    by_document: dict[str, list[Fact]] = defaultdict(list)
-    for fact in facts:
-        by_document[fact.document_id].append(fact)
-    clusters = {}
+    of_document, clusters = by_document(facts), {}
     for query in queries:
-        known = by_document[query.document_id]
+        known = of_document[query.document_id]
         met = [fact.entity for fact in known if fact.start < query.end and query.start < fact.end]
         entities = set(met or [fact.entity for fact in known])
         clusters[query.query_id] = entities.pop() if len(entities) == 1 else query.document_id

@@ -1,8 +1,9 @@
 """The typed rows of the files between two stages (lib.core.stages), and the structures of facts."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -177,6 +178,14 @@ class Fact(Record):
     start: int
     end: int
     in_pretraining: bool  # public facts are for pretraining, private ones for DAPT
+
+
+def by_document(rows: Iterable[Any]) -> defaultdict[str, list[Any]]:
+    """Return the rows of each document, in their order, by its id."""
+    found = defaultdict(list)
+    for row in rows:
+        found[row.document_id].append(row)
+    return found
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from lib.core.records import (
     Fact,
     Normalized,
     Segment,
+    by_document,
     listed,
     prose,
 )
@@ -21,7 +22,7 @@ _MARKS = "-| "  # around a fact: of a bullet, of a table row
 
 def ask_facts(facts: list[Fact]) -> Propose:
     """An engine that asks for each of `facts` in the words that it was generated from."""
-    known = _by_document(facts)
+    known = by_document(sorted(facts, key=lambda fact: fact.start))
 
     def propose(documents: list[Document], max_queries: int) -> list[Proposals]:
         return [
@@ -39,7 +40,8 @@ def rewrite_facts(
 
     Sentences stay as they are if they name the product.
     """
-    known, by_id, rows = _by_document(facts), {one.document_id: one for one in documents}, []
+    known = by_document(sorted(facts, key=lambda fact: fact.start))
+    by_id, rows = {one.document_id: one for one in documents}, []
     for one in segments:
         name, within = one.document_id, range(one.start, one.end)
         text = rewritten(by_id[name], known[name], within)
@@ -54,13 +56,6 @@ def rewrite_facts(
             )
         )
     return rows
-
-
-def _by_document(facts: list[Fact]) -> dict[str, list[Fact]]:
-    known = defaultdict(list)
-    for fact in sorted(facts, key=lambda fact: fact.start):
-        known[fact.document_id].append(fact)
-    return known
 
 
 def _candidate(fact: Fact, text: str) -> Candidate:
