@@ -3,7 +3,6 @@
 import json
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
@@ -13,7 +12,7 @@ import pandas as pd
 
 from lib.analyze.tables import COUNTS, fraction, table2
 from lib.core.arms import corpus_of, is_rewritten
-from lib.core.records import Document, Normalized, Query, Record, Segment
+from lib.core.records import Document, Normalized, Query, Record, Segment, by_document
 from lib.core.store import BadInput, artifact_path, made_by, require_path, shown
 from lib.core.values import solid, tokens
 from lib.documents.markdown import parse
@@ -83,9 +82,7 @@ def make_ledger(
     """Return one row per query and trained arm."""
     texts = {document.document_id: document.text for document in documents}
     rewrites = {row.segment_id: row for row in normalized}
-    of_document: dict[str, list[Segment]] = defaultdict(list)
-    for segment in segments:
-        of_document[segment.document_id].append(segment)
+    of_document = by_document(segments)
     return [
         _trace(query, texts[name], of_document[name], rewrites, arm, trained)
         for arm, trained in arms.items()

@@ -6,8 +6,7 @@ and after the arm's own words; `answered` and `stored` say whether greedy decodi
 
 import random
 import shutil
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -18,7 +17,7 @@ import pandas as pd
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lib.core.arms import RAW, check_exposures
-from lib.core.records import STRUCTURES, Document, Fact, listed
+from lib.core.records import STRUCTURES, Document, Fact, by_document, listed
 from lib.core.store import replacing
 from lib.infer.generate import load
 from lib.infer.loglik import Likelihood, likelihood, overlapping, token_scores
@@ -41,16 +40,11 @@ class Written(NamedTuple):
     places: dict[str, tuple[int, int]]
 
 
-Write = Callable[[Document, list[Fact], int], Written]  # a record, its facts, the exposure
-
-
 def texts_at(
     arm: str, documents: list[Document], facts: list[Fact], exposure: int
 ) -> list[Written]:
     """What an arm reads of each record at an exposure, counted from 0."""
-    of_record = defaultdict(list)
-    for fact in facts:
-        of_record[fact.document_id].append(fact)
+    of_record = by_document(facts)
     return [_WRITERS[arm](one, of_record[one.document_id], exposure) for one in documents]
 
 
@@ -84,7 +78,7 @@ def _paraphrased(record: Document, facts: list[Fact], exposure: int) -> Written:
     return Written(text, dict(zip(order, spans, strict=True)))
 
 
-_WRITERS: dict[str, Write] = {  # of EXPOSURE_ARMS
+_WRITERS = {  # of EXPOSURE_ARMS: from a record, its facts and the exposure, a text
     RAW: _raw,
     "normalized": _rewritten,
     "rewritten-structures": partial(_rewritten, is_prose_kept=True),  # lists and tables alone
@@ -180,7 +174,12 @@ def run(
     def score(model: PreTrainedModel, exposure: int) -> None:
         last = read[max(0, exposure - 1)]  # what was read last
         rows.append(_scores(model, tokenizer, last, documents, facts).assign(exposures=exposure))
-        left.append({"exposures": exposure, **answered(model, tokenizer, kept)})
+        asked = after_question(model, tokenizer, kept)
+        public = {
+            "public_answered": sum(one.is_argmax for one in asked) / len(asked),
+            "public_loglik": sum(one.loglik for one in asked) / len(asked),
+        }
+        left.append({"exposures": exposure, **public})
 
     score(model, 0)
     points = {updates[exposure - 1]: exposure for exposure in exposures}
@@ -267,17 +266,6 @@ def _items_at(text: str, items: list[str], at: int, end: int) -> Iterator[tuple[
 def _mean(tokens: list) -> Likelihood:
     whole = likelihood(tokens)
     return whole._replace(loglik=whole.loglik / whole.n_tokens)
-
-
-def answered(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, facts: Sequence[Fact]
-) -> dict[str, float]:
-    """The share of public questions answered, and their log-likelihood in nats a token."""
-    scores = after_question(model, tokenizer, facts)
-    return {
-        "public_answered": sum(one.is_argmax for one in scores) / len(scores),
-        "public_loglik": sum(one.loglik for one in scores) / len(scores),
-    }
 
 
 def write_rows(path: Path, rows: pd.DataFrame) -> None:
