@@ -30,7 +30,6 @@ _READER = re.compile(r"reader:(.*)", re.I)  # in a sheet's header: who filled it
 LEAST_ARMS = 3  # for a coefficient over their means: two points always lie on a line
 COEFFICIENTS = ("agreement", "kappa", "ac1")
 _KEYS = ["query_id", "arm"]
-_STATES = ["correct", "incorrect", "unscored"]
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 LONGEST_CELL = 32_000  # characters; Excel takes 32,767
 
@@ -115,7 +114,7 @@ def sheets_of(
     paths = [data_path(study, "labels", f"{name}{f'-{k}' * (k > 1)}.csv") for k in range(1, n + 1)]
     for path in paths:
         _complete(path, sample, choices)
-    own = sorted({*paths, *data_path(study, "labels").glob(f"{name}*.csv")})
+    own = sorted(data_path(study, "labels").glob(f"{name}*.csv"))
     files: dict[str, Path] = {}
     found = []
     for path in [*(REPOSITORY / one for one in readings), *own]:
@@ -262,21 +261,20 @@ def agreement(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cell_of(part: pd.DataFrame) -> dict[str, float]:
-    n = pd.crosstab(part["first"], part.second)
-    n = n.reindex(index=_STATES, columns=_STATES, fill_value=0).to_numpy()
-    both = part[part["first"].ne("unscored") & part.second.ne("unscored")]
+    unscored = part[["first", "second"]].eq("unscored")
+    both = part[~unscored.any(axis=1)]
+    first, second = (both[side].ne("correct").astype(int) for side in unscored)
     codes, documents = pd.factorize(both.document_id)
     tables = np.zeros((len(documents), 2, 2))
-    places = (both[side].ne("correct").astype(int) for side in ("first", "second"))
-    np.add.at(tables, (codes, *places), both.weight)
+    np.add.at(tables, (codes, first, second), both.weight)
     return {
         "n": len(part),
-        "unscored_first": n[2].sum(),
-        "unscored_second": n[:, 2].sum(),
+        "unscored_first": unscored["first"].sum(),
+        "unscored_second": unscored.second.sum(),
         "scored": len(both),
-        "agreed": n[0, 0] + n[1, 1],
-        "lenient": n[0, 1],
-        "strict": n[1, 0],
+        "agreed": (first == second).sum(),
+        "lenient": (first < second).sum(),
+        "strict": (first > second).sum(),
     } | clustered_coefficients(tables)
 
 
