@@ -51,15 +51,15 @@ _DARK = (
 )
 
 
+@styled
 def save(study: str, name: str, figure: Figure, plotted: pd.DataFrame) -> Path:
     """Write a figure as PDF, SVG and PNG and its numbers as CSV; return the PNG's path."""
     # without a date, equal numbers give equal files
     stamps = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
-    with mpl.rc_context(STYLE):
-        for ending, stamp in stamps.items():
-            with replacing(result_path(study, f"{name}.{ending}")) as temporary:
-                figure.savefig(temporary, format=ending, metadata=stamp)
-            figure.set_layout_engine(None)  # the axes stay where the first drawing put them
+    for ending, stamp in stamps.items():
+        with replacing(result_path(study, f"{name}.{ending}")) as temporary:
+            figure.savefig(temporary, format=ending, metadata=stamp)
+        figure.set_layout_engine(None)  # the axes stay where the first drawing put them
     return write_text(result_path(study, f"{name}.csv"), as_csv(plotted)).with_suffix(".png")
 
 
