@@ -130,7 +130,7 @@ def sheets_of(
 
 
 def _complete(path: Path, sample: list[Item], choices: tuple) -> None:
-    sheet = _read(path) if path.exists() else pd.DataFrame({"item": []})
+    sheet = _read(path)
     readers = [name for name in sheet if _READER.fullmatch(name)] or ["reader: ?"]
     if not read_sheet(path, choices).labels:
         sheet = sheet[["item"]].head(0)
@@ -156,7 +156,7 @@ def read_sheet(path: Path, choices: tuple = ANSWERS) -> Sheet:
 
     Raises BadInput naming item and remedy for an unknown or second label or a missing column.
     """
-    labels, sheet = {}, _read(path) if path.exists() else pd.DataFrame(columns=["item", "label"])
+    labels, sheet = {}, _read(path)
     if missing := {"item", "label"} - set(sheet):
         raise BadInput(
             f"{shown(path)}: its first row has no column {min(missing)!r}: keep "
@@ -179,6 +179,8 @@ def read_sheet(path: Path, choices: tuple = ANSWERS) -> Sheet:
 
 
 def _read(path: Path) -> pd.DataFrame:
+    if not path.exists():
+        return pd.DataFrame(columns=["item", "label"])
     text = path.read_text(encoding="utf-8-sig", errors="replace")  # any encoding has the labels
     separator = max(",;\t", key=text.split("\n", 1)[0].count)
     lines = csv.DictReader(io.StringIO(text), delimiter=separator, restval="")

@@ -61,8 +61,7 @@ def read_trained(
     kind, held_out = corpus_of(arm, facts.get("texts", "")), facts["held_out"]
     is_titled = facts.get("is_titled", False)
     corpus = read_corpus(study, kind, segments, normalized, held_out, is_titled)
-    setting = facts["block_size"], facts["packing"]
-    blocks = pack(corpus.training, tokenizer_of(folder), *setting)
+    blocks = pack(corpus.training, tokenizer_of(folder), facts["block_size"], facts["packing"])
     trained = facts.get("own_blocks") or facts["fingerprint"]["data.training"]  # with no replay
     if blocks.digest() != trained:
         raise BadInput(
@@ -121,7 +120,7 @@ def _trace(
     split = "training" if not homes & held_out else "held out" if homes <= held_out else "both"
     is_whole = len(ids) == 1 or is_there and split != "both"
     reached = [all(found), is_whole, is_there or not reasons, is_there, split == "training"]
-    lost = [stage for stage, is_kept in zip(STAGES, reached, strict=True) if not is_kept]
+    lost = (stage for stage, is_kept in zip(STAGES, reached, strict=True) if not is_kept)
     return LedgerRow(
         query_id=query.query_id,
         arm=arm,
@@ -130,7 +129,7 @@ def _trace(
         dropped="; ".join(dict.fromkeys(reasons)),
         split=split,
         passage=" … ".join(dict.fromkeys(one[1] for one in kept if one)),
-        lost_at=lost[0] if lost else "",
+        lost_at=next(lost, ""),
     )
 
 

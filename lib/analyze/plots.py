@@ -260,9 +260,15 @@ def draw_retention(table3: pd.DataFrame) -> Drawn:
     """Draw paired differences from the base by task."""
     shown = table3[table3.p.notna()][["arm", "task", "n", *_POINTS, "p_holm"]]
     named = shown.assign(task=[f"{in_words(row.task)} (n = {row.n})" for row in shown.itertuples()])
-    label = f"Accuracy minus that of {BASE} (points); filled: Holm p ≤ 5%"
-    look = {"series": "arm", "filled": named.p_holm.le(ALPHA), "label": label}
-    return draw_forest(named, _POINTS, "task", **look), shown
+    figure = draw_forest(
+        named,
+        _POINTS,
+        "task",
+        label=f"Accuracy minus that of {BASE} (points); filled: Holm p ≤ 5%",
+        series="arm",
+        filled=named.p_holm.le(ALPHA),
+    )
+    return figure, shown
 
 
 @styled

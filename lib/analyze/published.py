@@ -55,8 +55,10 @@ def table4(queries: list[Query], preferences: Iterable[Preference]) -> pd.DataFr
                     "for this pair, in one order and by one judge"
                 )
         wrong = dict.fromkeys(OUTCOMES, "incorrect")  # what is unscored becomes None
-        verdicts = {one: found.verdict.map(wrong | {one: "correct"}) for one in OUTCOMES}
-        each = [found.assign(outcome=one, verdict=verdicts[one]) for one in OUTCOMES]
+        each = [
+            found.assign(outcome=one, verdict=found.verdict.map(wrong | {one: "correct"}))
+            for one in OUTCOMES
+        ]
         levels = {"structure": (), "criterion": CRITERIA, "outcome": OUTCOMES}
         cells = crossed(pd.concat(each).merge(known, on="query_id"), levels)
         tables.append(cells.assign(**dict(zip(_PAIR, pair, strict=True))))
@@ -108,11 +110,11 @@ def paper_table1() -> pd.DataFrame:
 
 def paper_table4() -> pd.DataFrame:
     """Return Table 4 as counts, in the columns of `table4`."""
-    rows = []
-    for cell in published_cells(4).astype({"value": int, "n": int}).itertuples():
-        count, n = cell.value, cell.n
-        names = (*cell.arm.split(), cell.structure, *cell.what.split(": "))
-        rows.append((*names, n, 0, count, count / n, *wilson(count, n)))
+    cells = published_cells(4).astype({"value": int, "n": int})
+    rows = [
+        (*arm.split(), structure, *what.split(": "), n, 0, count, count / n, *wilson(count, n))
+        for arm, structure, what, count, n in cells.drop(columns="error").to_numpy()
+    ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -141,8 +143,7 @@ def formatted(table: pd.DataFrame) -> pd.DataFrame:
     """Format `with_paper`: for each cell the paper's row, then this run's, a dash if missing."""
     text = (formatted_table4 if "outcome" in table else formatted_table)(table).replace("", DASH)
     keys = [key for key in ("pair", "structure", "kind") if key in text]
-    first = [*keys, "source"]
-    text = text.set_index(first).reset_index()  # these come first
+    text = text.set_index([*keys, "source"]).reset_index()  # these come first
     return text.iloc[text.groupby(keys, sort=False).ngroup().argsort(kind="stable")]
 
 

@@ -201,8 +201,9 @@ def _answered(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _of(seeds: pd.DataFrame, *structures: str) -> pd.DataFrame:
-    is_all = ALL in structures
-    return seeds if is_all else seeds[seeds.index.isin(structures, level="structure")]
+    if ALL in structures:
+        return seeds
+    return seeds[seeds.index.isin(structures, level="structure")]
 
 
 def spread(rows: pd.DataFrame) -> pd.DataFrame:

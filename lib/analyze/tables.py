@@ -84,8 +84,10 @@ def by_group(rows: pd.DataFrame, by: list[str], value: str, cluster: str) -> pd.
     for key, part in rows.groupby(by, sort=False):
         known = part.dropna(subset=value)
         values, n = known[value].astype(float), len(known)
-        is_clustered = cluster in known
-        ends = share_interval(values, known[cluster]) if is_clustered else wilson(values.sum(), n)
+        if cluster in known:
+            ends = share_interval(values, known[cluster])
+        else:
+            ends = wilson(values.sum(), n)
         found.append((*key, n, values.mean(), *ends))
     table = pd.DataFrame(found, columns=[*by, "n", "mean", "low", "high"])
     return table.astype(dict.fromkeys(("mean", "low", "high"), float))

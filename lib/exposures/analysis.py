@@ -213,9 +213,15 @@ def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.D
 def answer(table: pd.DataFrame) -> str:
     """Answer from `effects`: the two registered differences, and what the second supposes."""
     first, second = table[table.is_primary].sort_values("unit", ascending=False).itertuples()
-    values = {"first": first, "second": second, "alpha": ALPHA, "least": LEAST_FLIPS}
     text = package_file("exposures/answer.md.j2").read_text("utf-8")
-    return jinja2.Template(text).render(values, estimate=estimate, p_value=p_value)
+    return jinja2.Template(text).render(
+        first=first,
+        second=second,
+        alpha=ALPHA,
+        least=LEAST_FLIPS,
+        estimate=estimate,
+        p_value=p_value,
+    )
 
 
 def retained(runs: pd.DataFrame) -> pd.DataFrame:
@@ -297,8 +303,11 @@ def draw_answers(rows: pd.DataFrame) -> plots.Drawn:
         shown = _trained(curve(named[named.arm == RAW]).query("measure == 'stored'"))
         _draw_lines(last, shown, **_LINES)
         last.set(ylabel="Facts memorized (%)", ylim=(0, None))
+    points = sorted(shown.exposures.unique())
     for axes in (*panels, last):
-        _mark_doublings(axes, shown.exposures)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(points, [*map(str, points)], fontsize=7)
+        axes.set_xlabel("Exposures")
     plots.finish(figure, "Dashed: the ceiling of a fitted curve")
     return figure, pd.concat([*found, shown], ignore_index=True)
 
@@ -307,10 +316,3 @@ def _draw_lines(axes: Axes, cells: pd.DataFrame, **look: object) -> None:
     how = {"x": "exposures", "y": "drawn", "markersize": 3.5, "mew": 0, "estimator": "median"}
     drawn = plots.with_ends(cells, ["estimate", "low", "high"])
     plots.seaborn.lineplot(drawn, ax=axes, errorbar=("pi", 100), **how, **look)
-
-
-def _mark_doublings(axes: Axes, exposures: pd.Series) -> None:
-    points = sorted(exposures.unique())
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(points, [str(point) for point in points], fontsize=7)
-    axes.set_xlabel("Exposures")

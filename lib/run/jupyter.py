@@ -9,7 +9,7 @@ is given into a cell of their own, the line only refuses those that the notebook
 import ast
 import json
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from lib.core.store import PROMPTS, WRITTEN, tell
@@ -44,14 +44,11 @@ def use_study(stage: str, names: MutableMapping[str, Any]) -> None:
     if not is_study:
         tell(f"no file studies/{names['study']}.yaml: the values are those above")
         return
-    given = study.given(stage, _run(study.arms_of(stage), names))
+    runs = study.arms_of(stage)
+    named = [names.get("arm"), *names.get("arms", ()), str(names.get("seed"))]
+    given = study.given(stage, next((one for one in named if one in runs), runs[0]))
     if not study.folder:  # of the user's own documents, which `make study` is told
         given.pop("folder", None)
     given = {name: value for name, value in given.items() if value != names[name]}
     names.update(given)
     tell(f"of studies/{study.name}.yaml:", ", ".join(f"{one} = {given[one]!r}" for one in given))
-
-
-def _run(runs: list[str], names: Mapping[str, Any]) -> str:
-    named = [names.get("arm"), *names.get("arms", ()), str(names.get("seed"))]
-    return next((one for one in named if one in runs), runs[0])
