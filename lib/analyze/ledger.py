@@ -102,7 +102,7 @@ def _trace(
     items = split_items(query.answer, query.entity_count)
     found = [nearest(item, text[query.start : query.end], query.question) for item in items]
     spans = [span and (query.start + span[0], query.start + span[1]) for span in found]
-    known = [span for span in spans if span] or [(query.start, query.end)]
+    known = [*filter(None, spans)] or [(query.start, query.end)]
     holding = _overlapping(segments, min(known)[0], max(end for _, end in known))
     ids = [one.segment_id for one in holding]
     reasons = [rewrites[one].dropped for one in ids if not is_raw and rewrites[one].dropped]
