@@ -16,7 +16,7 @@ POINTS, SEPARATOR, SIZE = 72.27, 4, 8.5  # of an inch, beside a column, of \foot
 _CAPTIONS = pd.read_csv(package_file("analyze/captions.csv"), index_col="name").caption
 _SHARE = re.compile(r"(?<!\d)(\d++)/(\d++) = [\d.]+%( \[[^]]*\])?.*")
 _NUMBER = re.compile(r"[<+−-]?\.?\d|–?$")  # how a cell begins that is no name
-KEYS = ("pair", "source", "judge", "coverage", "structure", "kind", "level", "form")  # of a row
+KEYS = "pair source judge coverage structure kind level form".split()  # of a row
 _SIGNS = (  # of letters that LaTeX has not
     r"\textbackslash{} \textasciitilde{} \textasciicircum{} ~ -- $-$ $\pm$ $\times$ / \ldots{} "
     r"$\leq$ $\geq$"

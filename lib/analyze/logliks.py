@@ -22,7 +22,7 @@ from lib.core.store import BadInput, load, made_by, require_artifact, require_kn
 
 WAYS = ("question", "cloze")  # after the question; after the record's own words
 ONE_SEED = "one seed: no interval over retraining"
-CONTRAST = ["contrast", "n", "clusters", "estimate", "low", "high", "p", "covers", "by_seed"]
+CONTRAST = "contrast n clusters estimate low high p covers by_seed".split()
 TABLE3 = (
     "arm task n chance correct accuracy stderr only_base only_arm difference_points se_points "
     "low_points high_points p p_holm"

@@ -6,24 +6,14 @@ from pathlib import Path
 import pandas as pd
 
 from lib.analyze.stats import wilson
-from lib.analyze.tables import (
-    DASH,
-    crossed,
-    formatted_table,
-    in_words,
-    table2,
-    table5,
-)
+from lib.analyze.tables import DASH, crossed, formatted_table, in_words, table2, table5
 from lib.core.arms import ALL, BASE, arm_label
 from lib.core.records import OUTCOMES, Query
 from lib.core.store import BadInput, made_by
 from lib.judge.llm_judge import CRITERIA, Preference
 
 _PAIR = ["first_arm", "second_arm"]
-COLUMNS = [
-    *[*_PAIR, "structure", "criterion", "outcome"],
-    *["n", "unscored", "count", "share", "low", "high"],
-]
+COLUMNS = [*_PAIR, *"structure criterion outcome n unscored count share low high".split()]
 PAPER, RUN = SOURCES = ("paper", "this run")
 DEVIATIONS = Path(__file__).with_suffix(".md")
 # the laboratory's task is of the same kind as one of the paper's

@@ -6,40 +6,21 @@ from collections.abc import Iterable
 import pandas as pd
 
 from lib.analyze.latex import KEYS, latex
-from lib.analyze.stats import (
-    LEAST_CLUSTERS,
-    TOO_FEW,
-    clusters_of,
-    share_interval,
-    wilson,
-)
+from lib.analyze.stats import LEAST_CLUSTERS, TOO_FEW, clusters_of, share_interval, wilson
 from lib.core.arms import ALL, COVERAGE, LOOK, arm_label, sorted_arms
-from lib.core.records import (
-    STRUCTURES,
-    Answer,
-    Fact,
-    Query,
-    Verdict,
-    structure_label,
-)
+from lib.core.records import STRUCTURES, Answer, Fact, Query, Verdict, structure_label
 from lib.core.store import BadInput, made_by, require_known, result_path, write_text
 from lib.core.values import is_numeric
 
 KINDS = ("numeric", "non-numeric")
 _KEYS = ["arm", "query_id"]
-COUNTS = ["n", "correct", "unscored", "accuracy", "low", "high", "unscored_share", "upper_bound"]
+COUNTS = "n correct unscored accuracy low high unscored_share upper_bound".split()
 TABLE1 = (
     "queries question_words answer_words entities_mean entities_min entities_max entity_words"
 ).split()
 DASH = "–"  # an unknown value
-_ESTIMATES = (
-    "estimate",
-    "mean",
-    "share",
-    "difference",
-    "rouge_score",
-    ALL,
-)  # whose ends are low and high
+# whose ends are low and high
+_ESTIMATES = (*"estimate mean share difference rouge_score".split(), ALL)
 _TASKS = {
     "mmlu": "MMLU",
     "hellaswag": "HellaSwag",
@@ -53,18 +34,15 @@ _FORMULA = re.compile(r"\t|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def joined(
-    queries: list[Query],
-    verdicts: list[Verdict],
-    facts: Iterable[Fact] = (),
+    queries: list[Query], verdicts: list[Verdict], facts: Iterable[Fact] = ()
 ) -> pd.DataFrame:
     """One row per verdict, with structure, kind and cluster of its query.
 
     Clusters are `stats.clusters_of`. Raises BadInput unless every arm has one verdict per query.
     """
-    clusters = clusters_of(queries, facts)
     known = pd.DataFrame(map(vars, queries), columns=["query_id", "structure"])
-    kinds = [KINDS[not is_numeric(query)] for query in queries]
-    known = known.assign(kind=kinds, cluster=known.query_id.map(clusters))
+    known["kind"] = [KINDS[not is_numeric(query)] for query in queries]
+    known["cluster"] = known.query_id.map(clusters_of(queries, facts))
     rows = pd.DataFrame(map(vars, verdicts), columns=[*_KEYS, "verdict", "reason"])
     for arm, judged in rows.groupby("arm", sort=False).query_id:
         if sorted(judged) != sorted(known.query_id):

@@ -13,7 +13,7 @@ from lib.core.store import artifact_path, package_file, result_path
 
 def found_in(study: str) -> str:
     """The `verdict` on a finished study, from its tables and its measures of retention."""
-    used = ["arm", "query_id", "structure", "cluster", "verdict", "memorized"]
+    used = "arm query_id structure cluster verdict memorized".split()
     rows = pd.read_csv(
         result_path(study, "each.csv"),
         usecols=used,

@@ -196,8 +196,8 @@ def effects(rows: pd.DataFrame, margin: float, primary: tuple[str, str]) -> pd.D
             limit = margin if unit == NATS else np.nan
             mean = summarize(values[values.measure == name], unit, limit)
             end = summarize(last[last.measure == name], unit)
-            ends = {"last": end["mean"], "last_low": end.low, "last_high": end.high}
-            found.append(mean.assign(facts=facts, **ends))
+            mean = mean.assign(facts=facts, last=end["mean"], last_low=end.low, last_high=end.high)
+            found.append(mean)
         if facts != LIST_VALUED:  # too few are answered for a fit per base
             found.append(summarize(ceiling_effects(part), DOUBLINGS).assign(facts=facts))
     for name in ("stored", "answered"):

@@ -162,6 +162,6 @@ def contrasts(rows: pd.DataFrame, value: str) -> pd.DataFrame:
         mean, error, freedom = cluster_mean(change, change.index.get_level_values("document"))
         parts = [(error**2, freedom), (runs.var() / len(runs), len(runs) - 1)]
         found.append((name, value, len(change), len(runs), mean, *t_test(mean, parts)))
-    columns = ["contrast", "value", "facts", "runs", "difference", "low", "high", "p"]
+    columns = "contrast value facts runs difference low high p".split()
     table = pd.DataFrame(found, columns=columns)
     return table.assign(p_holm=holm(table.p))
