@@ -175,14 +175,11 @@ class Names:
             values = count_in(ascii_lowercase[::-1], self._start(1), count + len(avoided))
             values = [value for value in values if value not in avoided][:count]
             return [*zip(count_in(ascii_uppercase[::-1], 0, count), values, strict=True)]
-        rng, taken, pairs, numbers = self._rng("values"), set(avoided), [], {}
+        rng, taken, pairs = self._rng("values"), set(avoided), []
         for name, kind in self._fields(count):
             draws = (_drawn(kind, rng) for _ in range(30))
-            value = next((drawn for drawn in draws if drawn not in taken), None)
-            if value is None:  # the type has too few values: number them
-                drawn = _drawn(kind, rng)
-                while (value := f"{drawn} {numbers.setdefault(drawn, 2)}") in taken:
-                    numbers[drawn] += 1
+            numbered = f"{kind} {len(pairs)}"  # if the kind has too few values
+            value = next((drawn for drawn in draws if drawn not in taken), numbered)
             taken.add(value)
             pairs.append((name, value))
         return pairs
