@@ -20,7 +20,7 @@ from lib.core.records import (
 # The module of each system, which defines its TASK (lib.tasks.task).
 SYSTEMS = {
     "spark": "lib.tasks.spark",
-    "structext": "lib.structext.score",
+    "structext": "lib.structext.prompts",
     "tablequest": "lib.tablequest.answers",
 }
 

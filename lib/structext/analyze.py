@@ -4,6 +4,8 @@ Every question stays in its denominator: one that is too long for an arm's windo
 or whose reply has no answer scores 0. The judge's denominator lacks what it could not score.
 The floor is the arm BLIND: many labels are degenerate (v2: almost every text is well-formed), so a
 constant answer scores. Constants are learned from the training split alone.
+The papers asked other models with other prompts about samples of the official generator with its
+faults, at temperature 0.95: beside a run's, their rows share a scale, not an experiment.
 """
 
 import json
@@ -15,24 +17,29 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lib.analyze import tables
-from lib.analyze.agreement import LONGEST_CELL, Item, Sheet, item_name
+from lib.analyze.agreement import LONGEST_CELL, Item, Sheet, correlations, item_name
 from lib.analyze.metrics import LEAST_ROUGE, rouge_l
 from lib.analyze.plots import draw_forest, panels, seaborn, styled
 from lib.analyze.stats import cluster_interval
 from lib.analyze.tables import by_group, estimate
 from lib.core.arms import ALL, is_trained
 from lib.core.records import Answer, Rejected, Verdict
-from lib.core.store import (
-    artifact_path,
-    data_path,
-    load,
-    made_by,
-    package_file,
+from lib.core.store import artifact_path, data_path, load, made_by, package_file
+from lib.structext.names import BLIND, LANGUAGES, TASKS, V1, Sample
+from lib.structext.prompts import (
+    FEW_SHOT,
+    NO_ROW,
+    OFFICIAL,
+    SETTINGS,
+    TASK,
+    Prompted,
+    Scored,
+    as_queries,
+    as_reply,
+    score,
+    scored,
 )
-from lib.structext.names import BLIND, LANGUAGES, TASKS, Sample
-from lib.structext.prompts import FEW_SHOT, OFFICIAL, SETTINGS, Prompted, as_queries
 from lib.structext.samples import SUITES
-from lib.structext.score import NO_ROW, TASK, Scored, as_reply, score, scored
 from lib.tasks.task import final_answers
 
 HUMAN = "human"  # the arm of sheets that people filled in
@@ -52,6 +59,8 @@ LABELS = {
     "difference_points": "Real-Test compared with Test, ROUGE-L, 0 below 0.75 (points)",
 }
 MEANS = ["input", "instruction", "answer", "nodes"]  # of v1's Table 3: characters, nodes
+FLOOR = "floor of the paper's suite"  # the source of BLIND
+COLUMNS = (ALL, *LANGUAGES, *dict.fromkeys(TASKS.values()))
 
 
 def rows_of(
@@ -326,13 +335,8 @@ def differences(
         change = pairs.rouge_score - pairs.rouge_score_first
         points = 100 * np.clip([change.mean(), *cluster_interval(change, pairs.text)], -1, 1)
         table.append((*key, len(pairs), pairs.text.nunique(), *scores.mean(), *points))
-    return pd.DataFrame(
-        table,
-        columns=[
-            *by,
-            *"n texts first second difference_points low_points high_points".split(),
-        ],
-    )
+    names = "n texts first second difference_points low_points high_points".split()
+    return pd.DataFrame(table, columns=[*by, *names])
 
 
 def against(rows: pd.DataFrame, arm: str, by: list[str]) -> pd.DataFrame:
@@ -450,3 +454,48 @@ def lengths(asked: Sequence[Prompted]) -> pd.DataFrame:
     most = 0.2 * both[MEANS].mask((both[MEANS] < 50) & [True, True, True, False], 50)
     gaps = (both[MEANS] - both[[f"{name}_ours" for name in MEANS]].to_numpy()).abs()
     return both.assign(is_met=(gaps <= most).all(axis=1))
+
+
+def paper_scores() -> pd.DataFrame:
+    """Return each printed score: where, suite, metric, model, prompt, column, percent, n.
+
+    Prompts and columns have the names of ours. People have the prompt "base". The scores of BLIND,
+    with low and high, are those of the best constants (`learned`) on our suite in faithful mode,
+    which has the official generator's faults; seed 42. A test measures them again.
+    """
+    return pd.read_csv(package_file("structext/published/scores.csv"), dtype={"n": "Int64"})
+
+
+def beside_paper(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return published scores, then a run's, as fractions by language, kind of task and ALL.
+
+    A row is a model with a prompt on a suite, in the metric of the published table. `rows` are from
+    `rows_of`; low and high are the 95% interval of ALL over texts.
+    """
+    keys, parts = ["suite", "metric", "source", "model", "prompt", "where"], []
+    printed = paper_scores().rename(columns={"percent": "mean"})
+    printed[["mean", "low", "high"]] /= 100
+    printed["source"] = printed.model.map({BLIND: FLOOR}).fillna("paper")
+    for (suite, metric), cells in printed.groupby(["suite", "metric"], sort=False):
+        parts.append(cells)
+        if metric in rows:
+            own = rows[rows.suite.isin(V1 if suite == "v1" else (suite,))]
+            parts.append(_ours(own, metric).assign(source="this run", suite=suite, metric=metric))
+    cells = pd.concat(parts, ignore_index=True)
+    cells[keys] = cells[keys].fillna("").astype(str)
+    ends = cells[cells.column == ALL].set_index(keys)[["n", "low", "high"]]
+    means = cells.pivot(index=keys, columns="column", values="mean")
+    return ends.join(means[[*COLUMNS]]).reset_index()
+
+
+def _ours(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    columns = (rows.language.astype(str), rows.task.astype(str).map(TASKS), ALL)
+    every = pd.concat([rows.assign(column=names, model=rows.arm) for names in columns])
+    return by_group(every, ["model", "prompt", "column"], metric, "text")
+
+
+def paper_agreement() -> pd.DataFrame:
+    """Return Pearson's r of metrics with human judgments over the models of v2's Table 6."""
+    table = paper_scores().query("where == 'v2, Table 6'")
+    means = table.pivot(index="model", columns="metric", values="percent").rename_axis("arm")
+    return correlations(means, [HUMAN]).query("over == 'arms'")

@@ -95,17 +95,17 @@ def generate(
 
 
 def suite(name: str, seed: int = 42, mode: str = "corrected", per_task: int = 0) -> list[Sample]:
-    """Make the samples of a suite (a key of SUITES), as many as the paper has.
+    """Make the samples of a suite (a key of SUITES).
 
-    `per_task` limits the samples per task, depth and width; 0 means no limit. Raises ValueError for
-    another name, and as `generate` does.
+    `per_task` is their number per task, depth and width; 0: as many as the paper has. Raises
+    ValueError for another name, and as `generate` does.
     """
     require_known("suite", [name], SUITES)
     return [
         sample
         for depth, width, most in SUITES[name]
         for sample in generate(
-            mode, depth, width, min(per_task or most, most), seed, name == "real-test", name
+            mode, depth, width, per_task or most, seed, name == "real-test", name
         )
     ]
 

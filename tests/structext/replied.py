@@ -6,9 +6,8 @@ import pandas as pd
 
 from lib.core.records import Answer, Rejected
 from lib.structext import analyze
-from lib.structext.prompts import REASONING, Prompted, as_queries, prompts_for
+from lib.structext.prompts import REASONING, TASK, Prompted, as_queries, prompts_for
 from lib.structext.samples import generate
-from lib.structext.score import TASK
 from lib.tasks.task import final_answers
 
 

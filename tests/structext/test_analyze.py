@@ -20,7 +20,7 @@ from lib.core.store import (
     write_text,
 )
 from lib.run.parameters import notebook_path
-from lib.structext import analyze, papers
+from lib.structext import analyze
 from lib.structext.prompts import as_queries
 from lib.train.trainer import curve_of
 from tests.structext.replied import ask, of_arms, replies_of, right, wrong
@@ -68,9 +68,9 @@ def tables() -> str:
         "shots": analyze.shots(rows),
         "real": analyze.real_and_test(at),
         "official": analyze.both_scores(rows),
-        "agreement": papers.paper_agreement(),
+        "agreement": analyze.paper_agreement(),
         "people": analyze.summary(beside, ["suite", "arm"]),
-        "published": papers.beside_paper(pd.concat([rows, human])),
+        "published": analyze.beside_paper(pd.concat([rows, human])),
     }
     text = [
         f"# {name}\n{table.to_csv(index=False, float_format='%.6g')}"

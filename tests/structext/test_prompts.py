@@ -15,16 +15,17 @@ from lib.structext.prompts import (
     REASONING,
     SETTINGS,
     TAGS,
+    TASK,
     Prompted,
     as_queries,
     asked_in,
+    final_answer,
     lessons,
     prompts_for,
     some_of,
     training_samples,
 )
 from lib.structext.samples import JUNE, generate, split, suite
-from lib.structext.score import TASK, final_answer
 from lib.tasks.task import Room
 from lib.train.corpus import END
 from tests.conftest import rows

@@ -13,13 +13,18 @@ from lib.core.arms import ALL
 from lib.core.store import REPOSITORY, package_file
 from lib.run.config import load_study
 from lib.run.parameters import notebook_path, parameters_of
-from lib.structext.analyze import constant, learned, lengths, to_answer
+from lib.structext.analyze import (
+    constant,
+    learned,
+    lengths,
+    paper_agreement,
+    paper_scores,
+    to_answer,
+)
 from lib.structext.names import BLIND, LANGUAGES, MODES, TASKS, V1
-from lib.structext.papers import paper_agreement, paper_scores
-from lib.structext.prompts import SIMPLE, asked_in, training_samples
+from lib.structext.prompts import LEAST_ROUGE, SIMPLE, asked_in, score, training_samples
 from lib.structext.samples import SUITES
 from lib.structext.samples import suite as generated
-from lib.structext.score import LEAST_ROUGE, score
 
 README = REPOSITORY / "notebooks" / "structext" / "README.md"
 SUMS = {  # table -> numbers and their sum, by awk over the tables as they were copied

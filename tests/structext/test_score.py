@@ -7,7 +7,7 @@ import math
 import pytest
 
 from lib.core.store import REPOSITORY
-from lib.structext.score import score
+from lib.structext.prompts import score
 
 VECTORS = REPOSITORY.parent / "shared" / "structext" / "rouge-vectors.json.gz"
 

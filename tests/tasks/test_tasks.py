@@ -12,10 +12,9 @@ from lib.core.records import Answer, Document, GivenAnswer, Query, Verdict
 from lib.core.stages import SYSTEMS
 from lib.core.store import REPOSITORY, BadInput, load, save
 from lib.infer.prompts import GenerationConfig
-from lib.structext.prompts import Prompted, as_queries, prompts_for
+from lib.structext.prompts import NO_ANSWER, Prompted, as_queries, prompts_for
+from lib.structext.prompts import TASK as STRUCTEXT
 from lib.structext.samples import generate
-from lib.structext.score import NO_ANSWER
-from lib.structext.score import TASK as STRUCTEXT
 from lib.tasks.answering import Source, answers_of, opened, recall_table, shown_to, sources_of
 from lib.tasks.task import final_answers, task_of, verdicts_of
 from tests.conftest import run_cells
