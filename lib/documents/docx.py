@@ -28,7 +28,8 @@ _NAMES = {
 }
 _W = f"{{{_NAMES['w']}}}"
 # also shapes without a box of text, whose content stands behind its paragraph by then; fields
-# without a lasting result or with an error, places to fill in, linked marks of notes
+# without a lasting result or with an error, places to fill in, linked marks of notes; numbers
+# in capitals, as "5 mW" looks like "5 MW"; white words, but for what may be dark behind them
 _RUNS = """descendant::w:r|descendant::m:oMath|.//w:sym
     |(preceding-sibling::*[1]|following-sibling::*[1])[self::w:altChunk]
     |(.//w:r//w:drawing|.//w:r/w:object|.//w:r/w:pict|.//w:fldChar[w:ffData])
@@ -40,6 +41,11 @@ _RUNS = """descendant::w:r|descendant::m:oMath|.//w:sym
     concat(' ', substring-before(normalize-space(concat(@w:instr, text(), ' .')), ' '), ' '))]
     |.//w:r[preceding-sibling::w:r[1]/w:fldChar or parent::w:fldSimple]/w:t[contains(., '!')
     or starts-with(., 'Error:')]
+    |.//w:r[w:t[translate(., '0123456789', '') != .]]/w:rPr/w:caps[not(@w:val=0 or @w:val='false')]
+    |.//w:r[w:t]/w:rPr[not(w:shd[@w:fill!='auto' and @w:fill!='FFFFFF'] or w:highlight or
+    ancestor::*/*[self::w:pPr or self::w:tcPr]/w:shd[@w:fill!='auto' and @w:fill!='FFFFFF'] or
+    ancestor::w:tbl/w:tblPr/w:tblStyle[@w:val!='TableGrid' and @w:val!='TableNormal'])]
+    /w:color[@w:val='FFFFFF']
     |.//w:r[w:footnoteReference or w:endnoteReference or preceding-sibling::w:r[1]/w:fldChar or
     not(preceding-sibling::w:r) and (parent::w:hyperlink or parent::w:fldSimple)]
     [w:t and not(translate(w:t, '0123456789', ''))]/w:rPr[w:vertAlign
@@ -145,7 +151,9 @@ class _Reader:
         runs, above = [], self.chain(paragraph)
         for run in _find(paragraph, _RUNS):
             if run.tag != _W + "r":
-                runs.append((False, missing("formula or field or picture")))
+                runs.append(
+                    (False, missing("formula or field or picture or white or capital words"))
+                )
                 continue
             styles = self.chain(run, "w:rPr/w:rStyle")
             font = _value(styles, "w:rPr/w:rFonts", "ascii") or ""
@@ -205,7 +213,9 @@ class _Reader:
             (False, missing("number of its own"))
         ] * _find(  # counted or written in another way than here
             (level or lists)[0],
-            f"""boolean(self::w:num or w:lvlRestart/@w:val=0 or w:numFmt/@w:val!='bullet' and
+            f"""boolean(self::w:num or w:lvlRestart/@w:val=0 or not(contains(
+            ' bullet none decimal decimalZero ',
+            concat(' ', w:numFmt/@w:val, ' '))) or w:numFmt/@w:val!='bullet' and
             w:lvlText/@w:val!='' and not(contains(w:lvlText/@w:val, '%')) or
             ../../w:num[@w:numId='{name}']/w:lvlOverride[@w:ilvl='{depth}']/w:lvl or
             string-length(translate(w:lvlText/@w:val, '%', '')) >

@@ -3,9 +3,9 @@
 import csv
 import io
 import re
-from datetime import time, timedelta
+from datetime import time
 from decimal import ROUND_HALF_UP, Decimal
-from itertools import groupby, pairwise, zip_longest
+from itertools import groupby, zip_longest
 from math import prod
 from statistics import mode
 
@@ -32,7 +32,7 @@ MAX_MERGED = 100_000  # cells, which openpyxl makes in seconds
 _FORMAT = re.compile(
     r"""(?:"(?P<text>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<coin>[^]-]*)[^]]*\]
     |(?P<sign>[-+$€£¥()%: /])
-    |(?P<digits>General|0(?:\.0*)?E\+0+|[0\#](?:,?[0\#])*(?:\.[0\#]*)?)(?P<scale>,*)
+    |(?P<digits>General|0(?:\.0*)?E\+0+|[0\#](?:,?[0\#])*(?:\.[0\#]*)?)
     |[_*].|(?<=")\?+|\[(?:black|white|red|green|blue|yellow|cyan|magenta|color\ ?\d+)\])""",
     re.I | re.X,
 )
@@ -43,7 +43,7 @@ _UNCALCULATED = re.compile(
 _AREA = re.compile(r"""<(?:\w+:)?(?:mergeCell|hyperlink)\b[^<>]*\sref=["'](\w+\d:\w+\d)["']""")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 # columns of a block, also with a spacer beside a column alone
-_BLOCK = re.compile(r"x+(?:(?:(?<=\Ax)|(?<= x)) x+| x(?!x))*")
+_BLOCK = re.compile(r"(?:(?<=x) )?x+(?:(?:(?<=\Ax)|(?<= x)) x+| x(?!x))*")
 # a comma or colon of a number, a time or prose, and blanks before a delimiter
 _COMMA = re.compile(
     r"""(?x)(?<![\w.,])[\d.]*,(?=\d+(?![\d.,])) | (?<![^\WT])\d{1,2}:(?=\d\d) | :(?=//|[,;|\t])
@@ -55,6 +55,12 @@ _VALUE = re.compile(
     (?:(?<=\d)[-./]\d{1,2}[-./]\d.*|:\d\d.*|\ ?[^\w\s]?[^\W\d_]{1,3}[²³]?)\Z
     |.*:\Z|https?:|(?:true|false|yes)\Z"""
 )
+# two columns, neither with a number in all its cells below a header of other words
+_FORM = re.compile(
+    r"""(?xi)[^\t\n]*\t (?![^\n]*(?:value|meaning|desc|defin|explan|comment|version|question|answer
+    |wert|bedeut|beschr|val[eo]r)) [^\t\n]*\n
+    (?=(?:.*\n)*?[^\t\n\d]*\t) (?:.*\n)*?[^\t\n]*\t[^\t\n\d]*(?:\n|\Z)"""
+)
 # fonts inside a cell, and words that its format adds to its text
 _SHIFTED = re.compile(
     r"""(?:vertAlign|strike)=(?:'s|True)|(?:;[^;@']*){3}\Z|@ ?["\\]|" ?@|\\. ?@"""
@@ -62,7 +68,13 @@ _SHIFTED = re.compile(
 
 _BULLET = "*[self::a:buNone or self::a:buChar or self::a:buBlip or self::a:buAutoNum]"
 _RUNS = """*[self::a:r or self::a:fld or self::a:br][not(a:rPr/@strike[. != 'noStrike'])]
-    |.//*[local-name()='oMath']"""
+    |.//*[local-name()='oMath']
+    |a:r/a:rPr/a:solidFill/*[@val='FFFFFF' or @val='bg1'][not(ancestor::a:tbl/*/a:tableStyleId
+    or ancestor::*/*[self::p:spPr or self::a:tcPr or self::p:bgPr][a:solidFill or a:gradFill
+    or a:blipFill or a:pattFill] or ancestor::p:sp[not(p:spPr/a:noFill)]/p:style/a:fillRef/@idx > 0
+    or ancestor::p:cSld/p:bg)]
+    |a:pPr/a:buAutoNum[not(starts-with(@type, 'arabic')) or not(../@lvl > 0) and @type !=
+    ../../preceding-sibling::a:p[a:pPr[a:buAutoNum][not(@lvl > 0)]][1]/*/a:buAutoNum/@type]"""
 
 
 def read_pptx(raw: bytes) -> Converted:
@@ -130,8 +142,8 @@ def _cell(cell):
 def _words(paragraph):
     words = ""
     for run in paragraph._p.xpath(_RUNS):
-        if run.tag.endswith("oMath"):
-            words += missing("formula")
+        if run.tag.endswith(("oMath", "Clr", "Num")):
+            words += missing("formula or white words or number of another kind")
         else:
             shift = run.xpath("string(a:rPr/@baseline[. != 0])")
             form = (LOWERED if "-" in shift else RAISED) if shift else "{}"
@@ -236,9 +248,13 @@ def _pieces(rows):
 def _table(rows, n_heads):
     piece = table_piece(rows, n_heads)
     head = piece.rows[0]
-    if "" in rows[0][1:] or any(
-        name and (name in below or head.count(name) > 1) or _VALUE.match(name)
-        for name, *below in zip(*piece.rows, strict=True)
+    if (
+        "" in rows[0][1:]
+        or _FORM.match("\n".join(map("\t".join, piece.rows)))
+        or any(
+            name and (name in below or head.count(name) > 1) or _VALUE.match(name)
+            for name, *below in zip(*piece.rows, strict=True)
+        )
     ):
         head[0] += missing("header that may be a row")
     return piece
@@ -253,8 +269,7 @@ def _title(row):
 # Below a cell that is merged over several columns, the header goes on
 def _n_heads(rows):
     above, row = rows[:2]
-    pairs = pairwise(zip(above, row, strict=True))
-    is_split = any(a and a == c and b != d for (a, b), (c, d) in pairs)
+    is_split = len({*above}) < len({*zip(above, row, strict=True)})
     if is_split and (row[0] == above[0] or not any(map(_NUMBER.fullmatch, row))):
         return 2
     return not any(map(_NUMBER.fullmatch, above))
@@ -266,7 +281,9 @@ def _blocks(rows):
         shape = "".join(" x"[any(column)] for column in columns)
         for found in _BLOCK.finditer(shape):
             kept = filter(any, columns[found.start() : found.end()])
-            yield [list(line) for line in zip(*kept, strict=True) if any(line)]
+            block = [list(line) for line in zip(*kept, strict=True) if any(line)]
+            block[-1][0] += missing("columns one blank apart") * (" " in found[0])
+            yield block
 
 
 # every cell of a merged range has its text
@@ -318,9 +335,6 @@ def _shown(cell, empty):
 
 # As ISO 8601, no finer than the cell shows it
 def _date(value, form):
-    if isinstance(value, timedelta):
-        hours, rest = divmod(round(value.total_seconds()), 3600)
-        return f"{hours}:{rest // 60:02}" + f":{rest % 60:02}" * ("s" in form)
     form = re.sub(r'"[^"]*"|\[[^]]*\]|\\.', "", form)
     end = 16 - 11 * isinstance(value, time) + 3 * ("s" in form)
     text = f"{value}".removesuffix(" 00:00:00")[:end]
@@ -342,7 +356,7 @@ def _formatted(value, form):
     text = "-" * (amount < 0 and not is_own)
     for mark in marks:
         if digits := mark["digits"]:
-            text += _digits(abs(amount).scaleb(-3 * len(mark["scale"])), digits)
+            text += _digits(abs(amount), digits)
         elif mark.lastgroup:
             text += mark[mark.lastgroup]
     return text.strip()
