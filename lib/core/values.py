@@ -6,10 +6,10 @@ Memory units are multiples of 1024 in any spelling, as in industrial records: 1 
 import re
 import unicodedata
 from calendar import month_name
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from itertools import takewhile
+from typing import NamedTuple
 
 from lib.core.records import Query
 
@@ -20,38 +20,50 @@ Unit = tuple[str, Fraction]  # dimension, and factor to its first unit
 # A dimension's units: the factor to the first one, and their spellings. Case matters if it
 # distinguishes units: mW and MW, Mb and MB.
 _UNITS = {
-    "time": "1 s sec secs second seconds; 1/1000 ms msec; 1/1000000 us μs; 1/1000000000 ns; "
-    "60 min mins minute minutes; 3600 h hr hrs hour hours; 86400 d day days; "
-    "604800 week weeks; 1209600 fortnight fortnights",
+    "time": "1 s sec secs second seconds; 1/1000 ms msec millisecond milliseconds; 1/1000000 us μs "
+    "microsecond microseconds; 1/1000000000 ns nanosecond nanoseconds; 60 min mins minute "
+    "minutes; 3600 h hr hrs hour hours; 86400 d day days; 604800 week weeks; 1209600 fortnight "
+    "fortnights",
     "month": "1 month months; 12 y yr yrs year years",
-    "memory": "1 B byte bytes; 1024 KB kB kb KiB; 1048576 MB mb MiB; 1073741824 GB gb GiB; "
-    "1099511627776 TB tb TiB",
-    "bits": "1 bit bits; 1000 kbit Kbit; 1000000 Mb Mbit; 1000000000 Gb Gbit",
+    "memory": "1 B byte bytes; 1024 KB kB kb KiB kilobyte kilobytes kibibyte kibibytes; 1048576 MB "
+    "mb MiB megabyte megabytes mebibyte mebibytes; 1073741824 GB gb GiB gigabyte gigabytes "
+    "gibibyte gibibytes; 1099511627776 TB tb TiB terabyte terabytes tebibyte tebibytes",
+    "bits": "1 bit bits; 1000 kbit Kbit kilobit kilobits; 1000000 Mb Mbit megabit megabits; "
+    "1000000000 Gb Gbit gigabit gigabits",
     "bits/time": "1 bps; 1000 kbps; 1000000 Mbps; 1000000000 Gbps",
-    "length": "1 m metre metres meter meters; 1/1000 mm; 1/100 cm; 1/1000000 um μm; "
-    "1/1000000000 nm; 1000 km; 1609344/1000 mile miles; 127/5000 inch inches; "
-    "381/1250 ft foot feet",
-    "mass": "1 g gram grams; 1/1000 mg; 1/1000000 ug μg; 1000 kg; 1000000 t tonne tonnes; "
-    "45359237/100000 lb lbs pound pounds",
-    "volume": "1 l L litre litres liter liters; 1/1000 ml mL; 1000 m3",
+    "length": "1 m metre metres meter meters; 1/1000 mm millimetre millimetres millimeter "
+    "millimeters; 1/100 cm centimetre centimetres centimeter centimeters; 1/1000000 um μm "
+    "micrometre micrometres micrometer micrometers; 1/1000000000 nm nanometre nanometres "
+    "nanometer nanometers; 1000 km kilometre kilometres kilometer kilometers; 1609344/1000 mile "
+    "miles; 127/5000 inch inches; 381/1250 ft foot feet",
+    "mass": "1 g gram grams; 1/1000 mg milligram milligrams; 1/1000000 ug μg microgram micrograms; "
+    "1000 kg kilogram kilograms; 1000000 t tonne tonnes; 45359237/100000 lb lbs pound pounds",
+    "volume": "1 l L litre litres liter liters; 1/1000 ml mL millilitre millilitres milliliter "
+    "milliliters; 1000 m3",
     "area": "1 m2; 1/10000 cm2; 1/1000000 mm2; 10000 ha hectare hectares",
     "length/time": "1852/3600 kt kn knot knots; 1609344/3600000 mph",
-    "pressure": "1 Pa; 1000 kPa; 1000000 MPa; 100000 bar bars; 100 mbar hPa; 6894757/1000 psi",
-    "voltage": "1 V volt volts; 1/1000 mV; 1000 kV",
+    "pressure": "1 Pa; 1000 kPa kilopascal kilopascals; 1000000 MPa megapascal megapascals; 100000 "
+    "bar bars; 100 mbar hPa millibar millibars; 6894757/1000 psi",
+    "voltage": "1 V volt volts; 1/1000 mV millivolt millivolts; 1000 kV kilovolt kilovolts",
     "DC voltage": "1 VDC; 1/1000 mVDC; 1000 kVDC",
     "AC voltage": "1 VAC; 1/1000 mVAC; 1000 kVAC",
-    "current": "1 A amp amps ampere amperes; 1/1000 mA; 1/1000000 uA μA; 1/1000000000 nA",
-    "capacitance": "1 pF; 1000 nF; 1000000 uF μF",
+    "current": "1 A amp amps ampere amperes; 1/1000 mA milliampere milliamperes milliamp "
+    "milliamps; 1/1000000 uA μA microampere microamperes microamp microamps; 1/1000000000 nA "
+    "nanoampere nanoamperes nanoamp nanoamps",
+    "capacitance": "1 pF; 1000 nF nanofarad nanofarads; 1000000 uF μF microfarad microfarads",
     "charge": "1 Ah; 1/1000 mAh",
-    "power": "1 W watt watts; 1/1000 mW; 1000 kW; 1000000 MW",
+    "power": "1 W watt watts; 1/1000 mW milliwatt milliwatts; 1000 kW kilowatt kilowatts; 1000000 "
+    "MW megawatt megawatts",
     "apparent power": "1 VA; 1000 kVA",
-    "energy": "1 Wh; 1000 kWh; 1000000 MWh; 1/3600 J; 1000/3600 kJ; 1000000/3600 MJ",
-    "frequency": "1 Hz hertz; 1000 kHz; 1000000 MHz; 1000000000 GHz",
+    "energy": "1 Wh; 1000 kWh; 1000000 MWh; 1/3600 J; 1000/3600 kJ kilojoule kilojoules; "
+    "1000000/3600 MJ megajoule megajoules",
+    "frequency": "1 Hz hertz; 1000 kHz kilohertz; 1000000 MHz megahertz; 1000000000 GHz gigahertz",
     "sampling": "1 S/s; 1000 kS/s; 1000000 MS/s; 1000000000 GS/s",
     "rotation": "1 rpm r/min RPM",
     "torque": "1 Nm N·m",  # "N m" is read as N·m
-    "force": "1 N newton newtons; 1000 kN",
-    "resistance": "1 Ω ohm ohms; 1/1000 mΩ; 1000 kΩ; 1000000 MΩ",
+    "force": "1 N newton newtons; 1000 kN kilonewton kilonewtons",
+    "resistance": "1 Ω ohm ohms; 1/1000 mΩ milliohm milliohms; 1000 kΩ kiloohm kiloohms; 1000000 "
+    "MΩ megaohm megaohms",
     "sound": "1 dB decibel decibels",
     "sound by A": "1 dBA",
     "parts": "1 ppm",
@@ -71,23 +83,6 @@ _EXACT: dict[str, Unit] = {
     for dimension, units in _UNITS.items()
     for factor, *spellings in map(str.split, units.split(";"))
     for spelling in spellings
-}
-_PREFIXES = dict(
-    pair.split("=")
-    for pair in "kilo=k mega=M giga=G tera=T milli=m micro=μ nano=n centi=c kibi=Ki mebi=Mi "
-    "gibi=Gi tebi=Ti".split()
-)
-_NAMES = dict(
-    pair.split("=")
-    for pair in "watt=W volt=V hertz=Hz gram=g metre=m meter=m litre=l liter=l second=s pascal=Pa "
-    "ampere=A amp=A byte=B bit=bit newton=N ohm=Ω bar=bar farad=F joule=J".split()
-)
-_EXACT |= {
-    f"{prefix}{name}{plural}": _EXACT[short + symbol]
-    for prefix, short in _PREFIXES.items()
-    for name, symbol in _NAMES.items()
-    for plural in ("", "s")
-    if short + symbol in _EXACT
 }
 _FOLDED: dict[str, set[Unit]] = {}
 for _spelling, _unit in _EXACT.items():
@@ -147,8 +142,7 @@ _COMPARATORS = frozenset(
 _CODE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|\d+(?:\.\d+){3,}|0\d+")
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A piece of text and its value; tokens of one kind are equal when their values are."""
 
     kind: str  # word, number, date, separator (, ; : and the like), end (of a sentence or line)
