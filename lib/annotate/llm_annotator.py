@@ -23,7 +23,7 @@ from lib.core.prompts import (
     prompt_template,
 )
 from lib.core.records import STRUCTURES, UNKNOWN, Document, Rejected, structure_of
-from lib.core.store import BadReply, model_named
+from lib.core.store import BadReply
 from lib.documents.markdown import Block, block_at, parse
 from lib.llm.calls import Calls, price_of
 from lib.llm.complete import complete
@@ -58,7 +58,6 @@ def llm_annotator(model: str, calls: Calls, per_call: int | None = None) -> Prop
     """
     if per_call is not None and per_call < 1:
         raise ValueError(f"queries_per_call is {per_call}: ask for at least 1, or None")
-    model_named("annotator", model)
 
     def propose(documents: list[Document], max_queries: int) -> list[Proposals]:
         budget = token_budget(model, max_queries, per_call)

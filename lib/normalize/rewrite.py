@@ -19,7 +19,7 @@ from lib.core.prompts import (
     prompt_template,
 )
 from lib.core.records import UNKNOWN, Augmented, Document, Normalized, Query, Segment
-from lib.core.store import model_named, tell
+from lib.core.store import tell
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
@@ -71,7 +71,6 @@ def normalize(
     A reply that may be cut or repeated is asked for once more; so is, with the reason, a rewrite
     that loses or invents a fact. If it is not better, the segment stays as it is.
     """
-    model_named("normalizer", model)
     named, template = {one.segment_id: one for one in segments}, prompt_template("normalize")
     requests, replies = _ask(segments, documents, template, document_kind, model, calls)
     rows = {name: parse_rewrite(one, replies[name]) for name, one in named.items()}
@@ -221,7 +220,6 @@ def augment(
     A failed call leaves a row with its reason. A text is dropped with a query's question, if it is
     `withheld` or states what is nowhere in its document.
     """
-    model_named("augmenter", model)
     named, rows = {one.document_id: one for one in documents}, []
     for kind in kinds:
         template, parse = _WRITTEN[kind]
