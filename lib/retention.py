@@ -47,7 +47,6 @@ LAB = "lab_choice"
 HUB = ("mmlu", "hellaswag", "lambada_openai")
 N_CHOICES = 4  # as in MMLU
 QUESTIONS = REPOSITORY / "data" / "general" / "questions.jsonl"
-_LIBRARIES = ("lm_eval", "torch", "transformers")
 _SEED = 29
 _METRIC, _ERROR = "acc,none", "acc_stderr,none"  # the paper's HellaSwag, 60.06, is not acc_norm
 _RESAMPLES = 100  # lm-eval's bootstrap, only for LAMBADA's perplexity; accuracies have a formula
@@ -184,7 +183,10 @@ def fingerprint_of(source: str, setting: Setting, tasks: Tasks) -> dict[str, obj
         "names": tasks.names,
         "content": tasks.content,
         "code": module_digest(__name__)[:16],
-        **{f"versions.{name}": importlib.metadata.version(name) for name in _LIBRARIES},
+        **{
+            f"versions.{name}": importlib.metadata.version(name)
+            for name in ("lm_eval", "torch", "transformers")
+        },
     }
 
 

@@ -1,7 +1,7 @@
 """The one table of studies: which notebooks run and when, and which files each of them writes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lib.core.records import (
     Answer,
@@ -25,8 +25,7 @@ SYSTEMS = {
 }
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """A notebook: the artifacts that it writes, for what it runs each time, and what it calls.
 
     `per` is "" (once), "bases", "trained" (each training), or "runs", "arms", "pairs": each run of
@@ -63,8 +62,7 @@ STAGES = {
 }
 
 
-@dataclass(frozen=True)
-class Artifact:
+class Artifact(NamedTuple):
     """A file between two stages; `lib.core.store` replaces `{arm}` and similar slots in `path`."""
 
     path: str  # below data/<study>
@@ -102,8 +100,7 @@ def writers_of(artifact: str) -> list[str]:
     return [name for name, stage in STAGES.items() if artifact in stage.writes.split()]
 
 
-@dataclass(frozen=True)
-class Pipeline:
+class Pipeline(NamedTuple):
     """What a study file's key `source` implies."""
 
     stages: tuple[str, ...]  # its notebooks, in order

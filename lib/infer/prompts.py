@@ -86,9 +86,9 @@ def end_token(tokenizer: "PreTrainedTokenizerBase") -> int:
     return tokenizer.eos_token_id
 
 
-def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str], **more: object) -> list:
+def encode(tokenizer: "PreTrainedTokenizerBase", texts: Sequence[str]) -> list:
     """The tokens of each text, without special tokens; a spelled-out `<s>` is ordinary text."""
-    return tokenizer(list(texts), **PLAIN, **more)["input_ids"] if texts else []
+    return tokenizer(list(texts), **PLAIN, verbose=False)["input_ids"] if texts else []
 
 
 def encoded(tokenizer: "PreTrainedTokenizerBase", queries: list[Query]) -> list[list[int]]:
@@ -171,5 +171,5 @@ def token_counts(texts: Sequence[str], tokenizer: Tokenizer) -> list[int]:
     return [
         len(ids)
         for start in range(0, len(texts), _BATCH)
-        for ids in encode(tokenizer, texts[start : start + _BATCH], verbose=False)
+        for ids in encode(tokenizer, texts[start : start + _BATCH])
     ]

@@ -7,7 +7,6 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from lib.core.records import STRUCTURES, Document, Fact, listed, structure_of
@@ -55,8 +54,7 @@ _PARTS = _pool(
 )
 
 
-@dataclass(frozen=True)
-class Attribute:
+class Attribute(NamedTuple):
     """A property that every product's record states: its label, and how a value is drawn."""
 
     label: str
@@ -87,8 +85,7 @@ ATTRIBUTES = (
 )
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """A product's name and its value for each of ATTRIBUTES, in that order."""
 
     name: str

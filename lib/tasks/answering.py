@@ -1,7 +1,7 @@
 """Answer the queries of any task: with local models, over an endpoint, or by the task's reader."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -41,8 +41,7 @@ MODES = ("model", *READING, *BASELINES, GIVEN)
 Found = list[tuple[Document, Block]]
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """What answers for an arm: local (folder or hub id), endpoint (model), baseline or a file."""
 
     kind: str

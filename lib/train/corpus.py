@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # slow to import, and only named here
 IGNORED = -100  # a label that carries no loss
 _COLUMNS = ("input_ids", "labels", "position_ids")
 GENERAL = "data/general/replay.jsonl"
-PACKINGS = ("document", "concat")
 SEED = 42  # of the split and of general questions
 END = "\n</answer>"  # ends a reply to a ready-made prompt
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.M)
@@ -70,8 +69,7 @@ def digest(parts: Iterable[bytes]) -> str:
     return whole.hexdigest()[:16]
 
 
-@dataclass(frozen=True)
-class Corpus:
+class Corpus(NamedTuple):
     """Texts to train on and to validate with, and the segments in them."""
 
     training: list[str]
@@ -355,7 +353,7 @@ def pack(
     "concat" joins all texts into one stream; "document" keeps a text intact if it fits into a
     block, and no text sees another. Raises ValueError without an EOS or a text.
     """
-    require_known("packing", [packing], PACKINGS)
+    require_known("packing", [packing], ("document", "concat"))
     if not any(text.strip() for text in texts):
         raise ValueError(
             "there is no text to train on: every segment is empty, dropped or held "

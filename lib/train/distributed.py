@@ -117,9 +117,8 @@ def run_process(path: Path) -> None:
     logging.getLogger("accelerate").setLevel(logging.ERROR)  # Trainer accumulates, not accelerate
     __compatible_ops__["deepspeed_shm_comm"] = False  # inference only; compiling takes minutes
     config = TrainConfig(**job["config"])
-    blocks, validation = (
-        PackedBlocks(**one) if one else None for one in (job["blocks"], job["validation"])
-    )
+    blocks = PackedBlocks(**job["blocks"])
+    validation = job["validation"] and PackedBlocks(**job["validation"])
 
     # on a CPU, accelerate initializes only torch's
     deepspeed.init_distributed(auto_mpi_discovery=False, verbose=False)

@@ -143,9 +143,13 @@ def fit(
     # Every process gets the same number of blocks, in an order of seed and epoch alone.
     at_once = config.device_batch_size * config.processes
     padded = blocks.padded_to(at_once) if config.processes > 1 else blocks
-    callbacks = [_Progress(config), *callbacks]
     trainer = _Trainer(
-        learner, arguments, default_data_collator, padded, validation, callbacks=callbacks
+        learner,
+        arguments,
+        default_data_collator,
+        padded,
+        validation,
+        callbacks=[_Progress(config), *callbacks],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.order = _Order(len(blocks), len(padded), config.seed, config.shuffle)

@@ -198,5 +198,5 @@ def test_retrieved_prompts_have_the_best_blocks_of_thirty_records_and_recall_cou
     assert "\n\n| UART   | Device       | PX4 Default" in table.context, "the header of the row"
     source = sources_of("s", ["retrieved"], "org/model", "", "retrieved")["retrieved"]
     rows = {"documents": documents}
-    served = replace(source, kind="endpoint")
+    served = source._replace(kind="endpoint")
     assert shown_to(served, task_of("spark"), queries, rows, HOW).queries[:2] == [prose, table]
