@@ -50,7 +50,6 @@ QUESTIONS = REPOSITORY / "data" / "general" / "questions.jsonl"
 _SEED = 29
 _METRIC, _ERROR = "acc,none", "acc_stderr,none"  # the paper's HellaSwag, 60.06, is not acc_norm
 _RESAMPLES = 100  # lm-eval's bootstrap, only for LAMBADA's perplexity; accuracies have a formula
-_MISSING: dict[str, str] = {}  # tasks that the hub did not give to this process, with the reason
 
 
 @dataclass(frozen=True)
@@ -114,10 +113,9 @@ def lab_items(laboratory: Path) -> list[dict[str, object]]:
     Only the first record of each product is used. Items alternate between products, so the first n
     are about n products. The same records give the same items. Raises ValueError if there are none.
     """
-    documents, facts = (
-        read_records(laboratory / f"{name}.jsonl", kind, made_by("documents_public"))
-        for name, kind in (("documents_public", Document), ("facts", Fact))
-    )
+    maker = made_by("documents_public")
+    documents = read_records(laboratory / "documents_public.jsonl", Document, maker)
+    facts = read_records(laboratory / "facts.jsonl", Fact, maker)
     first = {document.title: document.document_id for document in reversed(documents)}
     facts = [
         one for one in facts if one.in_pretraining and first.get(one.entity) == one.document_id
@@ -307,18 +305,22 @@ def _task_manager(**how):
 def _loaded(name: str, folder: Path | None) -> dict | str:
     import datasets
 
-    if folder:
-        datasets.disable_progress_bars()  # it reads a small local file
-        return _task_manager(include_path=folder, include_defaults=False).load([name])
-    if name in _MISSING:  # each try waits for half a minute
-        return _MISSING[name]
+    if not folder:
+        return _from_hub(name)
+    datasets.disable_progress_bars()  # it reads a small local file
+    return _task_manager(include_path=folder, include_defaults=False).load([name])
+
+
+@cache  # each try waits for half a minute
+def _from_hub(name: str) -> dict | str:
+    import datasets
+
     try:
         return _task_manager().load([name])
     except (OSError, datasets.exceptions.DatasetsError) as error:
-        _MISSING[name] = (
+        return (
             f"its items could not be fetched from the hub ({type(error).__name__}: "
             f"{' '.join(str(error).split())[:200]}). Run extra/retention.ipynb once on a "
             "networked computer, copy its ~/.cache/huggingface here and delete this study's "
             "folder retention; or say notebooks: {retention: {tasks: none}} in its file"
         )
-        return _MISSING[name]
