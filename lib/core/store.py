@@ -58,16 +58,6 @@ def require_known(what: str, names: Iterable[str], legal: Iterable[str]) -> None
             raise ValueError(f"{what} {name!r} is unknown; {choices(name, legal)}")
 
 
-def model_named(key: str, model: str) -> str:
-    """The `model` that a study's `key` names. Raises BadStudy for none."""
-    if not model or (key, model) == ("augmenter", "facts"):
-        raise BadStudy(
-            f"{key}: {model!r} names no model: set annotator, normalizer and judge to models, such "
-            "as gpt-4.1"
-        )
-    return model
-
-
 def explained(error: ValidationError, model: type[BaseModel]) -> str:
     """Return the first error of `model` as ", key, key: what is wrong", with the legal keys."""
     first = error.errors()[0]

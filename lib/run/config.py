@@ -37,7 +37,6 @@ from lib.core.store import (
     BadStudy,
     choices,
     explained,
-    model_named,
     require_known,
 )
 from lib.documents.folder import SUFFIXES, list_files
@@ -228,8 +227,12 @@ class Study(StudyFile):
         unused = {"augmenter": not self.written, "normalizer": not self.trained}
         for key, stage in WRITERS.items():
             model = getattr(self, key)  # without a base, there is only a look
-            if stage in self.stages and not unused.get(key) and (self.base_model or model):
-                model_named(key, model)
+            is_used = stage in self.stages and not unused.get(key) and (self.base_model or model)
+            if is_used and (not model or (key, model) == ("augmenter", "facts")):
+                raise ValueError(
+                    f"{key}: {model!r} names no model: set annotator, normalizer and judge to "
+                    "models, such as gpt-4.1"
+                )
         return self
 
     def _runs_once(self, stage: str) -> bool:
