@@ -59,8 +59,14 @@ def training_rows(study: str, arm: str, queries: list[Query]) -> dict[str, list[
     A question on a text is what the model reads: its complete prompt, with the text.
     """
     trained = _read(artifact_path(study, "model", arm=arm) / "training.json")
-    rows = (load(study, "segments"), load(study, "normalized"), trained["held_out"])
-    corpus = read_corpus(study, trained["texts"], *rows, trained["is_titled"])
+    corpus = read_corpus(
+        study,
+        trained["texts"],
+        load(study, "segments"),
+        load(study, "normalized"),
+        trained["held_out"],
+        trained["is_titled"],
+    )
     tested = {casefold_words(query.question) for query in queries}
     return {
         f"{arm}-texts": [{"text": text} for text in corpus.training],

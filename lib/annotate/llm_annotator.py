@@ -36,7 +36,6 @@ _LAST_CHARACTERS = 2000  # of an incomplete reply, kept with its reason
 _MAX_TITLE = 200  # characters
 _MARKER = re.compile(r"^[ \t\u3000>]*+(?:[-*+•]|\d{1,3}[.)])\s+", re.M)  # of a list item
 _OBJECT = re.compile(r"(?=\{\s*+[\"“„”'][\w -]{1,40}[\"“”']\s*+:)")
-_TRUTHS = ("true", "false")
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 
 # of a Markdown link
@@ -53,8 +52,8 @@ Span = tuple[int, int]
 def llm_annotator(model: str, calls: Calls, per_call: int | None = None) -> Propose:
     """An annotator that asks `model` for `per_call` pairs at once; None: a document's parts share.
 
-    Raises BadStudy if `model` names none, ValueError if the model's context window or `per_call`
-    is too small. The annotator raises Stopped as `lib.llm.complete` does.
+    Raises ValueError if the model's context window or `per_call` is too small. The annotator raises
+    Stopped as `lib.llm.complete` does.
     """
     if per_call is not None and per_call < 1:
         raise ValueError(f"queries_per_call is {per_call}: ask for at least 1, or None")
@@ -87,7 +86,7 @@ class Budget(NamedTuple):
     parts: int = 1  # of a document, at least
 
 
-def token_budget(model: str, max_queries: int, per_call: int | None = None) -> Budget:
+def token_budget(model: str, max_queries: int, per_call: int | None) -> Budget:
     """The tokens that `model` has for a document's part and for a reply of `per_call` pairs.
 
     Raises ValueError if its context window holds no more than the prompt itself.
@@ -226,7 +225,7 @@ def _candidate(
             f"the entity count is not the number of lines: {stated} stated, {counted} there"
         )
     source = text[first:last]
-    if answer in _TRUTHS and (shown := re.search(rf"\b{answer}\b", source, re.I)):
+    if answer in ("true", "false") and (shown := re.search(rf"\b{answer}\b", source, re.I)):
         answer = shown[0]  # a sheet has TRUE where JSON has true
     if number := missing_number(answer, source):
         raise BadReply(

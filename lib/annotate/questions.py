@@ -4,7 +4,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -67,8 +67,7 @@ _FILLER = (
 )
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A proposed question; document.text[start:end] is its source reference."""
 
     question: str
@@ -198,7 +197,7 @@ def _balance(fit: list[Candidate], count: int) -> list[Candidate]:
 def _query(document: Document, number: int, candidate: Candidate) -> Query:
     lines = candidate.answer.split("\n")
     return Query(
-        **vars(candidate),
+        **candidate._asdict(),
         query_id=f"{document.document_id}-q{number:03d}",
         document_id=document.document_id,
         structure=candidate.structure,

@@ -54,7 +54,11 @@ def _parts(path: Path) -> tuple[str, frozenset[str]]:
                     "expression: write the name as a literal"
                 )
         if isinstance(body := getattr(node, "body", None), list):
-            body[:] = [line for line in body if not _is_text(line)]
+            body[:] = [
+                line
+                for line in body
+                if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+            ]
     content.update(ast.dump(tree).encode())
     ours = {name for name in names if name.startswith("lib.") and _module_file(name).exists()}
     return content.hexdigest(), frozenset(ours)
@@ -71,7 +75,3 @@ def _code(path: Path) -> str:
 
 def _module_file(name: str) -> Path:
     return REPOSITORY.joinpath(*name.split(".")).with_suffix(".py")
-
-
-def _is_text(line: ast.stmt) -> bool:
-    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -188,8 +187,7 @@ def by_document(rows: Iterable[Any]) -> defaultdict[str, list[Any]]:
     return found
 
 
-@dataclass(frozen=True)
-class Structure:
+class Structure(NamedTuple):
     """A structure of facts; models' names for it are compared without case and punctuation."""
 
     name: str  # in files and tables: the code of the paper

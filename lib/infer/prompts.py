@@ -139,13 +139,6 @@ def before_stop(text: str, stops: tuple[str, ...]) -> str:
     return text[: min(found, default=len(text))].strip()
 
 
-def context_length(source: str) -> int:
-    """Tokens of prompt and reply together that the model at `source` (a folder or hub id) reads."""
-    from transformers import AutoConfig
-
-    return AutoConfig.from_pretrained(source).get_text_config().max_position_embeddings
-
-
 def tokenizer_of(source: str | Path) -> Tokenizer:
     """The tokenizer of the model at `source`, a folder or hub id."""
     from transformers import AutoTokenizer  # slow to import

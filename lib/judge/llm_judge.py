@@ -59,8 +59,7 @@ def judge_with_llm(model: str, calls: Calls) -> Decide:
             template.render(**_slots(query, answer=answer))
             for query, answer in zip(queries, answers, strict=True)
         ]
-        replies = complete([*map(Request.ask, prompts)], model, calls)
-        return [*map(parse_reply, replies)]
+        return [*map(parse_reply, complete([*map(Request.ask, prompts)], model, calls))]
 
     return decide
 

@@ -102,7 +102,7 @@ def rewritten(
     return named + "\n\n".join(map(" ".join, paragraphs.values()))
 
 
-def sentence_of(fact: Fact, text: str, is_prose_kept: bool = False) -> str:
+def sentence_of(fact: Fact, text: str, is_prose_kept: bool) -> str:
     """How `fact`, which a record's `text` states, is rewritten (see rewrite_facts)."""
     raw = text[fact.start : fact.end]
     if fact.structure == prose() and (is_prose_kept or fact.entity in raw):

@@ -62,10 +62,6 @@ class Attribute(NamedTuple):
     is_list: bool = False  # list-valued; the label is then plural
 
 
-def _day(rng: random.Random) -> str:
-    return f"{rng.randint(2005, 2024)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
-
-
 def _some(pool: tuple[str, ...]) -> Callable[[random.Random], list[str]]:
     return lambda rng: rng.sample(pool, rng.randint(2, 3))
 
@@ -74,7 +70,10 @@ ATTRIBUTES = (
     Attribute("default port", lambda rng: [str(rng.randint(1024, 9999))]),
     Attribute("memory size", lambda rng: [f"{rng.randint(10, 999)} MB"]),
     Attribute("service interval", lambda rng: [f"{rng.randint(10, 999)} hours"]),
-    Attribute("release date", lambda rng: [_day(rng)]),
+    Attribute(
+        "release date",
+        lambda rng: [f"{rng.randint(2005, 2024)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"],
+    ),
     Attribute("supplier", lambda rng: [f"{rng.choice(_LAST_NAMES)} {rng.choice(_FIRMS)}"]),
     Attribute(
         "configuration path", lambda rng: [f"/{rng.choice(_FOLDERS)}/{rng.choice(_FILES)}.conf"]

@@ -230,7 +230,7 @@ class _Text:
         if items is None:
             items = [text for _, text in _short_items(self.text)]
         named = {_folded(word) for text in items for word in _WORD.findall(text)}
-        found: dict[str, str] = {}
+        found = {}
         visible = untagged(_ADDRESS.sub(r"\1 \g<0>", _UNSEEN.sub(" ", self.text)))
         for word in dict.fromkeys(_WORD.findall(_bare(visible))):
             folded = _folded(word)
@@ -263,7 +263,7 @@ class _Text:
 
     def missing_in(self, other: "_Text") -> Facts:
         inside = {part for text in self.amounts.values() for part in (text, *text.split())}
-        found: Facts = {kind: [] for kind in KINDS}
+        found = {kind: [] for kind in KINDS}
         for folded, word in self.words.items():
             word = word.rstrip(".:!?") or word  # it may have ended a sentence
             matches = (kind for kind, one in _WORD_KINDS.items() if one.fullmatch(word[:200]))

@@ -143,7 +143,9 @@ def parse_rewrite(segment: Segment, reply: Reply) -> Normalized:
     paper's 99.4% also counts only rewrites.
     """
     before, marked, after, fault = _between_markers(reply.text)
-    text = "" if fault else _rewrite(marked)
+    text = "" if fault else _LABEL.sub("", marked.strip()).strip()
+    if text == _PLACEHOLDER:
+        text = ""
     dropped = (
         reply.reason
         or fault
@@ -191,11 +193,6 @@ def _echoes(text: str, source: str) -> bool:
 def _rating(text: str) -> int | None:
     found = _RATING.findall(re.sub(r"[*_`#]", "", unicodedata.normalize("NFKC", text)))
     return int(found[-1]) if found else None
-
-
-def _rewrite(marked: str) -> str:
-    text = _LABEL.sub("", marked.strip()).strip()
-    return "" if text == _PLACEHOLDER else text
 
 
 class _Draft(NamedTuple):

@@ -27,7 +27,7 @@ Count = Callable[[str], int]
 
 
 def segment(
-    documents: list[Document], tokenizer: "PreTrainedTokenizerBase", max_tokens: int = 700
+    documents: list[Document], tokenizer: "PreTrainedTokenizerBase", max_tokens: int
 ) -> list[Segment]:
     """Cut documents at semantic boundaries into segments of at most `max_tokens` tokens.
 

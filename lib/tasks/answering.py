@@ -24,7 +24,6 @@ from lib.infer.prompts import (
     GenerationConfig,
     before_stop,
     chat_prompt_for,
-    context_length,
     prompt_for,
     prompt_of,
     tokenizer_of,
@@ -110,8 +109,11 @@ def shown_to(
     ):
         return Shown(queries, [], [])
     tokenizer = tokenizer_of(name) if is_local or Path(name).is_dir() else counter(name)[0]
-    length = window or context_length(name)
-    room = Room(length, config.max_new_tokens_in_context, tokenizer)
+    if not window:
+        from transformers import AutoConfig  # slow to import
+
+        window = AutoConfig.from_pretrained(name).get_text_config().max_position_embeddings
+    room = Room(window, config.max_new_tokens_in_context, tokenizer)
     return task.fit(queries, rows, room)
 
 

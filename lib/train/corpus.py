@@ -5,7 +5,7 @@ import json
 import re
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, cycle, groupby, islice
 from operator import add
 from random import Random
@@ -80,8 +80,7 @@ class Corpus(NamedTuple):
     pairs: list[Query]  # questions; loss is on their answers
 
 
-@dataclass(frozen=True)
-class TrainingTexts:
+class TrainingTexts(NamedTuple):
     """An arm's packed texts, with a summary, and the texts themselves."""
 
     training: PackedBlocks
@@ -168,8 +167,7 @@ def with_replay(
         n_read += len(one.tokens)
     replayed = _packed_pairs(drawn, block_size, tokenizer)
     said = f"{replayed.n_tokens:,} tokens of {source}"
-    return replace(
-        learned,
+    return learned._replace(
         training=learned.training + replayed,
         summary=f"{learned.summary}; {said}",
         texts=learned.texts + tokenizer.batch_decode([one.tokens for one in drawn]),

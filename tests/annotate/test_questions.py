@@ -1,7 +1,6 @@
 """Every constraint of the annotation prompt, the choice of queries, and the table of yields."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ DOCUMENT = Document(document_id="d", title="Orsa R-9", path="", text=TEXT)
 def test_each_constraint_is_checked(case):
     reason = case.pop("reason")
     changed = {name: type(getattr(GOOD, name))(value) for name, value in case.items() if value}
-    found = violation(replace(GOOD, **changed), TEXT)
+    found = violation(GOOD._replace(**changed), TEXT)
     assert reason in found and bool(reason) == bool(found), found
 
 
@@ -33,16 +32,16 @@ def test_each_constraint_is_checked(case):
 @pytest.mark.parametrize("pointing", ["", "it is ", "see above: ", "this ", "the following: "])
 def test_an_answer_may_start_at_a_number_but_not_point(answer, pointing):
     answer = pointing + answer
-    found = violation(replace(GOOD, answer=answer, start=0, end=len(answer)), answer)
+    found = violation(GOOD._replace(answer=answer, start=0, end=len(answer)), answer)
     assert ("the answer points" in found) == bool(pointing)
 
 
 def test_few_queries_are_spread_over_structures_and_the_rest_is_counted_by_reason():
-    found = [replace(GOOD, question=f"What is the port of Orsa {n}?") for n in range(3)]
+    found = [GOOD._replace(question=f"What is the port of Orsa {n}?") for n in range(3)]
     found += [
-        replace(GOOD, question="Which?", answer="a b\nc", **LIST),
-        replace(GOOD, question="What is V?", answer="v w", **ROW),
-        replace(GOOD, question="Why is V?", answer="v w", **ROW),
+        GOOD._replace(question="Which?", answer="a b\nc", **LIST),
+        GOOD._replace(question="What is V?", answer="v w", **ROW),
+        GOOD._replace(question="Why is V?", answer="v w", **ROW),
     ]
     queries, rejected = annotate([DOCUMENT], lambda documents, most: [(found, [])], 4)
     assert Counter(query.structure for query in queries) == {
