@@ -78,17 +78,13 @@ class Line:
 
 @dataclass
 class Page:
-    """What is on a page: words, also bullets drawn as shapes, and tables with rulings.
-
-    A table is its rows and its box.
-    """
+    """What is on a page: words, also bullets drawn as shapes, and tables (their rows and box)."""
 
     width: float
     height: float
     words: list[Word]
     lacks: str  # marks for what is not read
     grids: list[tuple]
-    n_letters: int  # in lines that are not turned
 
 
 def read(raw: bytes) -> Converted:
@@ -105,17 +101,17 @@ def read(raw: bytes) -> Converted:
     for part in flow:
         (reader.line if isinstance(part, Line) else reader.table)(part)
     result = write_markdown([*reader.finished(), Piece("prose", lacks)])
+    n_read = sum(map(str.isalnum, result.markdown))
     # fewer letters a page are captions or a stamp
-    if sum(map(str.isalnum, result.markdown)) <= 30 * lacks.count("picture"):
+    if n_read <= 30 * lacks.count("picture"):
         raise BadInput(
             f"no text in it: {lacks.count('picture') or 'none'} of {len(pages)} pages are pictures "
             f"(a scan?), {lacks.count('turned') or 'none'} have turned text; "
             "run a text recognition over it, or put its text beside it, as .md of the same name"
         )
     texts = (page.get_textpage().get_text_range() for page in pypdfium2.PdfDocument(raw))
-    n_letters = sum(map(str.isalnum, "".join(texts)))
-    if sum(page.n_letters for page in pages) < 0.7 * n_letters:
-        raise BadInput("less than 70% of its letters can be read in order: save it as DOCX")
+    if n_read < 0.6 * sum(map(str.isalnum, "".join(texts))):
+        raise BadInput("less than 60% of its letters can be read in order: save it as DOCX")
     return result
 
 
@@ -145,8 +141,15 @@ def _pages(raw: bytes):
 # Mark what is not to be trusted, and return marks for what is left out
 def _check_letters(original):
     from pdfplumber.utils import obj_to_bbox
+    from PIL import ImageChops
+    from pypdfium2 import PdfDocument, raw
 
     image, printed, lacks = original.to_image(antialias=True), defaultdict(list), ""
+    if original.images:  # a text recognition's letters are not shown over them, or below
+        page = PdfDocument(original.pdf.stream)[original.page_number - 1]
+        for one in page.get_objects():
+            raw.FPDFTextObj_SetTextRenderMode(one, 3)  # invisible
+        image.original = ImageChops.difference(image.original, page.render().to_pil())
     for one in original.chars:
         text, matrix = one["text"], one["matrix"]
         if not text.strip():
@@ -177,7 +180,6 @@ def _check_letters(original):
 def _page(original):
     from pdfplumber.utils import obj_to_bbox
 
-    n_letters = sum(one["upright"] and one["text"].isalnum() for one in original.chars)
     lacks = _check_letters(original)
     words = [
         Word(
@@ -202,7 +204,7 @@ def _page(original):
         for one in original.annots
         if one["data"]["Subtype"].name not in "Link Popup"
     ]
-    result = Page(original.width, original.height, words, lacks, [], n_letters)
+    result = Page(original.width, original.height, words, lacks, [])
     _take_grids(original, result)
     for one in original.curves + original.rects:  # a mark of a list may be drawn
         if 1 < one["width"] < 7 and 1 < one["height"] < 7:
@@ -228,7 +230,8 @@ def _take_grids(page, into: Page):
                 for one in into.words
                 if x0 <= (one.x0 + one.x1) / 2 <= x1 and top <= one.middle <= bottom
             ]
-            into.words = [one for one in into.words if one not in words]
+            for word in words:
+                into.words.remove(word)
             lines = lines_of(words, _ROW)
             text = words_text(lines)
             text += missing("cell of several values") * (
@@ -259,13 +262,14 @@ def _drop_furniture(pages: list[Page]):
     for repeated in places.values():
         if len(repeated) >= max(2, len(pages) * 0.4):
             for page, line in repeated:
-                page.words = [word for word in page.words if word not in line.words]
+                for word in line.words:
+                    page.words.remove(word)
 
 
 # The ends of the left and the beginnings of the right column. A table has a blank strip too; but
 # text in columns is as wide as its column on most lines
 def _gutter(pages: list[Page]):
-    middle = max((page.width for page in pages), default=0) / 2
+    middle = max(page.width for page in pages) / 2
     lines = [line for page in pages for line in lines_of(page.words)]
     parts = [part for line in lines for part in segments(line)]
     ends = [x1 for _, x1 in parts if x1 <= middle]
@@ -288,7 +292,8 @@ def _ordered(page: Page, gutter, margin: float):
         if any(x0 < left - 1 and x1 > right + 1 for x0, x1 in segments(line))
     ]
     for line in across:
-        page.words = [word for word in page.words if word not in line.words]
+        for word in line.words:
+            page.words.remove(word)
     parts = [(0, line.top, line) for line in across]
     for is_right, by in ((False, 0), (True, right - margin)):
         words = [
@@ -322,10 +327,7 @@ def lines_of(words: list[Word], reach: float = 0.4) -> list[Line]:
 
 
 def segments(line: Line, least: float = 7) -> list[list[float]]:
-    """Return the ends [x0, x1] of the parts of a line between blanks of `least` points.
-
-    Before a number, little more than half of it is enough.
-    """
+    """Return the ends of a line's parts between blanks of `least` points; half before a number."""
     parts = [[line.x0, line.x0]]
     for before, word in pairwise(line.words[:1] + line.words):
         if (
@@ -394,10 +396,10 @@ class _Reader:
             or [1.3]
         )
         self.known = frozenset(re.findall(r"[\w-]+", " ".join(line.text for line in lines).lower()))
-        self.levels = [inf]  # the font sizes of headings, largest first
-        for size in sorted({line.size for line in lines if not line.mono}, reverse=True):
-            if size > 1.08 * self.body and self.levels[-1] - size > 0.4:
-                self.levels.append(size)
+        # the font sizes of headings
+        self.large = {
+            round(one.size) for one in lines if one.size > 1.08 * self.body and not one.mono
+        }
         self.stack = []
         self.pieces = [(Piece("heading"), [])]  # none yet
 
@@ -407,7 +409,7 @@ class _Reader:
                 piece.text = "\n".join(line.text for line in lines)
             elif lines:
                 piece.kind = piece.kind.replace("doubtful", "prose")
-                piece.text = words_text(lines, self.known)
+                piece.text += words_text(lines, self.known)
                 if piece.kind == "item" and any(
                     len(segments(line, 2 * line.size)) > 1 for line in lines
                 ):
@@ -433,16 +435,16 @@ class _Reader:
         if kind == "heading":
             self.stack = []
         self.pieces.append((Piece(kind, level=level, depth=self._depth(line.x0)), [line]))
+        if kind == "prose" and line.text[0].islower():  # it may go on over a running head
+            for piece, _ in self.pieces[-4:]:
+                piece.text = missing("cut sentence")
 
     def table(self, rows: list[list[str]]):
         before, _ = self.pieces[-1]
         if before.kind == "table" and before.rows[0] == rows[0]:  # on the next page
             rows = rows[1:]
-            if rows and not rows[0][0]:  # the rest of a row that the page cut
-                before.rows[-1] = [
-                    f"{start} {rest}".strip()
-                    for start, rest in zip(before.rows[-1], rows.pop(0), strict=True)
-                ]
+            if rows and not rows[0][0]:
+                rows[0][0] += missing("row that the page may cut")
             before.rows += rows
         else:
             if before.kind == "table" and not {*before.rows[0]} & {*rows[0]} - {""}:
@@ -464,7 +466,7 @@ class _Reader:
         ) or (abs(line.size - before.size) > 0.6 and not line.mono):
             return False
         if line.top < before.top:  # a new page or column
-            return not re.search(r"[.!?:;。！？][\"')\]]*$", before.text) or line.text[0].islower()
+            return before.text[-1] not in ".!?:;。！？\"')]" or line.text[0].islower()
         return line.middle - before.middle < (self.pitch + 0.35) * max(line.size, before.size)
 
     # True if the line is the next of a heading, of code or of a doubtful table
@@ -481,9 +483,8 @@ class _Reader:
         return kind == piece.kind == "code"
 
     def _level(self, line: Line):
-        for level, size in enumerate(self.levels):
-            if line.size > size - 0.4:
-                return level
+        if round(line.size) in self.large:
+            return sum(size >= round(line.size) for size in self.large)
         if (
             not line.bold
             and re.split("[-,]", line.face)[0] in self.face
@@ -491,7 +492,7 @@ class _Reader:
             or line.text[-1] in ".:;,"
         ):
             return 0
-        return len(self.levels) + (not line.bold)
+        return len(self.large) + 1 + (not line.bold)
 
     def _depth(self, x: float):
         self.stack = [start for start in self.stack if start - 4 <= x]
