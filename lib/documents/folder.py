@@ -6,8 +6,6 @@ Markdown and text are read as they are; PDF, DOCX, HTML and the like are convert
 import os
 import re
 import shutil
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from lib.core.records import UNKNOWN, Document, Rejected, listed
-from lib.core.store import BadInput, package_file, tell, write_text
+from lib.core.store import BadInput, package_file, write_text
 from lib.documents import docx, html, office, pdf
 from lib.documents.convert import Converted, Worker, doubt_of, settle
 from lib.documents.markdown import CONTENT, Block, marked, parse, title_of
@@ -37,45 +35,31 @@ TEXT = (".md", ".txt")
 SUFFIXES = (*TEXT, *READERS)
 MAX_DOCUMENT_BYTES = 5_000_000  # of text
 MAX_FILE_BYTES = 50_000_000  # of a file that is converted to text
-SLOW = 10  # seconds for a file, after which a line says so
 _NEWER = dict(
     pair.split(":")
     for pair in """.doc:.docx .rtf:.docx .odt:.docx .xls:.xlsx .ods:.xlsx .ppt:.pptx .odp:.pptx
     .rst:.html""".split()
 )
 
-# Rows of a table that may be none: below its header without a number, its first cell empty or the
-# same; a header again; numbers of a row below no header; a title that is merged over all columns
-_UNSURE_ROWS = {
-    "row that may be a header": re.compile(
-        r"""^(?:\A(?=.*[^\W_])(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t])*+
-        \|?+[ \t]*+((?:\\.|[^|\n \t\\])*+(?:[ \t]++(?!\|)(?:\\.|[^|\n \t\\])++)*+)[ \t]*+\|
-        .*\n.*\n[ \t>]*+\|?+[ \t]*+(?:\1[ \t]*+)?\|
-        (?!(?:.*\|)?[ \t]*+[-+]?[\d.,]*+(?<=[\d.,])(?:[eE][-+]?\d+)?\s?%?[ \t]*+(?:\||$))
-        |\A[ \t>]*(\|(?=.*[^\W_]).*\|)[ \t]*\n(?:.*\n)+[ \t>]*\2[ \t]*$
-        |\A[ \t>]*\|[^|\n]*\w[^|\n]*\|(?:[ \t]*\|){2,}[ \t]*$
-        |\A[ \t>]*\|(?:\ \ \|)+\n.*\n[ \t>]*\|[^|\n]*[^\W\d_][^|\n]*\|(?:\ [\d.,]*\d\ \|){2,}$
-        |(?:\A[\ >]*|(?<=\n)(?=[\ >]*+(?:\|[^|\n]*){3}\|)[\ >]*)\|\ (?=[^|\n]*[^\W\d_]{2})
-        ([^|\n]*)\ \|(?:\ \ \|)*+\ \3\ \|(?:\ (?:\3)?\ \|)*+$)""",
-        re.M | re.X,
-    ),
-    "table drawn in text": re.compile(
-        r"""^(?:[ \t>]*+\+?+(?:[-=:]{2,}+[ \t+]++)+(?:[-=:]{2,}+|(?<=\+))[ \t]*$|.*[│┃║]
-        |(?=.*(?:\ {3}|\t))(?:[^|\n]*[\w)\]%](?:\ {3,}|\t+)[^\s|][^|\n]*[\w)\]%](?:\ {3,}|\t+)[^\s|]
+_NUMBER = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?\s?%?")
+# Lines that are a table to a reader but not to a parser
+_DRAWN = re.compile(
+    r"""^(?:
+    [ \t>]*+\+?+(?:[-=:]{2,}+[ \t+]++)+(?:[-=:]{2,}+|(?<=\+))[ \t]*$  # a line under columns
+    |.*[│┃║]
+    |[ \t>]*(?:\{\||\|={3})  # of a wiki, of AsciiDoc
+    |.*\|[ \t]*(?:\^\^|"|''|〃)[ \t]*\|  # a cell like the one above it
+    |(?=.*(?:\ {3}|\t))(?:  # three words far apart, or two texts thrice
+        [^|\n]*[\w)\]%](?:\ {3,}|\t+)[^\s|][^|\n]*[\w)\]%](?:\ {3,}|\t+)[^\s|]
         |(?:^[^|\n]{20,}?[\w,.]\ {3,}\w[^|\n]{20,}(?:\n|\Z)){3})
-        |\A(?!(?:.*\n)+?[ \t>]*[|:-][-|\ :\t>]*$)
+    # cells in two lines, without a line that ends a header
+    |\A(?!(?:.*\n)+?[ \t>]*[|:-][-|\ :\t>]*$)
         (?:.*\n)*?(?:[^|\n`]*\|){2}.*\n(?:[^|\n`]*\|){2}
-        |[ \t>]*(?:\{\||\|={3})|.*\|[ \t]*(?:\^\^|"|''|〃)[ \t]*\|)""",
-        re.M | re.X,
-    ),
-    # numbers of one depth by their last digits: the next one has the same or the following digit
-    "list whose numbers are out of order": re.compile(
-        r"""^([ \t>]*)\d*(?:(0)|(1)|(2)|(3)|(4)|(5)|(6)|(7)|(8)|(9))[.)][ \t].*\n
-        (?:\1[ \t]+\S.*\n|[ \t>]*\n){,50}\1\d*(?(2)[2-9])(?(3)[03-9])(?(4)[014-9])(?(5)[0-25-9])
-        (?(6)[0-36-9])(?(7)[0-47-9])(?(8)[0-58-9])(?(9)[0-69])(?(10)[0-7])(?(11)[1-8])[.)][ \t]""",
-        re.M | re.X,
-    ),
-}
+    )""",
+    re.M | re.X,
+)
+# a line's indent, and the last digit of its number
+_LINE = re.compile(r"^([ \t>]*+)(?:\d*(\d)[.)][ \t])?.*\S", re.M)
 
 # Languages by frequent words that carry no topic, or by their script
 _LANGUAGES = yaml.safe_load(package_file("documents/languages.yaml").read_text("utf-8"))
@@ -107,7 +91,7 @@ def read_folder(folder: Path) -> Reading:
     reading, seen = Reading(), {}
     with Worker() as worker:
         for path in files:
-            name, begin = _name(path, folder), time.monotonic()
+            name = _name(path, folder)
             try:
                 document, tokens = _document(_markdown(path, worker), name)
                 if (twin := seen.setdefault(document.text, name)) != name:
@@ -116,8 +100,6 @@ def read_folder(folder: Path) -> Reading:
                 reading.tokens[name] = tokens
             except BadInput as error:
                 reading.rejected.append(_rejected(name, str(error)))
-            if (seconds := time.monotonic() - begin) > SLOW:
-                tell(f"{name}: {seconds:.0f} s to read", file=sys.stderr)
     reading.rejected.extend(skipped)
     if not reading.documents:
         raise BadInput(
@@ -226,10 +208,7 @@ def _document(result, name):
         raise BadInput(f"no paragraph, list or table, only {kinds}" if kinds else "empty")
     for block in blocks:
         source = text[block.start : block.end] * (block.kind in CONTENT)
-        found = [what for what, row in _UNSURE_ROWS.items() if row.search(source)]
-        found += ["cell beyond the header"] * any(
-            len(row) > len(block.header) for row in block.rows
-        )
+        found = [*_doubts(block, source)]
         if name.lower().endswith(TEXT):
             found += settle(marked(source))[1]
         if found:
@@ -246,6 +225,45 @@ def _document(result, name):
         doubt=doubt_of(lacking),
         doubted=doubted,
     ), tokens
+
+
+def _doubts(block, source):
+    texts = [[cell.text for cell in row] for row in (block.header, *block.rows)]
+    if block.rows and any(_unsure_rows(*texts)):
+        yield "row that may be a header"
+    if _DRAWN.search(source):
+        yield "table drawn in text"
+    if _is_out_of_order(source):
+        yield "list whose numbers are out of order"
+    if max(map(len, texts)) > len(block.header):
+        yield "cell beyond the header"
+
+
+# The header again; below it a row without a number, its first cell empty or the same; numbers of
+# a row below no header; a title that is merged over all columns
+def _unsure_rows(header, first, *others):
+    numbers = [*map(_NUMBER.fullmatch, first)]
+    if any(header):
+        yield header in (first, *others)
+        yield first[0] in ("", header[0]) and not any(numbers)
+        yield len(header) > 2 and not any(header[1:])
+    else:
+        yield len(first) > 2 and all(numbers[1:]) and re.search(r"[^\W\d_]", first[0])
+    for row in (header, first, *others):
+        if {*row[1:]} - {""} == {row[0]} and (row is header or len(row) > 2):
+            yield re.search(r"[^\W\d_]{2}", row[0])
+
+
+# The next number of one depth has the same or the following last digit
+def _is_out_of_order(source):
+    digits = {}  # of the last number by its indent
+    for indent, digit in _LINE.findall(source):
+        digits = {one: last for one, last in digits.items() if indent.startswith(one)}
+        last = digits.get(indent)
+        if digit and last and int(digit) - int(last) not in (0, 1, -9):
+            return True
+        digits[indent] = digit
+    return False
 
 
 def language_of(blocks: Iterable[Block]) -> str:

@@ -2,7 +2,6 @@
 
 import posixpath
 import re
-from collections import defaultdict
 from itertools import product
 from urllib.parse import unquote
 
@@ -14,7 +13,6 @@ from lib.documents.convert import (
     Converted,
     Piece,
     code_span,
-    count_item,
     escape,
     missing,
     open_package,
@@ -24,7 +22,6 @@ from lib.documents.convert import (
     write_markdown,
 )
 
-MAX_NESTED = 200
 _REGEX = {"re": "http://exslt.org/regular-expressions"}
 # after PARTED: what _SAME raises is read; words for a screen reader; a note raised after a unit
 _AT_NUMBER = r"""(?x:(?!<[^<>]*(?:role=.?doc-noteref|footnote-ref|vertical-align\ *:\ *sup
@@ -41,8 +38,8 @@ _BLOCK = frozenset(
     p pre search section summary table tbody td tfoot th thead tr ul""".split()
 )
 _SHIFTS = SHIFTS | {"gap": " {}"}
-_CONTAINER = "META-INF/container.xml"
 _LOCKED = "META-INF/encryption.xml"
+_CONTAINER = "META-INF/container.xml"
 _NO_TEXT = """//@*[contains(name(), ':type')][contains(concat(' ', ., ' '), ' titlepage ')
     or contains(concat(' ', ., ' '), ' cover ') or contains(concat(' ', ., ' '), ' toc ')
     or contains(concat(' ', ., ' '), ' landmarks ') or contains(concat(' ', ., ' '), ' page-list ')
@@ -102,19 +99,19 @@ _UNSURE = r"""//@class[re:test(., '(?x)(?:^|[ ])(?:
     |//*[@class and not(normalize-space())][ancestor::td[not(normalize-space())]/ancestor::table[1][
     .//th and not(.//table)]][re:test(@class, 'icon|glyph|\bfa|check|tick|star|emoji', 'i')]
     |//pre[.//sup or .//sub]
-    |//sup[re:test(., '^[abcdf-np-zA-Z]$|\w *[+*/=−-]')]/..
     |//li[not(parent::ol or parent::ul or parent::menu or parent::dir)][ancestor::ol]
     |//span[@aria-hidden]
     |//span[following-sibling::node()[1][self::span[re:test(., '^\w')]]][
     re:test(@class, '(?:^|[-_ ])(?:label|key|name|term|title)(?:[-_ ]|$)', 'i')]/.."""
-_INSIDE = """[not(ancestor-or-self::sup or ancestor-or-self::sub)][
+_INSIDE = """//*[ancestor-or-self::*[@unsure]][not(ancestor-or-self::sup or ancestor-or-self::sub)][
     normalize-space() or ancestor::p or ancestor::td or ancestor::th or ancestor::li]"""
 # elements that stand for others: raised by their style, as the mark of a note; drawn as a formula,
 # a field or a table; what is hidden or struck
 _SAME = {
-    "sup": """//*[(@role='doc-noteref' or @*[name()='epub:type']='noteref'
+    "sup": r"""//*[(@role='doc-noteref' or @*[name()='epub:type']='noteref'
         or contains(@class, 'footnote-ref') or contains(concat(' ', @class, ' '), ' sup ')
-        or @class='superscript' or contains(translate(@style, ' ', ''), 'vertical-align:sup'))
+        or @class='superscript' or contains(translate(@style, ' ', ''), 'vertical-align:sup')
+        or self::span[@style[re:test(., 'relative') and re:test(., '(?<![\w-])top\s*:\s*-\d')]])
         and not(ancestor::sup or descendant::sup)]""",
     "math": "//mjx-container|//script[starts-with(@type, 'math/')]",
     "input": """//progress|//meter|//select|//textarea
@@ -142,7 +139,7 @@ _SAME = {
 }
 # words are left out with it; a picture without them, inside a sentence, may be a formula
 _HAS_WORDS = """self::math or normalize-space(concat(@alt, @value, .))
-    or self::input[@checked]
+    or self::input[@checked or (@type='checkbox' or @type='radio') and normalize-space(..)]
     or self::img[parent::td[not(normalize-space())]/ancestor::table[1][.//th and not(.//table)]]
     or self::img[(.|parent::span[not(normalize-space())])[
     preceding-sibling::node()[1][self::text() and normalize-space()]
@@ -189,12 +186,14 @@ _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.
 def read(raw: bytes) -> Converted:
     """Convert an HTML page; nothing that it names is fetched. Raises BadInput."""
     root = _parse_html(decode(raw))
-    size = root.xpath("string-length(normalize-space())")
-    for element in root.xpath(_FURNITURE, namespaces=_REGEX, size=size):
+    for element in root.xpath(
+        _FURNITURE, namespaces=_REGEX, size=root.xpath("string-length(normalize-space())")
+    ):
         element.drop_tree()
-    main, titles = [*root.xpath(_MAIN), root][0], root.findall(".//h1")
-    if len(titles) == 1 and main.find(".//h1") is None:
-        main.insert(0, titles[0])
+    main = [*root.xpath(_MAIN), root][0]
+    # the only title of the page, outside of that place
+    for title in main.xpath("(self::*[not(.//h1)]/ancestor::*//h1)[last()=1]"):
+        main.insert(0, title)
     return write_markdown(_Walker(main).pieces)
 
 
@@ -217,8 +216,6 @@ def _parse_html(text):
     for tag, path in _SAME.items():
         for one in root.xpath(path, namespaces=_REGEX):
             one.tag = tag
-    if root.xpath("*" + "/*" * MAX_NESTED):
-        raise BadInput(f"elements nested more than {MAX_NESTED} deep")
     for line_break in root.iter("br"):
         line_break.text = "\n"
     for element in [*root.iter("*")]:
@@ -228,9 +225,9 @@ def _parse_html(text):
             has_text = element.xpath(_HAS_WORDS)
             element.clear(keep_tail=True)
             element.tag, element.text = "span", missing(what) * has_text
-    for one in root.xpath(
-        f"(({'|'.join(paths)})/descendant-or-self::*){_INSIDE}", namespaces=_REGEX
-    ):
+    for one in root.xpath("|".join(paths), namespaces=_REGEX):
+        one.set("unsure", "")
+    for one in root.xpath(_INSIDE):
         one.text = f"{one.text or ''}{missing('text that may be shown otherwise')}"
     return root.find("body")
 
@@ -262,10 +259,12 @@ def read_epub(raw: bytes) -> Converted:
     opf, pieces = parse_xml(package, book), []
     sheets = [read_part(package, name) for name in package.namelist() if name.endswith(".css")]
     style = f"<style>{b''.join(sheets).decode('latin-1')}</style>"
-    items = opf.xpath(
-        "//*[local-name()='item' and not(contains(concat(' ', @properties, ' '), ' nav '))]"
-    )
-    files = {one.get("id"): unquote(one.get("href", "")) for one in items}
+    files = {
+        one.get("id"): unquote(one.get("href", ""))
+        for one in opf.xpath(
+            "//*[local-name()='item' and not(contains(concat(' ', @properties, ' '), ' nav '))]"
+        )
+    }
     for name in dict.fromkeys(opf.xpath("//@idref")):
         if name in files:
             path = posixpath.join(posixpath.dirname(book), files[name])
@@ -279,7 +278,6 @@ class _Walker:
     def __init__(self, element):
         self.pieces = []
         self.words = []
-        self.counts = defaultdict(list)  # of each numbered list
         self.depth = 0
         self.content(element)
 
@@ -313,7 +311,9 @@ class _Walker:
             if tag in ("li", "dt"):
                 parent, number = element.getparent(), None
                 if parent.tag == "ol":
-                    number = count_item(self.counts[parent], 0, _integer(parent, "start"))
+                    number = _integer(parent, "start") + int(
+                        element.xpath("count(preceding-sibling::li)")
+                    )
                     self.words += [missing("number of its own")] * element.xpath(_OWN_NUMBER)
                 self.add("item", number=number)
             is_deeper = element.xpath(
@@ -343,6 +343,8 @@ def _grid(table):
             while (at, column) in cells:
                 column += 1
             begun.add(column)
+            if len(cells) > 1_000_000:  # of at least 3 bytes each
+                raise BadInput("a table of too many cells")
             text = _cell(cell)
             wide, high = _integer(cell, "colspan") or 1, _integer(cell, "rowspan") or len(lines)
             for place in product(

@@ -23,12 +23,10 @@ _FRONT_MATTER_TITLE = re.compile(r"[-+]{3}\s(?:.*\n)*?title[ \t]*[:=][ \t]*(.+?)
 # quote marks and list markers before the text of a block
 _MARKERS = r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*"
 _PREFIX, _ROW = re.compile(_MARKERS), re.compile(_MARKERS + r"[ \t]*\|?")
-_PIPE = re.compile(r"(?<!\\)\|")
-_CELL = re.compile(r"(?:\A|(?<=\|)(?!\s*\Z))(?:\\.|[^|])*+")
+_CELL = re.compile(r"(?:\A|(?<=\|)(?!\s*\Z))\s*+((?:\s*+(?:\\.|[^|\s]))*+)")
 _CODE = re.compile(r"(?<![\\`])(`{1,3})(?!`)[^`]*(?<!`)\1(?!`)")
 # of a table that is drawn: no line between parts of the text
 _DRAWN = re.compile(r"^( {0,3}(?:> ?)*)\+?+(?:[-=:]{2,}+[ \t+]++)+(?:[-=:]{2,}+|(?<=\+))[ \t]*$")
-_DELIMITER = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t:-]*+)*+")
 # in a heading: {#limits} at its end, badges
 _NO_WORDS = re.compile(
     r"(?<![ \t])[ \t]*+(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z|!\[[^][]*\]\([^()]*\)"
@@ -61,8 +59,8 @@ _BOUNDARY = re.compile(
 _SPECIAL = re.compile(r"[\\`*_\[<&!]")  # without one of these, inline Markdown is plain text
 _HARD_BREAK = re.compile(r"(?<!\\)\\\r?\n")
 _STRUCK = re.compile(
-    r"""(?=[~<>{\\%!\b\ufffdÂâÃ$[*\ufdd4])(?:~~(?=\S)[^~]*~~|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])
-    |<(?:del|s|strike)\b(?=[\s>])|<[a-z]++[^<>]*(?:line-through|display\s*:\s*none|[\s"':;]hidden[\s"';>])
+    r"""(?=[~<>{\\%!\b\ufffdÂâÃ$[*\ufdd4])(?:(?<!~)~~(?=[^\s~])[^~]*~~(?!~)|(?<![~\w\\])~(?=[^\s~/])[^~\n]*(?<=[^\s\\])~(?![~\w])
+    |</(?:del|s|strike)>|<[a-z]++[^<>]*(?:line-through|display\s*:\s*none|[\s"':;]hidden[\s"';>])
     |\{(?:--|~~|>>)(?=\S)|\\sout\{
     # formulas and form fields, comments, pictures in a sentence, letters that were lost
     |<(?:math\b|(?:svg|input|progress|meter|select|textarea)\s)
@@ -70,7 +68,7 @@ _STRUCK = re.compile(
     |%%|\{/\*|\{\#[^{}\n]*\#\}|(?<=[\w,]\ )!\[\]\([^()\n]*\)(?=\ ?[\w,.;])
     |[\b\ufffd]|(?-i:Â[\xa0-\xbf]|â€|Ã[\x80-\xbf])
     # values of templates
-    |\{\{(?![<%])[^{}\n]*\}\}|\$\{[\w.]+\}|(?<![\w%])%[A-Z_]{3}\w*%
+    |\{\{(?![<%])[^{}\n]*\}\}|\$\{[\w.]+\}|(?-i:(?<![\w%])%[A-Z]+_[A-Z_\d]+%)(?!\\)
     |(?:(?<=[\w.,;:)]\ )|(?<=\w))\{(?:%|\{[<%])|[%>]\}++[ \t]*+(?=[^\s{<)])
     # 5*3 and 6*2, a<b and c>d; the mark of a note after a unit
     |(?<=\d)\*{1,2}\d[^*\n]*\d\*{1,2}\d|(?<=\w)<[a-z]++\ [^<>=/\n]*>
@@ -213,17 +211,11 @@ def untagged(html: str) -> str:
     return _TAG.sub(lambda tag: re.sub(r"[^\n]", " ", tag[0]), html)
 
 
-# The bounds of source[start:end] without the whitespace around it
-def _trim(source, start, end):
-    bare = source[start:end].lstrip()
-    return end - len(bare), end - len(bare) + len(bare.rstrip())
-
-
 # The same number of lines, in which tags of dialects are _EDGE or empty. Text that a dialect
 # indents below such a line loses that indent, so that it is not code. The mark of a footnote is
-# left out, so that it is no link definition. In a table a pipe in code is no edge of a cell.
+# left out, so that it is no link definition.
 def _commonmark(body: str) -> str:
-    lines, fence, in_table = list[str](), "", False
+    lines, fence = list[str](), ""
     boxes = []  # the indents of the open ones
     for line in _NEWLINE.split(body):
         indent = len(line) - len(line.lstrip(" "))
@@ -244,10 +236,6 @@ def _commonmark(body: str) -> str:
             boxes.append(indent)
         elif tag := _DIALECT_TAG.fullmatch(line):
             line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + _EDGE
-        is_ruled = in_table or "|" in line and _DELIMITER.fullmatch(line)
-        in_table = is_ruled and line.strip() and not fence
-        if in_table:
-            line = _CODE.sub(lambda code: _PIPE.sub(r"\\|", code[0]), line)
         lines.append(line if fence else _DRAWN.sub(r"\1x", line))
     return "\n".join(lines)
 
@@ -306,10 +294,9 @@ class _Reader:
         number, tag_break = node.map[0], " " if node.parent.type == "thead" else "; "
         begin = _ROW.match(self.source, self.lines[number]).end()
         line = self.source[begin : self.lines[number + 1]].rstrip("\r\n")
-        line = _CODE.sub(lambda code: code[0].replace("|", "-"), line)
         row = []
         for cell in _CELL.finditer(line):
-            first, last = _trim(self.source, begin + cell.start(), begin + cell.end())
+            first, last = (begin + at for at in cell.span(1))
             text = self.source[first:last].replace(r"\|", "|")
             row.append(Span(plain(text, self.references, tag_break), first, last))
         return tuple(row)
@@ -319,4 +306,6 @@ class _Reader:
         first, last = node.map
         while last > first + 1 and not self.body[last - 1].strip(" \t>"):
             last -= 1  # a tag of a dialect, which is an empty line to the parser
-        return _trim(self.source, self.lines[first], self.lines[min(last, len(self.lines) - 1)])
+        end = self.lines[min(last, len(self.lines) - 1)]
+        bare = self.source[self.lines[first] : end].lstrip()
+        return end - len(bare), end - len(bare) + len(bare.rstrip())

@@ -105,7 +105,7 @@ def test_other_formats_are_converted_in_the_order_of_their_paths_and_old_files_g
     assert reading.documents[0].text == "# Valve\n\nIt opens at 3 bar.\n"
     assert reasons(reading.rejected) == {
         "b.PDF": "b.md beside it is read",
-        "bad.docx": "not a DOCX file, or cut off (File is not a zip file)",
+        "bad.docx": "not a DOCX file, cut off, encrypted or older (File is not a zip file)",
         "big.pdf": "50.0 MB, over the limit of 50: split it",
         "gone.docx": "missing, or not an ordinary file",
         "link.html": "same content as a/page.HTML",
