@@ -9,14 +9,7 @@ import pandas as pd
 from lib.core.arms import BASE
 from lib.core.prompts import casefold_words
 from lib.core.records import Document, Query
-from lib.core.store import (
-    REPOSITORY,
-    BadInput,
-    artifact_path,
-    load,
-    package_file,
-    write_text,
-)
+from lib.core.store import REPOSITORY, BadInput, artifact_path, load, package_file, write_text
 from lib.infer.prompts import STOPS, chat_prompt_for, prompt_for, prompt_of
 from lib.train.corpus import read_corpus
 

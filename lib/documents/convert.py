@@ -6,6 +6,7 @@ import re
 import resource
 import signal
 import sys
+import unicodedata
 import zipfile
 import zlib
 from collections import Counter
@@ -53,6 +54,7 @@ _MARKS = re.compile(
     "| \ufdd6(?= )|[\ufdd2-\ufdd6\xad]"
 )
 _FRACTION = re.compile("\ufdd4(\\d+)\ufdd6[/⁄]\ufdd5(\\d+)\ufdd6")
+_FRACTIONS = {unicodedata.normalize("NFKC", one): one for one in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _SHIFTED = re.compile("([\ufdd4\ufdd5])([^\ufdd4-\ufdd6]*)\ufdd6(?=([^\\W_]?))")
 _UP, _DOWN = (
     str.maketrans("0123456789+-−–", signs) for signs in ("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋")
@@ -130,10 +132,8 @@ def _within(raw, read, seconds):
         result = read(raw)
     except BadInput:
         raise
-    except RecursionError:
-        raise BadInput("its elements are nested too deep") from None
     except Exception as error:  # a library may raise anything: the file is bad, not the stage
-        raise BadInput(f"cannot be converted ({error!r:.200})") from None
+        raise BadInput(f"cannot be converted ({error!r:.200}): save it in another format") from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return result
@@ -239,8 +239,7 @@ def missing(what: str) -> str:
 def settle(text: str) -> tuple[str, list[str]]:
     """Return `text` with raised and lowered numbers that stay apart, and what it lacks."""
     text = _TYPED.sub(rf"\g<0>{AT_NUMBER}", text)
-    text = _FRACTION.sub(lambda one: f"{one[1].translate(_UP)}⁄{one[2].translate(_DOWN)}", text)
-    text = _SHIFTED.sub(_shifted, text)
+    text = _SHIFTED.sub(_shifted, _FRACTION.sub(_fraction, text))
     return _MARKS.sub("", text), [*filter(None, _MARKS.findall(text))]
 
 
@@ -252,6 +251,12 @@ def _settle(piece):
             row[at], found = settle(_ERROR.sub(missing("cell with an error"), cell))
             lacks += found
     return lacks
+
+
+def _fraction(match):
+    over, under = match.groups()
+    plain = f"{over}⁄{under}"
+    return _FRACTIONS.get(plain) or f"{over.translate(_UP)}⁄{under.translate(_DOWN)}"
 
 
 # A raised number is a power after 10, a unit or with a sign, a mass before a letter, else the mark

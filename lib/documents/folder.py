@@ -6,6 +6,8 @@ Markdown and text are read as they are; PDF, DOCX, HTML and the like are convert
 import os
 import re
 import shutil
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from lib.core.records import UNKNOWN, Document, Rejected, listed
-from lib.core.store import BadInput, package_file, write_text
+from lib.core.store import BadInput, package_file, tell, write_text
 from lib.documents import docx, html, office, pdf
 from lib.documents.convert import Converted, Worker, doubt_of, settle
 from lib.documents.markdown import CONTENT, Block, marked, parse, title_of
@@ -41,7 +43,26 @@ _NEWER = dict(
     .rst:.html""".split()
 )
 
-_NUMBER = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?\s?%?")
+# Rows of a table that may be none
+_UNSURE_ROW = re.compile(
+    r"""^(?:
+    # below its header: without a number, its first cell empty or the same
+    \A(?=.*[^\W_])(?:[ \t>]|(?:[-*+]|\d{1,9}[.)])[ \t])*+
+        \|?+[ \t]*+((?:\\.|[^|\n \t\\])*+(?:[ \t]++(?!\|)(?:\\.|[^|\n \t\\])++)*+)[ \t]*+\|
+        .*\n.*\n[ \t>]*+\|?+[ \t]*+(?:\1[ \t]*+)?\|
+        (?!(?:.*\|)?[ \t]*+[-+]?[\d.,]*+(?<=[\d.,])(?:[eE][-+]?\d+)?\s?%?[ \t]*+(?:\||$))
+    # the header again
+    |\A[ \t>]*(\|(?=.*[^\W_]).*\|)[ \t]*\n(?:.*\n)+[ \t>]*\2[ \t]*$
+    # a title over all columns
+    |\A[ \t>]*\|[^|\n]*\w[^|\n]*\|(?:[ \t]*\|){2,}[ \t]*$
+    # numbers below no header
+    |\A[ \t>]*\|(?:\ \ \|)+\n.*\n[ \t>]*\|[^|\n]*[^\W\d_][^|\n]*\|(?:\ [\d.,]*\d\ \|){2,}$
+    # one text, twice or more
+    |(?:\A[\ >]*|(?<=\n)(?=[\ >]*+(?:\|[^|\n]*){3}\|)[\ >]*)\|\ (?=[^|\n]*[^\W\d_]{2})
+        ([^|\n]*)\ \|(?:\ \ \|)*+\ \3\ \|(?:\ (?:\3)?\ \|)*+$
+    )""",
+    re.M | re.X,
+)
 # Lines that are a table to a reader but not to a parser
 _DRAWN = re.compile(
     r"""^(?:
@@ -91,7 +112,7 @@ def read_folder(folder: Path) -> Reading:
     reading, seen = Reading(), {}
     with Worker() as worker:
         for path in files:
-            name = _name(path, folder)
+            name, begin = _name(path, folder), time.monotonic()
             try:
                 document, tokens = _document(_markdown(path, worker), name)
                 if (twin := seen.setdefault(document.text, name)) != name:
@@ -100,6 +121,8 @@ def read_folder(folder: Path) -> Reading:
                 reading.tokens[name] = tokens
             except BadInput as error:
                 reading.rejected.append(_rejected(name, str(error)))
+            if (seconds := time.monotonic() - begin) > 10:
+                tell(f"{name}: {seconds:.0f} s to read", file=sys.stderr)
     reading.rejected.extend(skipped)
     if not reading.documents:
         raise BadInput(
@@ -208,7 +231,13 @@ def _document(result, name):
         raise BadInput(f"no paragraph, list or table, only {kinds}" if kinds else "empty")
     for block in blocks:
         source = text[block.start : block.end] * (block.kind in CONTENT)
-        found = [*_doubts(block, source)]
+        checks = {
+            "row that may be a header": _UNSURE_ROW.search(source),
+            "table drawn in text": _DRAWN.search(source),
+            "list whose numbers are out of order": _is_out_of_order(source),
+            "cell beyond the header": any(len(row) > len(block.header) for row in block.rows),
+        }
+        found = [what for what, is_so in checks.items() if is_so]
         if name.lower().endswith(TEXT):
             found += settle(marked(source))[1]
         if found:
@@ -227,40 +256,12 @@ def _document(result, name):
     ), tokens
 
 
-def _doubts(block, source):
-    texts = [[cell.text for cell in row] for row in (block.header, *block.rows)]
-    if block.rows and any(_unsure_rows(*texts)):
-        yield "row that may be a header"
-    if _DRAWN.search(source):
-        yield "table drawn in text"
-    if _is_out_of_order(source):
-        yield "list whose numbers are out of order"
-    if max(map(len, texts)) > len(block.header):
-        yield "cell beyond the header"
-
-
-# The header again; below it a row without a number, its first cell empty or the same; numbers of
-# a row below no header; a title that is merged over all columns
-def _unsure_rows(header, first, *others):
-    numbers = [*map(_NUMBER.fullmatch, first)]
-    if any(header):
-        yield header in (first, *others)
-        yield first[0] in ("", header[0]) and not any(numbers)
-        yield len(header) > 2 and not any(header[1:])
-    else:
-        yield len(first) > 2 and all(numbers[1:]) and re.search(r"[^\W\d_]", first[0])
-    for row in (header, first, *others):
-        if {*row[1:]} - {""} == {row[0]} and (row is header or len(row) > 2):
-            yield re.search(r"[^\W\d_]{2}", row[0])
-
-
 # The next number of one depth has the same or the following last digit
 def _is_out_of_order(source):
     digits = {}  # of the last number by its indent
     for indent, digit in _LINE.findall(source):
         digits = {one: last for one, last in digits.items() if indent.startswith(one)}
-        last = digits.get(indent)
-        if digit and last and int(digit) - int(last) not in (0, 1, -9):
+        if digit and int(digit) - int(digits.get(indent) or digit) not in (0, 1, -9):
             return True
         digits[indent] = digit
     return False

@@ -23,10 +23,12 @@ _FRONT_MATTER_TITLE = re.compile(r"[-+]{3}\s(?:.*\n)*?title[ \t]*[:=][ \t]*(.+?)
 # quote marks and list markers before the text of a block
 _MARKERS = r"(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])\s+))*"
 _PREFIX, _ROW = re.compile(_MARKERS), re.compile(_MARKERS + r"[ \t]*\|?")
+_PIPE = re.compile(r"(?<!\\)\|")
 _CELL = re.compile(r"(?:\A|(?<=\|)(?!\s*\Z))\s*+((?:\s*+(?:\\.|[^|\s]))*+)")
 _CODE = re.compile(r"(?<![\\`])(`{1,3})(?!`)[^`]*(?<!`)\1(?!`)")
 # of a table that is drawn: no line between parts of the text
 _DRAWN = re.compile(r"^( {0,3}(?:> ?)*)\+?+(?:[-=:]{2,}+[ \t+]++)+(?:[-=:]{2,}+|(?<=\+))[ \t]*$")
+_DELIMITER = re.compile(r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t:-]*+)*+")
 # in a heading: {#limits} at its end, badges
 _NO_WORDS = re.compile(
     r"(?<![ \t])[ \t]*+(?:\{:?[ \t]*#[^{}\n]*\}|\[#[\w-]+\])[ \t]*\Z|!\[[^][]*\]\([^()]*\)"
@@ -213,9 +215,9 @@ def untagged(html: str) -> str:
 
 # The same number of lines, in which tags of dialects are _EDGE or empty. Text that a dialect
 # indents below such a line loses that indent, so that it is not code. The mark of a footnote is
-# left out, so that it is no link definition.
+# left out, so that it is no link definition. In a table a pipe in code is no edge of a cell.
 def _commonmark(body: str) -> str:
-    lines, fence = list[str](), ""
+    lines, fence, in_table = list[str](), "", False
     boxes = []  # the indents of the open ones
     for line in _NEWLINE.split(body):
         indent = len(line) - len(line.lstrip(" "))
@@ -236,6 +238,10 @@ def _commonmark(body: str) -> str:
             boxes.append(indent)
         elif tag := _DIALECT_TAG.fullmatch(line):
             line = tag["quote"].rstrip() if tag["inner"] else tag["quote"] + _EDGE
+        is_ruled = in_table or "|" in line and _DELIMITER.fullmatch(line)
+        in_table = is_ruled and line.strip() and not fence
+        if in_table:
+            line = _CODE.sub(lambda code: _PIPE.sub(r"\\|", code[0]), line)
         lines.append(line if fence else _DRAWN.sub(r"\1x", line))
     return "\n".join(lines)
 
@@ -294,6 +300,7 @@ class _Reader:
         number, tag_break = node.map[0], " " if node.parent.type == "thead" else "; "
         begin = _ROW.match(self.source, self.lines[number]).end()
         line = self.source[begin : self.lines[number + 1]].rstrip("\r\n")
+        line = _CODE.sub(lambda code: code[0].replace("|", "-"), line)
         row = []
         for cell in _CELL.finditer(line):
             first, last = (begin + at for at in cell.span(1))

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from datetime import time
+from datetime import time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby, zip_longest
 from math import prod
@@ -32,7 +32,7 @@ MAX_MERGED = 100_000  # cells, which openpyxl makes in seconds
 _FORMAT = re.compile(
     r"""(?:"(?P<text>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<coin>[^]-]*)[^]]*\]
     |(?P<sign>[-+$€£¥()%: /])
-    |(?P<digits>General|0(?:\.0*)?E\+0+|[0\#](?:,?[0\#])*(?:\.[0\#]*)?)
+    |(?P<digits>General|0(?:\.0*)?E\+0+|[0\#](?:,?[0\#])*(?:\.[0\#]*)?)(?P<scale>,*)
     |[_*].|(?<=")\?+|\[(?:black|white|red|green|blue|yellow|cyan|magenta|color\ ?\d+)\])""",
     re.I | re.X,
 )
@@ -335,6 +335,9 @@ def _shown(cell, empty):
 
 # As ISO 8601, no finer than the cell shows it
 def _date(value, form):
+    if isinstance(value, timedelta):
+        hours, rest = divmod(round(value.total_seconds()), 3600)
+        return f"{hours}:{rest // 60:02}" + f":{rest % 60:02}" * ("s" in form)
     form = re.sub(r'"[^"]*"|\[[^]]*\]|\\.', "", form)
     end = 16 - 11 * isinstance(value, time) + 3 * ("s" in form)
     text = f"{value}".removesuffix(" 00:00:00")[:end]
@@ -356,7 +359,7 @@ def _formatted(value, form):
     text = "-" * (amount < 0 and not is_own)
     for mark in marks:
         if digits := mark["digits"]:
-            text += _digits(abs(amount), digits)
+            text += _digits(abs(amount).scaleb(-3 * len(mark["scale"])), digits)
         elif mark.lastgroup:
             text += mark[mark.lastgroup]
     return text.strip()

@@ -85,6 +85,7 @@ class Page:
     words: list[Word]
     lacks: str  # marks for what is not read
     grids: list[tuple]
+    n_letters: int  # in lines that are not turned
 
 
 def read(raw: bytes) -> Converted:
@@ -101,17 +102,16 @@ def read(raw: bytes) -> Converted:
     for part in flow:
         (reader.line if isinstance(part, Line) else reader.table)(part)
     result = write_markdown([*reader.finished(), Piece("prose", lacks)])
-    n_read = sum(map(str.isalnum, result.markdown))
     # fewer letters a page are captions or a stamp
-    if n_read <= 30 * lacks.count("picture"):
+    if sum(map(str.isalnum, result.markdown)) <= 30 * lacks.count("picture"):
         raise BadInput(
             f"no text in it: {lacks.count('picture') or 'none'} of {len(pages)} pages are pictures "
             f"(a scan?), {lacks.count('turned') or 'none'} have turned text; "
-            "run a text recognition over it, or put its text beside it, as .md of the same name"
+            "put its text beside it, as .md of the same name"
         )
     texts = (page.get_textpage().get_text_range() for page in pypdfium2.PdfDocument(raw))
-    if n_read < 0.6 * sum(map(str.isalnum, "".join(texts))):
-        raise BadInput("less than 60% of its letters can be read in order: save it as DOCX")
+    if sum(page.n_letters for page in pages) < 0.7 * sum(map(str.isalnum, "".join(texts))):
+        raise BadInput("less than 70% of its letters can be read in order: save it as DOCX")
     return result
 
 
@@ -180,6 +180,7 @@ def _check_letters(original):
 def _page(original):
     from pdfplumber.utils import obj_to_bbox
 
+    n_letters = sum(one["upright"] and one["text"].isalnum() for one in original.chars)
     lacks = _check_letters(original)
     words = [
         Word(
@@ -204,7 +205,7 @@ def _page(original):
         for one in original.annots
         if one["data"]["Subtype"].name not in "Link Popup"
     ]
-    result = Page(original.width, original.height, words, lacks, [])
+    result = Page(original.width, original.height, words, lacks, [], n_letters)
     _take_grids(original, result)
     for one in original.curves + original.rects:  # a mark of a list may be drawn
         if 1 < one["width"] < 7 and 1 < one["height"] < 7:
@@ -409,7 +410,7 @@ class _Reader:
                 piece.text = "\n".join(line.text for line in lines)
             elif lines:
                 piece.kind = piece.kind.replace("doubtful", "prose")
-                piece.text += words_text(lines, self.known)
+                piece.text = words_text(lines, self.known)
                 if piece.kind == "item" and any(
                     len(segments(line, 2 * line.size)) > 1 for line in lines
                 ):
@@ -435,9 +436,6 @@ class _Reader:
         if kind == "heading":
             self.stack = []
         self.pieces.append((Piece(kind, level=level, depth=self._depth(line.x0)), [line]))
-        if kind == "prose" and line.text[0].islower():  # it may go on over a running head
-            for piece, _ in self.pieces[-4:]:
-                piece.text = missing("cut sentence")
 
     def table(self, rows: list[list[str]]):
         before, _ = self.pieces[-1]

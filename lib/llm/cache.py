@@ -10,15 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lib.core.records import Record
-from lib.core.store import (
-    Stopped,
-    data_path,
-    read_records,
-    require_path,
-    shown,
-    tell,
-    write_text,
-)
+from lib.core.store import Stopped, data_path, read_records, require_path, shown, tell, write_text
 from lib.llm.calls import Calls
 from lib.llm.request import Endpoint, Reply, Request, key_of
 from lib.llm.wire import Fault, is_shortened, read_wire

@@ -146,10 +146,11 @@ def parse_rewrite(segment: Segment, reply: Reply) -> Normalized:
     text = "" if fault else _LABEL.sub("", marked.strip()).strip()
     if text == _PLACEHOLDER:
         text = ""
+    is_echo = any(
+        _marks(one, text) and not _marks(one, segment.text) for one in (_OPEN, _CLOSE, _PROMPT_TAG)
+    )
     dropped = (
-        reply.reason
-        or fault
-        or (_ECHO if _echoes(text, segment.text) else "" if text else "the rewrite is empty")
+        reply.reason or fault or (_ECHO if is_echo else "" if text else "the rewrite is empty")
     )
     remarks = _REMARK.findall(before) or _REMARK.findall(after)
     if BREAK_MARK not in segment.text:
@@ -183,11 +184,6 @@ def _between_markers(reply: str) -> tuple[str, str, str, str]:
     last, end = closes[-1]
     fault = _SEVERAL * (closes[0][1] <= opens[-1][0])
     return reply[:start], reply[first:last], reply[end:], fault
-
-
-def _echoes(text: str, source: str) -> bool:
-    patterns = (_OPEN, _CLOSE, _PROMPT_TAG)
-    return any(_marks(one, text) and not _marks(one, source) for one in patterns)
 
 
 def _rating(text: str) -> int | None:

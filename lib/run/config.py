@@ -32,13 +32,7 @@ from lib.core.arms import (
 )
 from lib.core.records import STRUCTURES, listed
 from lib.core.stages import CURVE, EXPORT, PIPELINES, STAGES, Pipeline
-from lib.core.store import (
-    REPOSITORY,
-    BadStudy,
-    choices,
-    explained,
-    require_known,
-)
+from lib.core.store import REPOSITORY, BadStudy, choices, explained, require_known
 from lib.documents.folder import SUFFIXES, list_files
 from lib.llm.calls import Calls, settings_of
 from lib.run.parameters import check, notebook_path, parameters_of

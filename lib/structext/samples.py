@@ -21,16 +21,7 @@ from zlib import crc32
 
 from lib.core.store import BadInput, read_lines, require_known, shown
 from lib.structext.generate import LATEX_HEADINGS, PLUG_INS, Setting, layout
-from lib.structext.names import (
-    HINTS,
-    LANGUAGES,
-    MODES,
-    QUESTIONS,
-    SCENARIOS,
-    V1,
-    Names,
-    Sample,
-)
+from lib.structext.names import HINTS, LANGUAGES, MODES, QUESTIONS, SCENARIOS, V1, Names, Sample
 from lib.structext.solve import task_of
 
 JUNE = "june"  # Test's dials, and XML as in June 2024: tuned arms learn 9 of 11 of its texts

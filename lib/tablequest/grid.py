@@ -9,14 +9,7 @@ from itertools import groupby
 from math import inf
 from typing import NamedTuple
 
-from lib.tablequest.cells import (
-    MARK,
-    YEAR,
-    Placed,
-    is_only_note,
-    unit_note_in,
-    words_of,
-)
+from lib.tablequest.cells import MARK, YEAR, Placed, is_only_note, unit_note_in, words_of
 from lib.tablequest.records import Grid
 
 Row = Sequence[Placed]

@@ -23,13 +23,7 @@ from lib.judge.scorer import Decision
 from lib.llm.calls import Calls
 from lib.llm.complete import complete
 from lib.llm.request import Reply, Request
-from lib.tablequest.answers import (
-    failure,
-    form_of,
-    judged,
-    question_id_of,
-    read_reply,
-)
+from lib.tablequest.answers import failure, form_of, judged, question_id_of, read_reply
 from lib.tablequest.cells import folded
 from lib.tablequest.questions import escape_slots, last_object, serialized
 from lib.tablequest.records import LEVELS, Level, TableQuestion, Texts, by_id
