@@ -132,6 +132,8 @@ def _within(raw, read, seconds):
         result = read(raw)
     except BadInput:
         raise
+    except RecursionError:
+        raise BadInput("its elements are nested too deep") from None
     except Exception as error:  # a library may raise anything: the file is bad, not the stage
         raise BadInput(f"cannot be converted ({error!r:.200}): save it in another format") from None
     finally:

@@ -213,10 +213,10 @@ class _Reader:
             (False, missing("number of its own"))
         ] * _find(  # counted or written in another way than here
             (level or lists)[0],
-            f"""boolean(self::w:num or w:lvlRestart/@w:val=0 or not(contains(
-            ' bullet none decimal decimalZero ',
-            concat(' ', w:numFmt/@w:val, ' '))) or w:numFmt/@w:val!='bullet' and
-            w:lvlText/@w:val!='' and not(contains(w:lvlText/@w:val, '%')) or
+            f"""boolean(self::w:num or w:lvlRestart/@w:val=0 or w:numFmt[not(contains(
+            ' bullet none decimal decimalZero ', concat(' ', @w:val, ' ')))]
+            or w:numFmt/@w:val!='bullet' and w:lvlText/@w:val!=''
+            and not(contains(w:lvlText/@w:val, '%')) or
             ../../w:num[@w:numId='{name}']/w:lvlOverride[@w:ilvl='{depth}']/w:lvl or
             string-length(translate(w:lvlText/@w:val, '%', '')) >
             string-length(translate(w:lvlText/@w:val, '0123456789', '')))""",

@@ -64,8 +64,8 @@ _STYLED = re.compile(
         line-through|display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|:\s*-\d{4}
         |vertical-align\s*:\s*(?:su[bp]|text-top)
         |(?<![\w-])content\s*:\s*+(?:    # only signs, or as Google writes its lists
-            "(?:\\[\da-f]{1,6}+|[^\w"\\{}%°±≈≤≥−])*+"\s*+
-            |'(?:\\[\da-f]{1,6}+|[^\w'\\{}%°±≈≤≥−])*+'\s*+
+            "(?:\\(?!0*(?:2[5bd]|b[01]|22(?:12|48|64|65))\b)[\da-f]{1,6}+|[^\w"\\{}%°±≈≤≥−+-])*+"\s*+
+            |'(?:\\(?!0*(?:2[5bd]|b[01]|22(?:12|48|64|65))\b)[\da-f]{1,6}+|[^\w'\\{}%°±≈≤≥−+-])*+'\s*+
             |(?:none|normal|initial|inherit|unset|(?:no-)?(?:open|close)-quote)\b\s*+
             |(?:attr\((?:href|title)|counter\(lst-|url\(|var\()[^()]*\)\s*+
         )*+[^;}!\s]
@@ -83,8 +83,8 @@ _STEPS = {
 }
 # What may be shown otherwise: by the usual name of its class, where the style sheet is elsewhere;
 # one of several panels; turned around; a table with a header, a table, a hidden column or only a
-# picture inside; raised letters and terms; numbers that are drawn besides being read aloud; a label
-# without a blank after it
+# picture inside, or a last row that stands above; raised letters and terms; numbers that are drawn
+# besides being read aloud; a label without a blank after it
 _UNSURE = r"""//@class[re:test(., '(?x)(?:^|[ ])(?:
     (?:is-|u-|uk-|ng-)?(?:hide|hidden|invisible)|d-none|(?:no-?|none|display-?none)
     |collapse|d-print-[a-z-]+|visible-print[a-z-]*|sort-?key|tool-?tip-?text|checked|tabbed-block
@@ -98,7 +98,7 @@ _UNSURE = r"""//@class[re:test(., '(?x)(?:^|[ ])(?:
     |//table[.//col[@style[re:test(., 'none|collapse', 'i')]]]
     |//*[@class and not(normalize-space())][ancestor::td[not(normalize-space())]/ancestor::table[1][
     .//th and not(.//table)]][re:test(@class, 'icon|glyph|\bfa|check|tick|star|emoji', 'i')]
-    |//pre[.//sup or .//sub]
+    |//pre[.//sup or .//sub]|//tfoot[following-sibling::tbody]
     |//li[not(parent::ol or parent::ul or parent::menu or parent::dir)][ancestor::ol]
     |//span[@aria-hidden]
     |//span[following-sibling::node()[1][self::span[re:test(., '^\w')]]][
@@ -145,7 +145,8 @@ _HAS_WORDS = """self::math or normalize-space(concat(@alt, @value, .))
     preceding-sibling::node()[1][self::text() and normalize-space()]
     and following-sibling::node()[1][self::text() and normalize-space()]]]"""
 # a number by another rule; Google Docs writes a list inside an item behind it
-_OWN_NUMBER = """boolean(@value|../@reversed|../@start[contains(., '-')]
+_OWN_NUMBER = """boolean(@value|preceding-sibling::li/@value|../@reversed
+    |../@start[contains(., '-')]
     |../@style[contains(., 'counter-re') or contains(., 'none')]
     |../@class[contains(., 'lst-kix') and not(contains(concat(., ' '), '-0 '))])"""
 # a row of nothing but a title is a header only on top
@@ -241,8 +242,8 @@ def decode(raw: bytes) -> str:
             text = raw.decode(name)
         except (UnicodeDecodeError, LookupError):
             continue
-        if "\0" in text:
-            raise BadInput("binary, not text (it contains zero bytes)")
+        if re.search(r"[\0\b\x1b]", text):
+            raise BadInput("binary, not text (zero bytes, backspaces or codes of a terminal)")
         return text
     raise BadInput("neither UTF-8 nor in the encoding that it declares: save it as UTF-8")
 

@@ -43,7 +43,7 @@ _UNCALCULATED = re.compile(
 _AREA = re.compile(r"""<(?:\w+:)?(?:mergeCell|hyperlink)\b[^<>]*\sref=["'](\w+\d:\w+\d)["']""")
 _NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s?%?")
 # columns of a block, also with a spacer beside a column alone
-_BLOCK = re.compile(r"(?:(?<=x) )?x+(?:(?:(?<=\Ax)|(?<= x)) x+| x(?!x))*")
+_BLOCK = re.compile(r"x+(?:(?:(?<=\Ax)|(?<= x)) x+| x(?!x))*")
 # a comma or colon of a number, a time or prose, and blanks before a delimiter
 _COMMA = re.compile(
     r"""(?x)(?<![\w.,])[\d.]*,(?=\d+(?![\d.,])) | (?<![^\WT])\d{1,2}:(?=\d\d) | :(?=//|[,;|\t])
@@ -214,7 +214,7 @@ def read_csv(raw: bytes) -> Converted:
         row[:] = [escape(cell).strip() for cell in row]
         if any(row) and (
             len(row) != width
-            or re.match("#.", row[0])
+            or re.match('#.|.*="', "".join(row))
             or at > 1
             and not any(rows[at - 1])
             and not _title(rows[at - 2])
@@ -281,9 +281,7 @@ def _blocks(rows):
         shape = "".join(" x"[any(column)] for column in columns)
         for found in _BLOCK.finditer(shape):
             kept = filter(any, columns[found.start() : found.end()])
-            block = [list(line) for line in zip(*kept, strict=True) if any(line)]
-            block[-1][0] += missing("columns one blank apart") * (" " in found[0])
-            yield block
+            yield [list(line) for line in zip(*kept, strict=True) if any(line)]
 
 
 # every cell of a merged range has its text

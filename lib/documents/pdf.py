@@ -464,7 +464,7 @@ class _Reader:
         ) or (abs(line.size - before.size) > 0.6 and not line.mono):
             return False
         if line.top < before.top:  # a new page or column
-            return before.text[-1] not in ".!?:;。！？\"')]" or line.text[0].islower()
+            return not re.search(r"[.!?:;。！？][\"')\]]*$", before.text) or line.text[0].islower()
         return line.middle - before.middle < (self.pitch + 0.35) * max(line.size, before.size)
 
     # True if the line is the next of a heading, of code or of a doubtful table
