@@ -11,7 +11,7 @@ from lib.core.store import REPOSITORY
 from tests.size import counted
 
 # Ceilings in tokens of code, a little above what there is. Lower them with every deletion.
-MOST_TOKENS = {"lib": 139_000, "tests": 94_600, "notebooks": 19_270, "rules": 2_715}
+MOST_TOKENS = {"lib": 139_000, "tests": 94_530, "notebooks": 19_265, "rules": 2_715}
 MOST_PER_LINE, MOST_README, LEAST_LINES = 8.0, 120, 40
 
 
